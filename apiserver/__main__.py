@@ -1,0 +1,62 @@
+"""``python -m apiserver``: one API server, configured by ``APISERVER_*``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from apiserver.app import create_app
+from apiserver.catalog import CatalogError
+from apiserver.engine import ENVIRONMENT
+from apiserver.settings import PREFIX, Settings
+from shared import web
+from shared.environment import UnknownSettingError, refuse_unknown
+from shared.reaper import Reaper
+from shared.telemetry import configure_logging
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+# sysexits.h: EX_CONFIG.
+EXIT_CONFIG = 78
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def main() -> int:
+    """Serve until told to stop; 78 when a setting or the catalog is wrong."""
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, _leave)  # uvicorn replaces it while serving and raises the signal again afterwards
+    try:
+        refuse_unknown(PREFIX, Settings.model_fields, os.environ)
+        settings = Settings()
+        configure_logging(settings.log_level, settings.log_format)
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        app = create_app(settings)
+    except (UnknownSettingError, ValidationError, CatalogError) as error:
+        sys.stderr.write(f"apiserver: {error}\n")
+        return EXIT_CONFIG
+    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=settings.request_timeout)
+    server = web.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
+    # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
+    with Reaper(name="PAIRWAY_APISERVER", grace_seconds=0.0):
+        server.run()
+    return 0 if server.started else 1
+
+
+if __name__ == "__main__":
+    try:
+        code = main()
+    except SystemExit as stopped:
+        code = stopped.code if isinstance(stopped.code, int) else 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A thread that is still inside vLLM's start-up can not be interrupted, and the interpreter would wait for it.
+    os._exit(code)

@@ -1,0 +1,67 @@
+"""HTTP surface of the API server: parse, delegate, answer."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from shared import web
+from shared.deadline import TIMEOUT_HEADER, Deadline
+from shared.wire import ReplicaReport, TranslateRequest, Translation, Translations, parse_translate_request
+
+if TYPE_CHECKING:
+    from apiserver.app import Parts
+
+routes = APIRouter()
+
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+PROBLEMS: Final = web.problem_documentation((400, 404, 413, 422, 502, 503, 504))
+
+
+def _parts(request: Request) -> Parts:
+    return request.app.state.parts
+
+
+@routes.post("/translate", response_model=Translation | Translations, responses=PROBLEMS, openapi_extra=TRANSLATE_DOC)
+async def translate(request: Request) -> Response:
+    """Translate one text or a list."""
+    parts = _parts(request)
+    deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), parts.settings.request_timeout, time.monotonic)
+    body = await web.read_body(request, parts.settings.max_body_bytes, deadline)
+    asked = parse_translate_request(body, parts.settings.limits)
+    pair = parts.replica.resolve(asked)
+    web.log_fields(request, pair=str(pair), texts=len(asked.texts))
+    results = await web.while_connected(
+        request, parts.replica.translate(pair, asked, deadline, request.state.request_id)
+    )
+    if isinstance(asked.text, str):
+        return JSONResponse(results[0].to_json())
+    return JSONResponse({"results": [result.to_json() for result in results]})
+
+
+@routes.get("/report")
+async def report(request: Request) -> ReplicaReport:
+    """Say how this server is: state, pairs that are really ready, load, progress."""
+    return _parts(request).replica.report()
+
+
+@routes.get("/livez")
+async def livez(request: Request) -> Response:
+    """200 while the loops that keep the models alive tick."""
+    return web.livez(_parts(request).loops)
+
+
+@routes.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """200 while at least one pair is ready and the server is not draining."""
+    report = _parts(request).replica.report()
+    return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
+
+
+@routes.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """This server's metrics and every engine's, in Prometheus' text format."""
+    return web.metrics_response(_parts(request).collector())

@@ -1,0 +1,239 @@
+"""VllmEngine: the only file with vLLM.
+
+vLLM is imported when the first engine starts, in a thread: the import costs many seconds, and the server answers
+``/livez`` and ``/report`` meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import difflib
+import logging
+import time
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from apiserver.translator import EngineGoneError, Generation
+from shared.errors import BadRequestError
+from shared.wire import ModelReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from apiserver.catalog import ModelEntry, Sampling
+
+log = logging.getLogger(__name__)
+
+# vLLM force-kills its EngineCore after this long; a stopping server should not take longer.
+STOP_SECONDS: Final = 3.0
+
+# Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
+ENVIRONMENT: Final = {
+    # Folds vLLM's worker process into EngineCore: one process and 35 % less CPU per request on the CPU build.
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    # Without it every engine starts a thread per core, and they fight.
+    "OMP_NUM_THREADS": "1",
+    # Its lines go through our logging, in our form.
+    "VLLM_CONFIGURE_LOGGING": "0",
+    # Nothing leaves the machine unasked.
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+}
+
+
+class EngineArgumentError(ValueError):
+    """The catalog names an engine argument that vLLM does not have."""
+
+
+class VllmEngine:
+    """One model in one AsyncLLM; awaited directly, no queues or workers of ours."""
+
+    def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
+        """Wrap a started AsyncLLM; use :meth:`start`."""
+        self._entry = entry
+        self._llm = llm
+        self._steps = steps
+        self.metrics = registry
+        tokenizer = llm.get_tokenizer()
+        self._tokenizer = tokenizer
+        self._control = tokenizer.backend_tokenizer
+        # A copy of its own that splits control tokens: a text can never become one, and since its settings never
+        # change, threads may share it.
+        self._text = type(self._control).from_str(self._control.to_str())
+        self._text.no_truncation()
+        self._text.no_padding()
+        self._text.encode_special_tokens = True
+
+    def __repr__(self) -> str:
+        """Show model, life and steps."""
+        return f"<VllmEngine {self._entry.name} alive={self.alive} steps={self._steps.steps}>"
+
+    @classmethod
+    async def start(cls, entry: ModelEntry) -> VllmEngine:
+        """Start the model's engine off the event loop; takes seconds to minutes.
+
+        Raises:
+            EngineArgumentError: an argument of ``engine:`` that vLLM does not have.
+            Exception: whatever vLLM raises when the model can not be loaded.
+        """
+        return await asyncio.to_thread(cls._start, entry)
+
+    @classmethod
+    def _start(cls, entry: ModelEntry) -> VllmEngine:
+        from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
+        from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
+
+        known = {field.name for field in dataclasses.fields(AsyncEngineArgs)}
+        for name in entry.engine:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                message = f"models.{entry.name}.engine.{name} is no vLLM engine argument" + (
+                    f"; did you mean {close[0]}?" if close else ""
+                )
+                raise EngineArgumentError(message)
+        arguments = {
+            "served_model_name": entry.name,
+            "generation_config": "vllm",  # sampling is the catalog's, never the weights'
+            **entry.engine,
+        }
+        registry = CollectorRegistry()
+        steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
+        llm = AsyncLLM.from_engine_args(
+            AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=_stat_loggers(registry, steps)
+        )
+        steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
+        return cls(entry, llm, registry, steps)
+
+    @property
+    def alive(self) -> bool:
+        """False as soon as vLLM's monitor has seen EngineCore die."""
+        return not self._llm.errored
+
+    @property
+    def max_model_len(self) -> int:
+        """Tokens that prompt and answer may have together."""
+        return int(self._llm.model_config.max_model_len)
+
+    def encode_text(self, text: str) -> list[int]:
+        """Tokenise a client's text; control tokens in it are split into ordinary ones."""
+        return list(self._text.encode(text, add_special_tokens=False).ids)
+
+    def encode_control(self, text: str) -> list[int]:
+        """Tokenise our own frame, control tokens included; nothing is added around."""
+        return list(self._control.encode(text, add_special_tokens=False).ids) if text else []
+
+    def chat_template(self, message: str) -> str:
+        """Render one user message with the model's chat template, generation prompt included."""
+        turns = [{"role": "user", "content": message}]
+        return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+
+    async def generate(self, prompt_ids: list[int], sampling: Sampling, max_tokens: int, request_id: str) -> Generation:
+        """Generate one answer; cancelling the task aborts the engine's request."""
+        from vllm import SamplingParams, TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
+        from vllm.sampling_params import RequestOutputKind  # noqa: PLC0415
+
+        parameters = SamplingParams(
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            top_k=sampling.top_k,
+            repetition_penalty=sampling.repetition_penalty,
+            seed=sampling.seed,
+            stop_token_ids=list(sampling.stop_token_ids) or None,
+            max_tokens=max_tokens,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+        with _mapped_errors():
+            async for output in self._llm.generate(TokensPrompt(prompt_token_ids=prompt_ids), parameters, request_id):
+                made = output.outputs[0]
+                if output.finished:
+                    return Generation(made.text, list(made.token_ids), made.finish_reason)
+        message = f"{self._entry.name}: the engine ended a request without an answer"
+        raise EngineGoneError(message)
+
+    def progress(self) -> ModelReport:
+        """Return load and progress as of the last step; ``running`` and ``waiting`` fall to 0 with the work."""
+        steps = self._steps
+        busy = self._llm.get_num_unfinished_requests() > 0
+        return ModelReport(
+            running=steps.running if busy else 0,
+            waiting=steps.waiting if busy else 0,
+            limit=steps.limit,
+            steps=steps.steps,
+            step_age_s=None if steps.last is None else round(time.monotonic() - steps.last, 3),
+            kv_used=round(steps.kv_used, 4),
+            revision=self._llm.model_config.revision,
+        )
+
+    async def stop(self) -> None:
+        """End the engine and its EngineCore, off the event loop."""
+        await asyncio.to_thread(self._llm.shutdown, timeout=STOP_SECONDS)
+
+
+@contextmanager
+def _mapped_errors() -> Iterator[None]:
+    """Map vLLM's errors into ours at this one door."""
+    from vllm.exceptions import VLLMClientError  # noqa: PLC0415 - see the module's docstring
+    from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
+
+    try:
+        yield
+    except EngineDeadError as error:
+        raise EngineGoneError(str(error)) from error
+    except VLLMClientError as error:
+        message = f"The engine refused the request: {error}"
+        raise BadRequestError(message) from error
+
+
+class StepCounter:
+    """Progress of one engine, counted in EngineCore's own steps as their statistics arrive."""
+
+    def __init__(self, limit: int) -> None:
+        """Begin at zero; ``limit`` is the number of requests the engine runs at once."""
+        self.limit = limit
+        self.steps = 0
+        self.last: float | None = None
+        self.running = 0
+        self.waiting = 0
+        self.kv_used = 0.0
+
+    def record(self, running: int, waiting: int, kv_used: float) -> None:
+        """Note one step."""
+        self.steps += 1
+        self.last = time.monotonic()
+        self.running, self.waiting, self.kv_used = running, waiting, kv_used
+
+
+def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
+    """Return vLLM's loggers for one engine: Prometheus on a registry of its own, and the step counter.
+
+    vLLM's default puts all engines into one registry, where the second engine unregisters the first one's metrics.
+    """
+    from vllm.v1.metrics.loggers import PrometheusStatLogger, StatLoggerBase  # noqa: PLC0415
+
+    class EnginePrometheus(PrometheusStatLogger):
+        _gauge_cls = partial(Gauge, registry=registry)
+        _counter_cls = partial(Counter, registry=registry)
+        _histogram_cls = partial(Histogram, registry=registry)
+
+    class StepLogger(StatLoggerBase):
+        def __init__(self, vllm_config: object, engine_index: int = 0) -> None:
+            pass
+
+        def record(
+            self, scheduler_stats: Any, iteration_stats: Any, mm_cache_stats: Any = None, engine_idx: int = 0
+        ) -> None:
+            if scheduler_stats is not None:
+                steps.record(
+                    scheduler_stats.num_running_reqs,
+                    scheduler_stats.num_waiting_reqs + scheduler_stats.num_skipped_waiting_reqs,
+                    scheduler_stats.kv_cache_usage,
+                )
+
+        def log_engine_initialized(self) -> None:
+            pass
+
+    return [EnginePrometheus, StepLogger]

@@ -1,0 +1,57 @@
+"""What an operator can set on an API server, read from ``APISERVER_*``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from shared.telemetry import LogFormat
+from shared.wire import Limits
+
+PREFIX: Final = "APISERVER_"
+
+
+class Settings(BaseSettings):
+    """Every field is the environment variable of its name with ``APISERVER_`` before it."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8001, ge=1, le=65535, description="TCP port to listen on.")
+    catalog: Path = Field(Path("deploy/models/demo.yaml"), description="File that says which models exist.")
+    models: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Names of the catalog's models to host here, comma-separated; empty: all."
+    )
+    request_timeout: float = Field(
+        30.0, gt=0, le=600, description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it."
+    )
+    max_waiting: int = Field(
+        300, ge=1, le=100_000, description="Texts that may wait beyond those the engines run at once, per server."
+    )
+    max_texts: int = Field(128, ge=1, le=10_000, description="Texts in one request.")
+    max_text_chars: int = Field(200_000, ge=1, description="Characters in one text.")
+    max_body_bytes: int = Field(1_048_576, ge=1024, description="Bytes in one request's body.")
+    canary_timeout: float = Field(
+        30.0, gt=0, le=600, description="Time within which a pair's canary translation must come back, seconds."
+    )
+    restart_backoff: float = Field(
+        1.0, gt=0, le=60, description="Pause before a dead engine is started again, seconds; doubles up to 30."
+    )
+    drain_seconds: float = Field(
+        3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
+    )
+    log_level: str = Field("info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged.")
+    log_format: LogFormat = Field("json", description='"json", or "text" for people.')
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of one request."""
+        return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)

@@ -1,0 +1,48 @@
+"""``python -m proxy``: one proxy, configured by ``PROXY_*``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from proxy.app import create_app
+from proxy.settings import PREFIX, Settings
+from shared import web
+from shared.environment import UnknownSettingError, refuse_unknown
+from shared.telemetry import configure_logging
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+# sysexits.h: EX_CONFIG.
+EXIT_CONFIG = 78
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def main() -> int:
+    """Serve until told to stop; 78 when a setting is wrong."""
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, _leave)  # uvicorn replaces it while serving and raises the signal again afterwards
+    try:
+        refuse_unknown(PREFIX, Settings.model_fields, os.environ)
+        settings = Settings()
+    except (UnknownSettingError, ValidationError) as error:
+        sys.stderr.write(f"proxy: {error}\n")
+        return EXIT_CONFIG
+    configure_logging(settings.log_level, settings.log_format)
+    app = create_app(settings)
+    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=settings.request_timeout)
+    server = web.DrainingServer(config, drain=app.state.draining.set, drain_seconds=settings.drain_seconds)
+    server.run()
+    return 0 if server.started else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

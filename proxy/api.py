@@ -1,0 +1,89 @@
+"""HTTP surface of the proxy: parse, delegate, answer."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from proxy import health as judge
+from shared import web
+from shared.deadline import TIMEOUT_HEADER, Deadline
+from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
+
+if TYPE_CHECKING:
+    from proxy.app import Parts
+
+routes = APIRouter()
+
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+PROBLEMS: Final = web.problem_documentation((400, 404, 413, 422, 502, 503, 504))
+
+
+def _parts(request: Request) -> Parts:
+    return request.app.state.parts
+
+
+@routes.post("/translate", response_model=Translation | Translations, responses=PROBLEMS, openapi_extra=TRANSLATE_DOC)
+async def translate(request: Request) -> Response:
+    """Translate one text or a list, wherever in the fleet its pair is served."""
+    parts = _parts(request)
+    settings = parts.settings
+    deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), settings.request_timeout, time.monotonic)
+    with parts.metrics.measured(time.monotonic) as measured:
+        body = await web.read_body(request, settings.max_body_bytes, deadline)
+        asked = parse_translate_request(body, settings.limits)
+        web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
+        answer = await web.while_connected(
+            request, parts.dispatcher.translate(asked, deadline, request.state.request_id, measured)
+        )
+    if isinstance(answer, bytes):
+        return Response(answer, media_type="application/json")
+    return JSONResponse(answer)
+
+
+@routes.get("/health", responses={503: {"model": judge.Health}})
+async def health(request: Request) -> judge.Health:
+    """The fleet at a glance; 200 for ok and degraded, 503 for down. Never waits for Redis or a replica."""
+    parts = _parts(request)
+    registry, evidence = parts.registry, parts.evidence
+    judged = judge.health(
+        registry.snapshot,
+        redis_error=registry.redis_error,
+        leading=registry.leading,
+        uptime=time.time() - parts.started_at,
+        now=time.time(),
+        load=lambda url: evidence.load(url, registry.snapshot),
+    )
+    return JSONResponse(judged.model_dump(mode="json"), 503 if judged.status == "down" else 200)  # pyright: ignore[reportReturnType] - the annotation documents the schema
+
+
+@routes.get("/languages")
+async def languages(request: Request) -> judge.Languages:
+    """Every language that can be translated from, its targets, and which of them can be served now."""
+    return judge.languages(_parts(request).registry.snapshot)
+
+
+@routes.get("/livez")
+async def livez(request: Request) -> Response:
+    """200 while the tracker ticks; depends on neither Redis nor load."""
+    return web.livez(_parts(request).loops)
+
+
+@routes.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """200 after the first sweep and until draining."""
+    parts = _parts(request)
+    ready = parts.registry.swept and not parts.draining.is_set()
+    return JSONResponse({"ready": ready, "draining": parts.draining.is_set()}, 200 if ready else 503)
+
+
+@routes.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """This proxy's metrics in Prometheus' text format."""
+    parts = _parts(request)
+    for loop in parts.loops:
+        parts.metrics.loop_age.labels(loop.name).set(loop.age())
+    return web.metrics_response(parts.metrics.registry)

@@ -1,0 +1,99 @@
+"""Composition root of the proxy: the only place where its parts meet."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+import time
+import uuid
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from proxy import api
+from proxy.client import ReplicaClient
+from proxy.detector import Detector
+from proxy.discovery import Discovery, Resolver, system_resolver
+from proxy.dispatcher import Dispatcher
+from proxy.evidence import LocalEvidence
+from proxy.registry import Registry
+from proxy.store import Store
+from proxy.tracker import HealthTracker
+from shared import web
+from shared.background import Loop, running
+from shared.telemetry import ProxyMetrics
+from shared.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from proxy.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The app's parts, on ``app.state.parts`` while its lifespan lasts."""
+
+    settings: Settings
+    registry: Registry
+    evidence: LocalEvidence
+    dispatcher: Dispatcher
+    metrics: ProxyMetrics
+    loops: tuple[Loop, ...]
+    draining: asyncio.Event
+    started_at: float
+
+
+def create_app(settings: Settings, resolver: Resolver = system_resolver) -> FastAPI:
+    """Build the app; it begins to sweep when its lifespan does."""
+    draining = asyncio.Event()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
+        rng = random.Random()  # noqa: S311 - picks and jitter, not secrets
+        metrics = ProxyMetrics()
+        evidence = LocalEvidence()
+        store = Store(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+        registry = Registry(
+            store,
+            evidence,
+            owner,
+            report_ttl=settings.report_ttl,
+            lease_ttl=settings.lease_ttl,
+            clock=time.time,
+        )
+        detector = await asyncio.to_thread(Detector)
+        async with ReplicaClient.open(
+            connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout
+        ) as client:
+            tracker = HealthTracker(registry, Discovery(settings.replicas, resolver), client, metrics, time.time)
+            loop = Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng)
+            app.state.parts = Parts(
+                settings,
+                registry,
+                evidence,
+                Dispatcher(registry, client, evidence, detector, metrics, rng, settings.max_attempts),
+                metrics,
+                (loop,),
+                draining,
+                time.time(),
+            )
+            await registry.recall()
+            log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
+            async with running(loop):
+                yield
+            await registry.resign()
+            await store.close()
+
+    app = FastAPI(title="Pairway", version=VERSION, lifespan=lifespan, root_path=settings.root_path)
+    app.state.draining = draining
+    web.install(app)
+    app.include_router(api.routes)
+    return app

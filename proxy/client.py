@@ -1,0 +1,153 @@
+"""ReplicaClient: the only file with HTTP clients; maps their errors into ours.
+
+Translations go through aiohttp, which costs a small part of httpx's CPU per request under concurrency
+(docs/decisions/0003-http-client.md); probes, once a second per replica, stay with httpx and its separate pool, so that
+traffic never keeps a probe waiting.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import aiohttp
+import httpx
+from pydantic import ValidationError
+
+from shared.deadline import TIMEOUT_HEADER
+from shared.wire import Problem, ReplicaReport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from shared.deadline import Deadline
+
+# Shorter than the servers keep an idle connection (shared/web.py: 75 s), so that they never close one under a request.
+IDLE_SECONDS: Final = 30.0
+# 128 texts of the largest size and what JSON adds; more is no answer of ours.
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
+
+
+class UnreachableError(Exception):
+    """No connection to the replica could be made: nothing was sent."""
+
+
+class BrokenAnswerError(Exception):
+    """The replica was reached, but no whole answer came back."""
+
+
+class SilentError(Exception):
+    """The replica was reached, but did not answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a replica answered: status, body and, for errors it explained, the problem."""
+
+    status: int
+    body: bytes
+    retry_after: float | None
+    problem: Problem | None
+
+
+class ReplicaClient:
+    """Talks to replicas; use :meth:`open`."""
+
+    def __init__(self, session: aiohttp.ClientSession, probes: httpx.AsyncClient) -> None:
+        """Take the two clients."""
+        self._session = session
+        self._probes = probes
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *, connect_timeout: float, probe_timeout: float) -> AsyncGenerator[ReplicaClient]:
+        """Open both clients; seconds for a connection and for a whole probe."""
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
+        timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
+        session = aiohttp.ClientSession(
+            connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+        )
+        probes = httpx.AsyncClient(
+            timeout=httpx.Timeout(probe_timeout, connect=min(connect_timeout, probe_timeout)),
+            limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_SECONDS),
+            trust_env=False,
+        )
+        async with session, probes:
+            yield cls(session, probes)
+
+    async def translate(self, url: str, body: bytes, deadline: Deadline, request_id: str) -> Answer:
+        """Send a translation; cancelling closes the connection, which aborts the work there.
+
+        Raises:
+            UnreachableError: nothing was sent.
+            BrokenAnswerError: the answer broke off, or is far too long.
+            SilentError: the deadline passed.
+        """
+        headers = {
+            "Content-Type": "application/json",
+            "X-Request-Id": request_id,
+            TIMEOUT_HEADER: deadline.header(),
+        }
+        timeout = aiohttp.ClientTimeout(total=deadline.remaining(), connect=self._session.timeout.connect)
+        try:
+            async with self._session.post(
+                f"{url}/translate", data=body, headers=headers, timeout=timeout, allow_redirects=False
+            ) as response:
+                if (response.content_length or 0) > MAX_ANSWER_BYTES:
+                    message = f"an answer of {response.content_length} bytes"
+                    raise BrokenAnswerError(message)
+                return _answer(response.status, await response.read(), response.headers.get("Retry-After"))
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise UnreachableError(_name(error)) from error
+        except TimeoutError as error:
+            message = "no answer before the deadline"
+            raise SilentError(message) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise BrokenAnswerError(_name(error)) from error
+
+    async def report(self, url: str) -> ReplicaReport:
+        """Probe a replica.
+
+        Raises:
+            UnreachableError: nothing listens there.
+            SilentError: it accepted, but did not answer in time: dead, or very busy.
+            BrokenAnswerError: what came back is no report.
+        """
+        try:
+            response = await self._probes.get(f"{url}/report")
+        except httpx.ConnectError as error:
+            raise UnreachableError(_name(error)) from error
+        except httpx.ConnectTimeout as error:
+            message = "no connection in time"
+            raise UnreachableError(message) from error
+        except httpx.TimeoutException as error:
+            message = "no report in time"
+            raise SilentError(message) from error
+        except httpx.HTTPError as error:
+            raise BrokenAnswerError(_name(error)) from error
+        if response.status_code != httpx.codes.OK or len(response.content) > MAX_REPORT_BYTES:
+            message = f"/report answered {response.status_code} with {len(response.content)} bytes"
+            raise BrokenAnswerError(message)
+        try:
+            return ReplicaReport.model_validate_json(response.content)
+        except ValidationError as error:
+            fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
+            message = f"/report is not of this version of Pairway (wrong: {fields})"
+            raise BrokenAnswerError(message) from None
+
+
+def _answer(status: int, body: bytes, retry_after: str | None) -> Answer:
+    problem = None
+    if status >= 400:
+        try:
+            problem = Problem.model_validate_json(body)
+        except ValidationError:
+            problem = None
+    seconds = float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None
+    return Answer(status, body, seconds, problem)
+
+
+def _name(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]

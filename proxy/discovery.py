@@ -1,0 +1,84 @@
+"""Which replicas there should be: URLs from the settings, their host names expanded to all addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import socket
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+log = logging.getLogger(__name__)
+
+# The system's resolver may wait for 5 s and more; a sweep must not.
+RESOLVE_SECONDS: Final = 1.0
+# Bound on the addresses one name may stand for.
+MAX_ADDRESSES: Final = 1000
+
+
+class Resolver(Protocol):
+    """Returns the addresses of a host name, IPv4 before IPv6; raises OSError when it can not."""
+
+    async def __call__(self, host: str) -> list[str]:
+        """Resolve one name."""
+        ...
+
+
+async def system_resolver(host: str) -> list[str]:
+    """Ask the operating system; IPv6 addresses count only where there is no IPv4 one (localhost has both)."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    by_family = {
+        family: sorted({str(address[0]) for kind, _, _, _, address in found if kind is family})
+        for family in (socket.AF_INET, socket.AF_INET6)
+    }
+    return by_family[socket.AF_INET] or by_family[socket.AF_INET6]
+
+
+class Discovery:
+    """Mutable state: the last good addresses of each name, kept while the resolver fails."""
+
+    def __init__(self, urls: Sequence[str], resolver: Resolver = system_resolver) -> None:
+        """Take the configured URLs."""
+        self._urls = tuple(urls)
+        self._resolver = resolver
+        self._last: dict[str, list[str]] = {}
+
+    async def urls(self) -> list[str]:
+        """Return one URL per address, each once, in the order of the settings; bounded by ``RESOLVE_SECONDS``."""
+        expanded = await asyncio.gather(*(self._expand(url) for url in self._urls))
+        return list(dict.fromkeys(url for urls in expanded for url in urls))
+
+    async def _expand(self, url: str) -> list[str]:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme == "https" or _is_address(host):
+            return [url]  # a certificate names the host, not its addresses
+        try:
+            async with asyncio.timeout(RESOLVE_SECONDS):
+                addresses = (await self._resolver(host))[:MAX_ADDRESSES]
+        except (OSError, TimeoutError) as error:
+            if host not in self._last:
+                log.debug("name not resolved", extra={"host": host, "error": str(error)})
+                return [url]  # probing it will say in /health that the name is not known
+            return self._with(url, self._last[host])
+        self._last[host] = addresses
+        return self._with(url, addresses)
+
+    @staticmethod
+    def _with(url: str, addresses: Sequence[str]) -> list[str]:
+        parts = urlsplit(url)
+        port = "" if parts.port is None else f":{parts.port}"
+        return [f"{parts.scheme}://{f'[{each}]' if ':' in each else each}{port}" for each in addresses]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

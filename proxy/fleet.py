@@ -1,0 +1,109 @@
+"""The fleet as this proxy sees it: replicas, their states, and the pairs they can serve now. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from pydantic import BaseModel, ConfigDict
+
+from shared.languages import LanguagePair
+from shared.wire import ReplicaReport, ServerState
+
+
+class ReplicaState(StrEnum):
+    """What the proxy makes of a replica."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+    DOWN = "down"
+
+
+class Replica(BaseModel):
+    """One API server at one URL, and what is known of it; also the record kept in Redis.
+
+    ``probed_at`` is the Unix time of the last probe, ``reported_at`` that of ``report``, the last good one: a replica
+    that is DOWN keeps it, so that its pairs stay known. ``missed`` counts probes in a row without an answer.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    state: ReplicaState
+    why: str | None
+    probed_at: float
+    reported_at: float | None = None
+    report: ReplicaReport | None = None
+    missed: int = 0
+
+    @classmethod
+    def reported(cls, url: str, report: ReplicaReport, now: float) -> Replica:
+        """Return a replica that has just answered."""
+        match report.state:
+            case ServerState.READY:
+                state, why = ReplicaState.READY, None
+            case ServerState.DRAINING:
+                state, why = ReplicaState.DRAINING, "it is about to stop"
+            case ServerState.STARTING:
+                reasons = dict.fromkeys(pair.why for pair in report.pairs.values() if pair.why)
+                state, why = ReplicaState.STARTING, "; ".join(reasons) or "none of its pairs is ready"
+        return cls(url=url, state=state, why=why, probed_at=now, reported_at=now, report=report)
+
+    def silent(self, why: str, now: float, *, patience: int) -> Replica:
+        """Return the replica after a probe without an answer: DOWN once ``missed`` reaches ``patience``."""
+        missed = self.missed + 1
+        down = missed >= patience or self.state is ReplicaState.DOWN
+        return self.model_copy(
+            update={
+                "state": ReplicaState.DOWN if down else self.state,
+                "why": why if down else self.why,
+                "probed_at": now,
+                "missed": missed,
+            }
+        )
+
+    @property
+    def pairs(self) -> dict[LanguagePair, bool]:
+        """Every pair it is configured for, and whether it is ready for it now."""
+        if self.report is None:
+            return {}
+        serving = self.state is ReplicaState.READY
+        return {pair.pair: serving and pair.ready for pair in self.report.pairs.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The whole fleet at one moment; immutable, so a request reads one consistent view and never waits for it.
+
+    ``ready`` and ``total`` hold every known pair, also those whose replicas are gone.
+    """
+
+    replicas: Mapping[str, Replica]
+    ready: Mapping[LanguagePair, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    total: Mapping[LanguagePair, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
+        """Build the view: pairs that are remembered or configured anywhere, and the URLs that are ready for each."""
+        by_url = {replica.url: replica for replica in replicas}
+        ready: dict[LanguagePair, list[str]] = {pair: [] for pair in remembered}
+        total: dict[LanguagePair, int] = dict.fromkeys(ready, 0)
+        for replica in by_url.values():
+            for pair, is_ready in replica.pairs.items():
+                total[pair] = total.get(pair, 0) + 1
+                urls = ready.setdefault(pair, [])
+                if is_ready:
+                    urls.append(replica.url)
+        return cls(
+            MappingProxyType(by_url),
+            MappingProxyType({pair: tuple(urls) for pair, urls in sorted(ready.items())}),
+            MappingProxyType(total),
+        )
+
+    @property
+    def source_languages(self) -> frozenset[str]:
+        """Languages that the fleet knows how to translate from, ready or not."""
+        return frozenset(pair.source for pair in self.ready)

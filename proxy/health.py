@@ -1,0 +1,137 @@
+"""What dashboards see at ``/health`` and clients at ``/languages``. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, Field
+
+from proxy.fleet import ReplicaState
+from shared.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.fleet import Replica, Snapshot
+
+HealthStatus = Literal["ok", "degraded", "down"]
+
+
+class PairHealth(BaseModel):
+    """Replicas ready for a known pair, and replicas configured for it."""
+
+    ready: int
+    total: int
+
+
+class ReplicaHealth(BaseModel):
+    """One replica: its state, why it is not ready, seconds since its last report, and its load."""
+
+    url: str
+    replica_id: str | None
+    version: str | None
+    state: ReplicaState
+    why: str | None
+    report_age_s: float | None
+    in_flight: int | None = Field(description="Texts it has in hand, from whichever proxy.")
+    limit: int | None = Field(description="Texts it takes at once.")
+    load: int = Field(description="Texts this proxy counts against it when it picks.")
+    pairs: dict[str, bool]
+
+
+class RedisHealth(BaseModel):
+    """Whether Redis answered when it was last asked, else the error."""
+
+    up: bool
+    error: str | None
+
+
+class Health(BaseModel):
+    """The answer to ``GET /health``."""
+
+    status: HealthStatus
+    version: str
+    uptime_s: float
+    redis: RedisHealth
+    prober: bool = Field(description="Whether this proxy holds the prober lease.")
+    pairs: dict[str, PairHealth]
+    replicas: list[ReplicaHealth]
+
+
+class Target(BaseModel):
+    """A language that can be translated into, and whether that can be served now."""
+
+    lang: str
+    ready: bool
+
+
+class Language(BaseModel):
+    """A language that can be translated from."""
+
+    lang: str
+    targets: list[Target]
+
+
+class Languages(BaseModel):
+    """The answer to ``GET /languages``."""
+
+    languages: list[Language]
+
+
+def health(
+    snapshot: Snapshot,
+    *,
+    redis_error: str | None,
+    leading: bool,
+    uptime: float,
+    now: float,
+    load: Callable[[str], int],
+) -> Health:
+    """Judge the fleet: ``down`` when no pair is ready, ``ok`` when nothing at all is amiss, else ``degraded``."""
+    pairs = {
+        str(pair): PairHealth(ready=len(urls), total=snapshot.total[pair]) for pair, urls in snapshot.ready.items()
+    }
+    status: HealthStatus
+    if not any(pair.ready for pair in pairs.values()):
+        status = "down"
+    elif (
+        all(pair.ready for pair in pairs.values())
+        and redis_error is None
+        and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
+    ):
+        status = "ok"
+    else:
+        status = "degraded"
+    return Health(
+        status=status,
+        version=VERSION,
+        uptime_s=round(uptime, 1),
+        redis=RedisHealth(up=redis_error is None, error=redis_error),
+        prober=leading,
+        pairs=pairs,
+        replicas=[_replica(replica, now, load) for replica in snapshot.replicas.values()],
+    )
+
+
+def _replica(replica: Replica, now: float, load: Callable[[str], int]) -> ReplicaHealth:
+    report = replica.report
+    return ReplicaHealth(
+        url=replica.url,
+        replica_id=report and report.replica_id,
+        version=report and report.version,
+        state=replica.state,
+        why=replica.why,
+        report_age_s=None if replica.reported_at is None else round(max(0.0, now - replica.reported_at), 1),
+        in_flight=report and report.in_flight,
+        limit=report and report.limit,
+        load=load(replica.url),
+        pairs={str(pair): ready for pair, ready in replica.pairs.items()},
+    )
+
+
+def languages(snapshot: Snapshot) -> Languages:
+    """List every known source language with its targets, and what can be served now."""
+    targets: dict[str, list[Target]] = {}
+    for pair, urls in snapshot.ready.items():
+        targets.setdefault(pair.source, []).append(Target(lang=pair.target, ready=bool(urls)))
+    return Languages(languages=[Language(lang=lang, targets=found) for lang, found in targets.items()])

@@ -1,0 +1,97 @@
+"""What an operator can set on a proxy, read from ``PROXY_*``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from shared.telemetry import LogFormat
+from shared.wire import Limits
+
+PREFIX: Final = "PROXY_"
+
+
+class Settings(BaseSettings):
+    """Every field is the environment variable of its name with ``PROXY_`` before it."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=1, le=65535, description="TCP port to listen on.")
+    root_path: str = Field("", pattern=r"^(/[^/\s]+)*$", description="Path under which a web server publishes us.")
+    replicas: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("http://127.0.0.1:8001",),
+        min_length=1,
+        max_length=1000,
+        description="URLs of the API servers, comma-separated; a host name expands to all its addresses.",
+    )
+    redis_url: SecretStr = Field(
+        SecretStr("redis://127.0.0.1:6379/0"), description="Where the fleet's health is kept; may hold a password."
+    )
+    redis_prefix: str = Field("pairway:", pattern=r"^[A-Za-z0-9:_\-]{1,64}$", description="Begins every key in Redis.")
+    redis_timeout: float = Field(0.25, gt=0, le=5, description="Longest wait for one call of Redis, seconds.")
+    probe_interval: float = Field(1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds.")
+    probe_timeout: float = Field(1.0, ge=0.1, le=60, description="Longest wait for one replica's report, seconds.")
+    connect_timeout: float = Field(1.0, gt=0, le=30, description="Longest wait for a connection, seconds.")
+    request_timeout: float = Field(
+        30.0, gt=0, le=600, description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it."
+    )
+    max_attempts: int = Field(3, ge=1, le=10, description="Replicas tried for one request before it fails.")
+    max_texts: int = Field(128, ge=1, le=10_000, description="Texts in one request.")
+    max_text_chars: int = Field(200_000, ge=1, description="Characters in one text.")
+    max_body_bytes: int = Field(1_048_576, ge=1024, description="Bytes in one request's body.")
+    drain_seconds: float = Field(
+        3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
+    )
+    log_level: str = Field("info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged.")
+    log_format: LogFormat = Field("json", description='"json", or "text" for people.')
+
+    @field_validator("replicas", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("replicas")
+    @classmethod
+    def _are_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for url in value:
+            parts = urlsplit(url)
+            try:
+                port_is_good = parts.port != 0
+            except ValueError:
+                port_is_good = False
+            if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_good:
+                message = f"{url!r} is no URL of an API server; write http://HOST:PORT"
+                raise ValueError(message)
+            if parts.path.strip("/") or parts.query or parts.username:
+                message = f"{url!r} must be http://HOST:PORT and nothing more"
+                raise ValueError(message)
+        return tuple(dict.fromkeys(url.rstrip("/") for url in value))
+
+    @model_validator(mode="after")
+    def _reports_outlive_sweeps(self) -> Settings:
+        if self.connect_timeout > self.request_timeout:
+            message = (
+                f"PROXY_CONNECT_TIMEOUT ({self.connect_timeout:g} s) must not exceed "
+                f"PROXY_REQUEST_TIMEOUT ({self.request_timeout:g} s)"
+            )
+            raise ValueError(message)
+        return self
+
+    @property
+    def report_ttl(self) -> float:
+        """Seconds a report is believed in Redis: three sweeps and their time-outs, so one lost sweep is no alarm."""
+        return 3 * (self.probe_interval + self.probe_timeout)
+
+    @property
+    def lease_ttl(self) -> float:
+        """Seconds after which another proxy takes over from a dead prober; renewed every sweep."""
+        return self.probe_interval + self.probe_timeout + 2 * self.redis_timeout
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of one request."""
+        return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)

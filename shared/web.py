@@ -1,0 +1,298 @@
+"""The only shared file that knows the web framework: errors, request ids, bodies, disconnects, draining."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+import time
+import uuid
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.exceptions import HTTPException
+from typing_extensions import override
+
+from shared import telemetry
+from shared.errors import (
+    BadRequestError,
+    InternalError,
+    MethodNotAllowedError,
+    NotFoundError,
+    PairwayError,
+    TooLargeError,
+)
+from shared.wire import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+    from types import FrameType
+
+    from prometheus_client.registry import Collector
+    from pydantic import BaseModel
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from shared.background import Loop
+    from shared.deadline import Deadline
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+REQUEST_ID_HEADER: Final = "X-Request-Id"
+# What a client may choose as its id: safe in logs and headers, long enough for two UUIDs and a separator.
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
+PROBLEM_JSON: Final = "application/problem+json"
+# Nobody is left to read it; nginx's number for "client closed request" keeps the log honest.
+CLIENT_GONE_STATUS: Final = 499
+INTERNAL_ERROR: Final = 500
+# Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
+QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
+# Idle connections are kept longer than any pool of ours keeps them (proxy/client.py: 30 s), so that the client
+# end closes first and no request is sent into a closing socket.
+KEEP_ALIVE_SECONDS: Final = 75
+
+
+class ClientGoneError(Exception):
+    """The client hung up before its answer was ready."""
+
+
+def problem_response(error: PairwayError, request_id: str | None) -> JSONResponse:
+    """Render an error as problem+json, with ``Retry-After`` in whole seconds where it has one."""
+    problem = Problem(
+        type=f"urn:pairway:{error.code}",
+        title=error.title,
+        status=error.http_status,
+        code=error.code,
+        detail=error.detail,
+        request_id=request_id,
+        **error.facts,
+    )
+    headers = {} if error.retry_after is None else {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
+    return JSONResponse(problem.model_dump(), error.http_status, headers, PROBLEM_JSON)
+
+
+def install(app: FastAPI) -> None:
+    """Give an app the habits of both servers: one error form, request ids, one log line per request."""
+
+    def render(request: Request, error: Exception) -> Response:
+        current: str | None = request.scope.get("state", {}).get("request_id")
+        match error:
+            case PairwayError():
+                log_fields(request, code=error.code)
+                return problem_response(error, current)
+            case ClientGoneError():
+                return Response(status_code=CLIENT_GONE_STATUS)
+            case HTTPException(status_code=404):
+                return problem_response(NotFoundError(f"There is no {request.url.path} here."), current)
+            case HTTPException(status_code=405):
+                allowed = (error.headers or {}).get("Allow", "another method")
+                detail = f"{request.url.path} takes {allowed}, not {request.method}."
+                response = problem_response(MethodNotAllowedError(detail), current)
+                response.headers["Allow"] = allowed
+                return response
+            case _:
+                response = problem_response(InternalError("Something went wrong on our side."), current)
+                if current is not None:  # this answer is made outside of RequestContext
+                    response.headers[REQUEST_ID_HEADER] = current
+                return response
+
+    for kind in (PairwayError, ClientGoneError, HTTPException, Exception):
+        app.add_exception_handler(kind, render)
+    app.add_middleware(RequestContext)
+
+
+class RequestContext:
+    """ASGI middleware: takes or makes the request id, echoes it, puts it on every log line, logs the outcome."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap the app."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        current = _request_id_of(scope)
+        scope.setdefault("state", {})["request_id"] = current
+        token = telemetry.request_id.set(current)
+        started = time.perf_counter()
+        status = 500
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", []),
+                    (REQUEST_ID_HEADER.lower().encode(), current.encode()),
+                ]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_id)
+        finally:
+            if scope["path"] not in QUIET_PATHS or status == INTERNAL_ERROR:
+                fields: dict[str, Any] = {
+                    "method": scope["method"],
+                    "path": scope["path"][:128],
+                    "status": status,
+                    "ms": round((time.perf_counter() - started) * 1000, 1),
+                    **scope["state"].get("log", {}),
+                }
+                log.info("request", extra=fields)
+            telemetry.request_id.reset(token)
+
+
+def _request_id_of(scope: Scope) -> str:
+    wanted = REQUEST_ID_HEADER.lower().encode()
+    for name, value in scope["headers"]:
+        if name == wanted and _REQUEST_ID.fullmatch(text := value.decode("latin-1")):
+            return text
+    return uuid.uuid4().hex
+
+
+def log_fields(request: Request, **fields: object) -> None:
+    """Add fields to the request's one log line (pair, replica, number of texts; never texts)."""
+    request.scope["state"].setdefault("log", {}).update(fields)
+
+
+async def read_body(request: Request, limit: int, deadline: Deadline) -> bytes:
+    """Read the body, refusing it as soon as it is known to pass ``limit`` bytes.
+
+    Raises:
+        TooLargeError: by ``Content-Length`` at once, else when the bytes read pass the limit.
+        BadRequestError: the body is compressed.
+        DeadlineExceededError: it came too slowly.
+        ClientGoneError: the client hung up in mid-body.
+    """
+    declared = request.headers.get("content-length")
+    if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
+        raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        message = "The body is compressed (Content-Encoding); send it as plain JSON."
+        raise BadRequestError(message)
+    try:
+        async with asyncio.timeout(deadline.remaining()):
+            return await _read_parts(request, limit)
+    except TimeoutError:
+        raise deadline.exceeded() from None
+
+
+async def _read_parts(request: Request, limit: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise TooLargeError("The body", size=None, limit=limit, unit="bytes")
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Await the work, but cancel it as soon as the client hangs up; the body must have been read before.
+
+    Raises:
+        ClientGoneError: the client hung up; the work was cancelled and has ended.
+    """
+    task = asyncio.create_task(work)
+    watcher = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGoneError
+        return task.result()
+    finally:
+        for pending in (task, watcher):
+            if not pending.done():
+                pending.cancel()
+        await asyncio.gather(task, watcher, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def body_documentation(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the OpenAPI description of a body that the handler reads by itself."""
+    schema = model.model_json_schema()
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of the problems an operation can answer with."""
+    schema = Problem.model_json_schema()
+    return {
+        status: {"description": "A problem; see its code.", "content": {PROBLEM_JSON: {"schema": schema}}}
+        for status in statuses
+    }
+
+
+def metrics_response(registry: Collector) -> Response:
+    """Render a registry in Prometheus' text format."""
+    # generate_latest needs only collect(), which every Collector has.
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)  # pyright: ignore[reportArgumentType]
+
+
+def livez(loops: Iterable[Loop]) -> JSONResponse:
+    """Answer 200 while every loop ticks, 503 with the names of those that do not."""
+    dead = [loop.name for loop in loops if loop.is_stale()]
+    return JSONResponse({"alive": not dead, "stale_loops": dead}, 503 if dead else 200)
+
+
+class DrainingServer(uvicorn.Server):
+    """Leaves politely: a signal flips the app to draining, the socket stays open for ``drain_seconds``, then closes.
+
+    uvicorn closes its sockets before the lifespan ends, so draining can not live there. A second signal skips the
+    wait. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
+    """
+
+    def __init__(self, config: uvicorn.Config, *, drain: Callable[[], None], drain_seconds: float) -> None:
+        """Take the callback that makes readiness fail."""
+        super().__init__(config)
+        self._drain = drain
+        self._drain_seconds = drain_seconds
+        self._draining = False
+
+    @override
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to drain; at the second signal, or with nothing to wait for, stop."""
+        first, self._draining = not self._draining, True
+        if not first or not self.started or self._drain_seconds <= 0:
+            self._drain()
+            super().handle_exit(sig, frame)
+            return
+        log.info("draining", extra={"seconds": self._drain_seconds})
+        self._drain()
+        # A signal handler may interrupt the loop anywhere; only this call of the loop's is safe from here.
+        loop = asyncio.get_running_loop()
+        loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, super().handle_exit, sig, frame)
+
+
+def server_config(app: FastAPI, *, host: str, port: int, grace_seconds: float) -> uvicorn.Config:
+    """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=math.ceil(grace_seconds),
+    )
