@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shared.errors import OverloadedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 # A short text is done well within this; issue "Overload" replaces it by the measured drain rate.
 RETRY_AFTER_SECONDS: Final = 1.0
@@ -32,7 +32,7 @@ class Admission:
         return self._held
 
     @contextmanager
-    def permit(self, texts: int) -> Iterator[None]:
+    def permit(self, texts: int) -> Generator[None]:
         """Hold room for that many texts while the block lasts; never waits.
 
         Raises:

@@ -10,6 +10,7 @@ import time
 import uuid
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -52,20 +53,21 @@ class Parts:
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
 
 
-def create_app(settings: Settings, engine_factory: EngineFactory = VllmEngine.start) -> FastAPI:
-    """Build the app; engines begin to start when its lifespan does.
+def create_app(settings: Settings, engine_factory: EngineFactory | None = None) -> FastAPI:
+    """Build the app; engines (vLLM's, unless another factory is given) begin to start when its lifespan does.
 
     Raises:
         CatalogError: the catalog can not be used.
     """
     entries = catalog.load(settings.catalog, settings.models)
+    factory = engine_factory or partial(VllmEngine.start, alone=len(entries) == 1)
     metrics = ApiServerMetrics()
     rng = random.Random()  # noqa: S311 - jitter, not secrets
     start_lock = asyncio.Lock()
     hosts = [
         ModelHost(
             entry,
-            engine_factory,
+            factory,
             HostSettings(settings.canary_timeout, settings.restart_backoff),
             metrics,
             start_lock=start_lock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -45,10 +45,10 @@ class Sampling(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    temperature: float = Field(0.0, ge=0, le=2)
-    top_p: float = Field(1.0, gt=0, le=1)
-    top_k: int = Field(0, ge=-1)
-    repetition_penalty: float = Field(1.0, gt=0, le=2)
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    top_k: int = Field(default=0, ge=-1)
+    repetition_penalty: float = Field(default=1.0, gt=0, le=2)
     seed: int | None = None
     stop_token_ids: tuple[int, ...] = ()
 
@@ -61,7 +61,7 @@ class ModelEntry(BaseModel):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$")
     path: str = Field(min_length=1, description="Folder, or Hugging Face name.")
     pairs: tuple[Annotated[LanguagePair, BeforeValidator(_pair)], ...] = ()
-    languages: tuple[str, ...] = Field((), description="Shorthand: every ordered pair of these.")
+    languages: tuple[str, ...] = Field(default=(), description="Shorthand: every ordered pair of these.")
     prompt: str
     sampling: Sampling = Sampling()
     engine: dict[str, Any] = Field(default_factory=dict, description="vLLM engine arguments by vLLM's names.")
@@ -124,13 +124,11 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
     except yaml.YAMLError as error:
         message = f"{path} is no YAML: {error}"
         raise CatalogError(message) from error
-    match content:
-        case {"models": dict(models), **rest} if models and not rest:
-            pass
-        case _:
-            message = f"{path} must hold one key, models:, with a name and an entry for each model"
-            raise CatalogError(message)
-    entries = {str(name): _entry(path, str(name), entry) for name, entry in models.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - YAML is untyped
+    top = cast("dict[Any, Any]", content) if isinstance(content, dict) else {}
+    models = top.get("models")
+    if len(top) != 1 or not isinstance(models, dict) or not models:
+        raise CatalogError(f"{path} must hold one key, models:, with a name and an entry for each model")
+    entries = {str(name): _entry(path, str(name), entry) for name, entry in cast("dict[Any, object]", models).items()}
     if unknown := [name for name in names if name not in entries]:
         message = f"{path} has no model {', '.join(unknown)}; it has {', '.join(entries)}"
         raise CatalogError(message)
@@ -141,8 +139,7 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
 
 def _entry(path: Path, name: str, entry: object) -> ModelEntry:
     if not isinstance(entry, dict):
-        message = f"{path}: models.{name} must be a mapping with path, pairs and prompt"
-        raise CatalogError(message)
+        raise CatalogError(f"{path}: models.{name} must be a mapping with path, pairs and prompt")
     try:
         return ModelEntry.model_validate({"name": name, **entry})
     except ValidationError as error:

@@ -22,7 +22,7 @@ from shared.errors import BadRequestError
 from shared.wire import ModelReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Generator
 
     from apiserver.catalog import ModelEntry, Sampling
 
@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 
 # vLLM force-kills its EngineCore after this long; a stopping server should not take longer.
 STOP_SECONDS: Final = 3.0
+
+# How an entry can say what part of a GPU's memory is its own.
+MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
 
 # Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
 ENVIRONMENT: Final = {
@@ -58,12 +61,14 @@ class VllmEngine:
         self._llm = llm
         self._steps = steps
         self.metrics = registry
-        tokenizer = llm.get_tokenizer()
+        from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM; see the module's docstring
+
+        tokenizer: Any = llm.get_tokenizer()
         self._tokenizer = tokenizer
-        self._control = tokenizer.backend_tokenizer
+        self._control: Any = tokenizer.backend_tokenizer
         # A copy of its own that splits control tokens: a text can never become one, and since its settings never
         # change, threads may share it.
-        self._text = type(self._control).from_str(self._control.to_str())
+        self._text = Tokenizer.from_str(self._control.to_str())
         self._text.no_truncation()
         self._text.no_padding()
         self._text.encode_special_tokens = True
@@ -73,29 +78,27 @@ class VllmEngine:
         return f"<VllmEngine {self._entry.name} alive={self.alive} steps={self._steps.steps}>"
 
     @classmethod
-    async def start(cls, entry: ModelEntry) -> VllmEngine:
+    async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
         """Start the model's engine off the event loop; takes seconds to minutes.
 
+        ``alone`` says that no other model is hosted by this server; where it is not, a GPU must be shared out.
+
         Raises:
-            EngineArgumentError: an argument of ``engine:`` that vLLM does not have.
+            EngineArgumentError: an argument of ``engine:`` that vLLM does not have, or a missing memory share.
             Exception: whatever vLLM raises when the model can not be loaded.
         """
-        return await asyncio.to_thread(cls._start, entry)
+        return await asyncio.to_thread(cls._start, entry, alone)
 
     @classmethod
-    def _start(cls, entry: ModelEntry) -> VllmEngine:
+    def _start(cls, entry: ModelEntry, alone: bool) -> VllmEngine:  # noqa: FBT001 - to_thread's positional call
         from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
+        from vllm.platforms import current_platform  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
-        known = {field.name for field in dataclasses.fields(AsyncEngineArgs)}
-        for name in entry.engine:
-            if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                message = f"models.{entry.name}.engine.{name} is no vLLM engine argument" + (
-                    f"; did you mean {close[0]}?" if close else ""
-                )
-                raise EngineArgumentError(message)
-        arguments = {
+        check_arguments(entry, {field.name for field in dataclasses.fields(AsyncEngineArgs)})
+        if not alone:
+            check_share(entry, device=str(current_platform.device_type))
+        arguments: dict[str, Any] = {
             "served_model_name": entry.name,
             "generation_config": "vllm",  # sampling is the catalog's, never the weights'
             **entry.engine,
@@ -120,7 +123,7 @@ class VllmEngine:
 
     def encode_text(self, text: str) -> list[int]:
         """Tokenise a client's text; control tokens in it are split into ordinary ones."""
-        return list(self._text.encode(text, add_special_tokens=False).ids)
+        return self._text.encode(text, add_special_tokens=False).ids
 
     def encode_control(self, text: str) -> list[int]:
         """Tokenise our own frame, control tokens included; nothing is added around."""
@@ -173,8 +176,37 @@ class VllmEngine:
         await asyncio.to_thread(self._llm.shutdown, timeout=STOP_SECONDS)
 
 
+def check_arguments(entry: ModelEntry, known: Collection[str]) -> None:
+    """Refuse engine arguments that vLLM does not have.
+
+    Raises:
+        EngineArgumentError: names the argument and the closest one that exists.
+    """
+    for name in entry.engine:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise EngineArgumentError(f"models.{entry.name}.engine.{name} is no vLLM engine argument{hint}")
+
+
+def check_share(entry: ModelEntry, device: str) -> None:
+    """Demand a memory share from each of several engines on a GPU, where the first would else take it all.
+
+    Raises:
+        EngineArgumentError: the entry names none.
+    """
+    if device == "cpu":
+        return
+    if not entry.engine.keys() & MEMORY_SHARES:
+        raise EngineArgumentError(
+            f"models.{entry.name} shares a {device} device with other models of this server: give each an explicit "
+            f"share in engine ({' or '.join(sorted(MEMORY_SHARES))}), or host one model per server (APISERVER_MODELS)"
+        )
+    log.warning("several engines share a device and will fight for it", extra={"model": entry.name, "device": device})
+
+
 @contextmanager
-def _mapped_errors() -> Iterator[None]:
+def _mapped_errors() -> Generator[None]:
     """Map vLLM's errors into ours at this one door."""
     from vllm.exceptions import VLLMClientError  # noqa: PLC0415 - see the module's docstring
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
@@ -223,9 +255,7 @@ def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
         def __init__(self, vllm_config: object, engine_index: int = 0) -> None:
             pass
 
-        def record(
-            self, scheduler_stats: Any, iteration_stats: Any, mm_cache_stats: Any = None, engine_idx: int = 0
-        ) -> None:
+        def record(self, scheduler_stats: Any, *_: object, **__: object) -> None:
             if scheduler_stats is not None:
                 steps.record(
                     scheduler_stats.num_running_reqs,

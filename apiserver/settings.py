@@ -19,32 +19,40 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
-    host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(8001, ge=1, le=65535, description="TCP port to listen on.")
-    catalog: Path = Field(Path("deploy/models/demo.yaml"), description="File that says which models exist.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8001, ge=1, le=65535, description="TCP port to listen on.")
+    catalog: Path = Field(default=Path("deploy/models/demo.yaml"), description="File that says which models exist.")
     models: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Names of the catalog's models to host here, comma-separated; empty: all."
+        default=(), description="Names of the catalog's models to host here, comma-separated; empty: all."
     )
     request_timeout: float = Field(
-        30.0, gt=0, le=600, description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it."
+        default=30.0,
+        gt=0,
+        le=600,
+        description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it.",
     )
     max_waiting: int = Field(
-        300, ge=1, le=100_000, description="Texts that may wait beyond those the engines run at once, per server."
+        default=300,
+        ge=1,
+        le=100_000,
+        description="Texts that may wait beyond those the engines run at once, per server.",
     )
-    max_texts: int = Field(128, ge=1, le=10_000, description="Texts in one request.")
-    max_text_chars: int = Field(200_000, ge=1, description="Characters in one text.")
-    max_body_bytes: int = Field(1_048_576, ge=1024, description="Bytes in one request's body.")
+    max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
+    max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
+    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes in one request's body.")
     canary_timeout: float = Field(
-        30.0, gt=0, le=600, description="Time within which a pair's canary translation must come back, seconds."
+        default=30.0, gt=0, le=600, description="Time within which a pair's canary translation must come back, seconds."
     )
     restart_backoff: float = Field(
-        1.0, gt=0, le=60, description="Pause before a dead engine is started again, seconds; doubles up to 30."
+        default=1.0, gt=0, le=60, description="Pause before a dead engine is started again, seconds; doubles up to 30."
     )
     drain_seconds: float = Field(
-        3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
+        default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
     )
-    log_level: str = Field("info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged.")
-    log_format: LogFormat = Field("json", description='"json", or "text" for people.')
+    log_level: str = Field(
+        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged."
+    )
+    log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
     @field_validator("models", mode="before")
     @classmethod

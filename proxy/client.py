@@ -28,6 +28,7 @@ IDLE_SECONDS: Final = 30.0
 # 128 texts of the largest size and what JSON adds; more is no answer of ours.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
+OK: Final = 200
 
 
 class UnreachableError(Exception):
@@ -127,7 +128,7 @@ class ReplicaClient:
             raise SilentError(message) from error
         except httpx.HTTPError as error:
             raise BrokenAnswerError(_name(error)) from error
-        if response.status_code != httpx.codes.OK or len(response.content) > MAX_REPORT_BYTES:
+        if response.status_code != OK or len(response.content) > MAX_REPORT_BYTES:
             message = f"/report answered {response.status_code} with {len(response.content)} bytes"
             raise BrokenAnswerError(message)
         try:

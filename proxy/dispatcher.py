@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from proxy import balancer
-from proxy.client import BrokenAnswerError, SilentError, UnreachableError
+from proxy.client import OK, BrokenAnswerError, SilentError, UnreachableError
 from proxy.routing import find_route, known_pairs, unavailable
 from shared.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
 from shared.languages import LanguagePair, closeness
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 M = TypeVar("M", Translation, Translations)
 
-OK: Final = 200
 # A replica's problems that hold for the client whoever answers; every other refusal is worth another replica.
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output", "deadline-exceeded"})
 # What a replica that is full or lost the pair asks us to wait, when it does not say.

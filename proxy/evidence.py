@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Generator
 
     from proxy.fleet import Snapshot
 
@@ -30,7 +30,7 @@ class LocalEvidence:
         return f"<LocalEvidence in_flight={dict(self._in_flight)} unreachable={list(self._unreachable)}>"
 
     @contextmanager
-    def in_flight(self, url: str, texts: int) -> Iterator[None]:
+    def in_flight(self, url: str, texts: int) -> Generator[None]:
         """Count the texts as in flight while the block lasts; freed on every path."""
         self._in_flight[url] += texts
         try:

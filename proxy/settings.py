@@ -19,35 +19,49 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
-    host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(8000, ge=1, le=65535, description="TCP port to listen on.")
-    root_path: str = Field("", pattern=r"^(/[^/\s]+)*$", description="Path under which a web server publishes us.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8000, ge=1, le=65535, description="TCP port to listen on.")
+    root_path: str = Field(
+        default="", pattern=r"^(/[^/\s]+)*$", description="Path under which a web server publishes us."
+    )
     replicas: Annotated[tuple[str, ...], NoDecode] = Field(
-        ("http://127.0.0.1:8001",),
+        default=("http://127.0.0.1:8001",),
         min_length=1,
         max_length=1000,
         description="URLs of the API servers, comma-separated; a host name expands to all its addresses.",
     )
     redis_url: SecretStr = Field(
-        SecretStr("redis://127.0.0.1:6379/0"), description="Where the fleet's health is kept; may hold a password."
+        default=SecretStr("redis://127.0.0.1:6379/0"),
+        description="Where the fleet's health is kept; may hold a password.",
     )
-    redis_prefix: str = Field("pairway:", pattern=r"^[A-Za-z0-9:_\-]{1,64}$", description="Begins every key in Redis.")
-    redis_timeout: float = Field(0.25, gt=0, le=5, description="Longest wait for one call of Redis, seconds.")
-    probe_interval: float = Field(1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds.")
-    probe_timeout: float = Field(1.0, ge=0.1, le=60, description="Longest wait for one replica's report, seconds.")
-    connect_timeout: float = Field(1.0, gt=0, le=30, description="Longest wait for a connection, seconds.")
+    redis_prefix: str = Field(
+        default="pairway:", pattern=r"^[A-Za-z0-9:_\-]{1,64}$", description="Begins every key in Redis."
+    )
+    redis_timeout: float = Field(default=0.25, gt=0, le=5, description="Longest wait for one call of Redis, seconds.")
+    probe_interval: float = Field(
+        default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
+    )
+    probe_timeout: float = Field(
+        default=1.0, ge=0.1, le=60, description="Longest wait for one replica's report, seconds."
+    )
+    connect_timeout: float = Field(default=1.0, gt=0, le=30, description="Longest wait for a connection, seconds.")
     request_timeout: float = Field(
-        30.0, gt=0, le=600, description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it."
+        default=30.0,
+        gt=0,
+        le=600,
+        description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it.",
     )
-    max_attempts: int = Field(3, ge=1, le=10, description="Replicas tried for one request before it fails.")
-    max_texts: int = Field(128, ge=1, le=10_000, description="Texts in one request.")
-    max_text_chars: int = Field(200_000, ge=1, description="Characters in one text.")
-    max_body_bytes: int = Field(1_048_576, ge=1024, description="Bytes in one request's body.")
+    max_attempts: int = Field(default=3, ge=1, le=10, description="Replicas tried for one request before it fails.")
+    max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
+    max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
+    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes in one request's body.")
     drain_seconds: float = Field(
-        3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
+        default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
     )
-    log_level: str = Field("info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged.")
-    log_format: LogFormat = Field("json", description='"json", or "text" for people.')
+    log_level: str = Field(
+        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged."
+    )
+    log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
     @field_validator("replicas", mode="before")
     @classmethod

@@ -16,7 +16,7 @@ from proxy.fleet import Replica
 from shared.languages import LanguagePair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
@@ -50,7 +50,7 @@ class Store:
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
-        self._redis = Redis.from_url(
+        self._redis: Redis = Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
@@ -73,16 +73,17 @@ class Store:
         """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
         with self._mapped():
             async with asyncio.timeout(self._timeout):
-                return bool(await self._script(LEASE_SCRIPT, self._key("prober"), owner, int(ttl * 1000)))
+                return bool(await self._ask("EVAL", LEASE_SCRIPT, 1, self._key("prober"), owner, int(ttl * 1000)))
 
     async def release_lease(self, owner: str) -> None:
         """Give the lease back, so that another proxy need not wait for its end."""
         with self._mapped():
             async with asyncio.timeout(self._timeout):
-                await self._script(RELEASE_SCRIPT, self._key("prober"), owner)
+                await self._ask("EVAL", RELEASE_SCRIPT, 1, self._key("prober"), owner)
 
-    async def _script(self, script: str, key: str, *arguments: str | int) -> Any:
-        return await self._redis.execute_command("EVAL", script, 1, key, *arguments)  # pyright: ignore[reportUnknownMemberType] - untyped in redis-py
+    async def _ask(self, *command: str | int) -> Any:
+        # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
+        return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
     async def write(self, replicas: Iterable[Replica], ttl: float) -> None:
         """Write every replica's record for ``ttl`` seconds, the index of them, and the pairs they are configured for."""
@@ -109,21 +110,21 @@ class Store:
         """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen."""
         with self._mapped():
             async with asyncio.timeout(2 * self._timeout):
-                urls: list[str] = await self._redis.zrange(self._key("replicas"), 0, -1)
+                urls = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
                 records: list[str | None] = (
-                    await self._redis.mget([self._key(f"replica:{url}") for url in urls]) if urls else []
+                    await self._ask("MGET", *(self._key(f"replica:{url}") for url in urls)) if urls else []
                 )
-                members: list[tuple[str, float]] = await self._redis.zrange(self._key("pairs"), 0, -1, withscores=True)
+                members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
             try:
                 replicas = [Replica.model_validate_json(record) for record in records if record is not None]
             except ValidationError as error:  # written by a proxy of another version
                 message = f"a replica's record can not be read: {error.error_count()} errors"
                 raise StoreUnavailableError(message) from None
-        pairs = {_pair(member): seen for member, seen in members if member.count(">") == 1}
+        pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
 
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _mapped(self) -> Generator[None]:
         """Map every way in which Redis can fail into one error, at this one door."""
         try:
             yield

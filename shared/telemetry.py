@@ -21,7 +21,7 @@ from typing_extensions import override
 from shared.errors import PairwayError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from prometheus_client import Metric
     from prometheus_client.registry import Collector
@@ -129,7 +129,7 @@ class ServerMetrics:
         )
 
     @contextmanager
-    def measured(self, clock: Callable[[], float]) -> Iterator[Measured]:
+    def measured(self, clock: Callable[[], float]) -> Generator[Measured]:
         """Count one translation request while the block lasts, whatever its end; the block fills in the pair."""
         request = Measured()
         outcome = "internal"

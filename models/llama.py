@@ -1,0 +1,224 @@
+"""The demo models' network in plain torch, and the Hugging Face folder that vLLM loads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors.torch import (
+    load_file,  # pyright: ignore[reportUnknownVariableType] - safetensors leaves PathLike open
+    save_file,  # pyright: ignore[reportUnknownVariableType] - the same
+)
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.tokenizer import BEGIN, END, PAD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from models.tokenizer import PairTokenizer
+
+HEAD_SIZE = 64
+CONTEXT_TOKENS = 512
+NORM_EPSILON = 1e-5
+ROPE_THETA = 10000.0
+# Hugging Face's LlamaForCausalLM keeps the network under this name; the names below it are this file's own.
+PREFIX = "model."
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of one network; `width` is a multiple of HEAD_SIZE."""
+
+    vocabulary: int
+    width: int = 256
+    layers: int = 6
+    inner: int = 704
+
+    @property
+    def heads(self) -> int:
+        """How many attention heads the width holds."""
+        return self.width // HEAD_SIZE
+
+
+class Attention(nn.Module):
+    """Causal self-attention with rotary positions."""
+
+    def __init__(self, shape: Shape, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = shape.heads, dropout
+        self.q_proj = nn.Linear(shape.width, shape.width, bias=False)
+        self.k_proj = nn.Linear(shape.width, shape.width, bias=False)
+        self.v_proj = nn.Linear(shape.width, shape.width, bias=False)
+        self.o_proj = nn.Linear(shape.width, shape.width, bias=False)
+
+    def forward(self, hidden: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+        """Return what each place takes from itself and the places before it."""
+        rows, length, width = hidden.shape
+
+        def split(projected: Tensor) -> Tensor:
+            return projected.view(rows, length, self.heads, HEAD_SIZE).transpose(1, 2)
+
+        value = split(self.v_proj(hidden))
+        query = rotate(split(self.q_proj(hidden)), cosine, sine).to(value.dtype)
+        key = rotate(split(self.k_proj(hidden)), cosine, sine).to(value.dtype)
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        output = self.o_proj(mixed.transpose(1, 2).reshape(rows, length, width))
+        return functional.dropout(output, self.dropout, self.training)
+
+
+class FeedForward(nn.Module):
+    """The gated inner layer (SwiGLU)."""
+
+    def __init__(self, shape: Shape, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.gate_proj = nn.Linear(shape.width, shape.inner, bias=False)
+        self.up_proj = nn.Linear(shape.width, shape.inner, bias=False)
+        self.down_proj = nn.Linear(shape.inner, shape.width, bias=False)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Return what each place makes of itself."""
+        gated = functional.silu(self.gate_proj(hidden)) * self.up_proj(hidden)
+        return functional.dropout(self.down_proj(gated), self.dropout, self.training)
+
+
+class Layer(nn.Module):
+    """One decoder layer."""
+
+    def __init__(self, shape: Shape, dropout: float) -> None:
+        super().__init__()
+        self.input_layernorm = nn.RMSNorm(shape.width, eps=NORM_EPSILON)
+        self.self_attn = Attention(shape, dropout)
+        self.post_attention_layernorm = nn.RMSNorm(shape.width, eps=NORM_EPSILON)
+        self.mlp = FeedForward(shape, dropout)
+
+    def forward(self, hidden: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+        """Return the hidden states after this layer."""
+        hidden = hidden + self.self_attn(self.input_layernorm(hidden), cosine, sine)
+        return hidden + self.mlp(self.post_attention_layernorm(hidden))
+
+
+class Llama(nn.Module):
+    """A Llama decoder whose output layer is its embedding."""
+
+    cosine: Tensor
+    sine: Tensor
+
+    def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embed_tokens = nn.Embedding(shape.vocabulary, shape.width)
+        self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
+        self.norm = nn.RMSNorm(shape.width, eps=NORM_EPSILON)
+        frequencies = 1 / ROPE_THETA ** (torch.arange(0, HEAD_SIZE, 2) / HEAD_SIZE)
+        angles = torch.outer(torch.arange(CONTEXT_TOKENS), frequencies).repeat(1, 2)
+        self.register_buffer("cosine", angles.cos(), persistent=False)
+        self.register_buffer("sine", angles.sin(), persistent=False)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        scale = self.shape.width**-0.5
+        nn.init.normal_(self.embed_tokens.weight, std=scale)
+        for name, matrix in self.matrices():
+            # What writes into the residual stream starts small, so that the first steps change little.
+            closing = name.endswith(("o_proj.weight", "down_proj.weight"))
+            nn.init.normal_(matrix, std=0.3 * scale if closing else scale)
+
+    def matrices(self) -> list[tuple[str, nn.Parameter]]:
+        """Return the layers' matrices with their names: all but the embedding and the norms."""
+        return [(name, weight) for name, weight in self.named_parameters() if name.endswith("_proj.weight")]
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the last hidden state at each place."""
+        length = ids.shape[1]
+        hidden = self.embed_tokens(ids)
+        for layer in self.layers:
+            hidden = layer(hidden, self.cosine[:length], self.sine[:length])
+        return self.norm(hidden)
+
+    def scores(self, hidden: Tensor) -> Tensor:
+        """Return the score of each token after each hidden state."""
+        return hidden @ self.embed_tokens.weight.T.to(hidden.dtype)
+
+
+def rotate(states: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Return the states turned by their positions' angles."""
+    left, right = states.chunk(2, dim=-1)
+    return states * cosine + torch.cat((-right, left), dim=-1) * sine
+
+
+def load_weights(folder: Path, dropout: float) -> Llama:
+    """Return the network that `save_folder` wrote, in float32; what bfloat16 rounded away stays lost."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    sizes = ("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size")
+    model = Llama(Shape(*(config[size] for size in sizes)), dropout)
+    weights = load_file(folder / "model.safetensors")
+    model.load_state_dict({name.removeprefix(PREFIX): weight.float() for name, weight in weights.items()})
+    return model
+
+
+def save_folder(folder: Path, model: Llama, tokenizer: PairTokenizer) -> None:
+    """Write the folder: weights in bfloat16, tokenizer and the three small files that describe them."""
+    weights = {
+        PREFIX + name: weight.detach().cpu().to(torch.bfloat16).contiguous()
+        for name, weight in model.state_dict().items()
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "model.safetensors"
+    save_file(weights, file, metadata={"format": "pt"})
+    file.chmod(0o644)  # safetensors leaves it to its owner alone; a container's user has to read it too
+    tokenizer.save(folder)
+    marks = {
+        "bos_token_id": tokenizer.id(BEGIN),
+        "eos_token_id": tokenizer.id(END),
+        "pad_token_id": tokenizer.id(PAD),
+    }
+    write_json(folder / "config.json", model_config(model.shape) | marks)
+    write_json(folder / "generation_config.json", marks | {"temperature": 0.0, "do_sample": False})
+    write_json(folder / "tokenizer_config.json", tokenizer_config())
+
+
+def model_config(shape: Shape) -> dict[str, object]:
+    """Return what transformers and vLLM need to know of the network."""
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": shape.width,
+        "intermediate_size": shape.inner,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "num_key_value_heads": shape.heads,
+        "head_dim": HEAD_SIZE,
+        "vocab_size": shape.vocabulary,
+        "max_position_embeddings": CONTEXT_TOKENS,
+        "rms_norm_eps": NORM_EPSILON,
+        "rope_theta": ROPE_THETA,
+        "hidden_act": "silu",
+        "tie_word_embeddings": True,
+        "torch_dtype": "bfloat16",
+        "attention_bias": False,
+        "mlp_bias": False,
+    }
+
+
+def tokenizer_config() -> dict[str, object]:
+    """Return what transformers needs to know of the tokenizer."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": BEGIN,
+        "eos_token": END,
+        "pad_token": PAD,
+        "model_max_length": CONTEXT_TOKENS,
+        "clean_up_tokenization_spaces": False,
+        "add_bos_token": False,
+    }
+
+
+def write_json(file: Path, content: Mapping[str, object]) -> None:
+    """Write one object, one member a line."""
+    file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
