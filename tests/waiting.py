@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ async def wait_until(condition: Callable[[], T | Awaitable[T]], within: float, w
     until = time.monotonic() + within
     while True:
         found = condition()
-        value: T = await found if inspect.isawaitable(found) else found
+        value = cast("T", await found if inspect.isawaitable(found) else found)
         if value:
             return value
         if time.monotonic() > until:

@@ -1,0 +1,109 @@
+"""A real fleet: Redis, two API servers for en-de, one for en-fr (real vLLM), and a proxy, each a process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.processes import ROOT, Server, free_port, python_server, redis_server
+from tests.waiting import wait_until
+
+# Three API servers import vLLM and start their engines at once on two cores.
+READY_WITHIN = 180.0
+
+
+@dataclass
+class Fleet:
+    """The processes, and a client of the proxy."""
+
+    redis: Server
+    redis_port: int
+    de: Server
+    de_too: Server
+    fr: Server
+    proxy: Server
+    client: httpx.AsyncClient
+    de_urls: tuple[str, str] = field(default=("", ""))
+    fr_url: str = ""
+
+    async def translate(self, text: str | list[str], source: str | None, target: str) -> httpx.Response:
+        body = {"text": text, "target_lang": target} | ({} if source is None else {"source_lang": source})
+        return await self.client.post("/translate", json=body)
+
+    async def health(self) -> dict[str, Any]:
+        return (await self.client.get("/health")).json()
+
+    async def ready(self, pair: str) -> int:
+        found = (await self.health())["pairs"].get(pair)
+        return 0 if found is None else found["ready"]
+
+    async def until_whole(self, within: float = READY_WITHIN) -> None:
+        """Wait until everything is as it was at first."""
+
+        async def whole() -> bool:
+            health = await self.health()
+            pairs = health["pairs"]
+            expected = {"en-de": 2, "de-en": 2, "en-fr": 1, "fr-en": 1}
+            return health["status"] == "ok" and {pair: pairs[pair]["ready"] for pair in pairs} == expected
+
+        await wait_until(whole, within, f"the whole fleet ready\n{self.logs()}")
+
+    def logs(self) -> str:
+        servers = {"proxy": self.proxy, "de": self.de, "de_too": self.de_too, "fr": self.fr}
+        return "\n".join(f"--- {name}\n{server.tail(8)}" for name, server in servers.items())
+
+
+def api_server(model: str, port: int, folder: Path, name: str) -> Server:
+    environment = {
+        "APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"),
+        "APISERVER_MODELS": model,
+        "APISERVER_PORT": str(port),
+        "APISERVER_DRAIN_SECONDS": "0",
+        "APISERVER_LOG_FORMAT": "text",
+        "PAIRWAY_FLEET_TEST": "1",  # inherited by EngineCores, so that orphans can be told
+    }
+    return python_server("apiserver", folder, environment, name)
+
+
+@pytest.fixture(scope="module")
+async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Fleet]:
+    folder = tmp_path_factory.mktemp("fleet")
+    redis_port, proxy_port = free_port(), free_port()
+    ports = [free_port() for _ in range(3)]
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    environment = {
+        "PROXY_PORT": str(proxy_port),
+        "PROXY_REPLICAS": ",".join(urls),
+        "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+        "PROXY_DRAIN_SECONDS": "0",
+        "PROXY_LOG_FORMAT": "text",
+    }
+    redis = redis_server(redis_port, folder)
+    de = api_server("en-de", ports[0], folder, "de")
+    de_too = api_server("en-de", ports[1], folder, "de_too")
+    fr = api_server("en-fr", ports[2], folder, "fr")
+    proxy = python_server("proxy", folder, environment, "proxy")
+    servers = (redis, de, de_too, fr, proxy)
+    for server in servers:
+        server.start()
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{proxy_port}", timeout=30, trust_env=False) as client:
+        fleet = Fleet(redis, redis_port, de, de_too, fr, proxy, client, (urls[0], urls[1]), urls[2])
+        try:
+
+            async def answers() -> bool:
+                try:
+                    return (await client.get("/readyz")).is_success
+                except httpx.TransportError:
+                    return False
+
+            await wait_until(answers, 60, "the proxy")
+            await fleet.until_whole()
+            yield fleet
+        finally:
+            await asyncio.gather(*(asyncio.to_thread(server.stop) for server in reversed(servers)))

@@ -1,0 +1,227 @@
+"""The main claims, on real processes, real Redis and the real vLLM engine. The tests run in this order on one fleet."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import time
+
+import httpx
+import psutil
+import pytest
+
+from tests.processes import Server
+from tests.system.conftest import Fleet
+from tests.system.load import steady_load
+from tests.waiting import wait_until
+
+MEBIBYTE = 1024 * 1024
+RATE = 8.0
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        ("en", "de", "Where is the station?", "Wo ist der Bahnhof?"),
+        ("de", "en", "Wo ist der Bahnhof?", "Where's the station?"),
+        ("en", "fr", "Where is the station?", "Où est la gare ?"),
+        ("fr", "en", "Où est la gare ?", "Where's the station?"),
+    ],
+)
+async def test_every_direction_translates_through_the_proxy(
+    fleet: Fleet, source: str, target: str, text: str, expected: str
+) -> None:
+    response = await fleet.translate(text, source, target)
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert answer["translation"] == expected
+    assert answer["route"] == [source, target]
+    assert answer["model"] in {"en-de", "en-fr"}
+    assert answer["warnings"] == []
+
+
+async def test_a_list_of_mixed_languages_comes_back_in_order(fleet: Fleet) -> None:
+    texts = ["Wo ist der Bahnhof?", "Où est la gare ?", "", "  Guten Tag.\n"]
+    response = await fleet.translate(texts, None, "en")
+    assert response.status_code == 200, response.text
+    results = response.json()["results"]
+    assert [result["source_lang"] for result in results] == ["de", "fr", None, "de"]
+    assert results[0]["translation"] == "Where's the station?"
+    assert results[2]["translation"] == ""
+    assert results[3]["translation"].startswith("  ")
+    assert results[3]["translation"].endswith("\n")
+
+
+async def test_both_replicas_of_a_pair_are_used(fleet: Fleet) -> None:
+    await asyncio.gather(*(fleet.translate(f"I have {number} books.", "en", "de") for number in range(40)))
+    metrics = (await fleet.client.get("/metrics")).text
+    for url in fleet.de_urls:
+        found = re.search(rf'pairway_proxy_attempts_total{{outcome="ok",replica="{url}"}} ([0-9.]+)', metrics)
+        assert found, f"{url} was never used"
+        assert float(found[1]) >= 10
+
+
+async def test_memory_stays_within_its_bounds(fleet: Fleet) -> None:
+    await fleet.translate(["Guten Morgen.", "Bonjour."], None, "en")  # the detector has worked
+    assert fleet.proxy.resident_bytes() <= 160 * MEBIBYTE
+    assert fleet.de.resident_bytes() <= 1.7 * 1024 * MEBIBYTE
+
+
+async def test_a_killed_replica_costs_nothing_but_its_requests_in_flight(fleet: Fleet) -> None:
+    async with steady_load(fleet.client, "en", "de", RATE) as load:
+        await asyncio.sleep(1)
+        fleet.de_too.kill()
+        killed = time.monotonic()
+        await wait_until(lambda: _is(fleet, "en-de", 1), 3, "the killed replica to be seen")
+        await wait_until(lambda: _engines() == 2, 5, "its orphaned EngineCore to be reaped")
+        await asyncio.sleep(1)
+    in_flight = [outcome for outcome in load.failed() if outcome.sent <= killed]
+    assert load.failed() == in_flight, "a request sent after the kill failed"
+    assert len(load.outcomes) > RATE
+    assert (await fleet.health())["status"] == "degraded"
+
+
+async def test_a_pair_without_replicas_is_unavailable_and_the_others_go_on(fleet: Fleet) -> None:
+    async with steady_load(fleet.client, "en", "de", RATE) as others:
+        fleet.fr.kill()
+
+        async def refused() -> bool:
+            response = await fleet.translate("Good morning.", "en", "fr")
+            if response.status_code == 200:
+                return False
+            assert response.status_code == 503, response.text
+            assert response.json()["code"] == "pair-unavailable"
+            assert int(response.headers["Retry-After"]) >= 1
+            return True
+
+        await wait_until(refused, 3, "503 pair-unavailable")
+        await wait_until(lambda: _is(fleet, "en-fr", 0), 3, "the pair without a ready replica")
+        health = await fleet.health()
+        assert health["status"] == "degraded"
+        assert health["pairs"]["en-fr"] == {"ready": 0, "total": 1}
+    assert others.failed() == []
+
+
+async def test_replicas_started_again_serve_without_touching_the_proxy(fleet: Fleet) -> None:
+    fleet.fr.start()
+    fleet.de_too.start()
+    async with httpx.AsyncClient(trust_env=False) as direct:
+
+        async def itself_ready() -> bool:
+            try:
+                return (await direct.get(f"{fleet.fr_url}/readyz")).is_success
+            except httpx.TransportError:
+                return False
+
+        await wait_until(itself_ready, 180, f"the replica itself\n{fleet.logs()}")
+    # One sweep: interval 1 s + time-out 1 s, and what a busy machine adds.
+    await wait_until(lambda: _is(fleet, "en-fr", 1), 3, "the proxy to see it")
+    assert (await fleet.translate("Where is the station?", "en", "fr")).json()["translation"] == "Où est la gare ?"
+    await fleet.until_whole()
+
+
+async def test_a_killed_engine_takes_only_its_pairs_and_comes_back(fleet: Fleet) -> None:
+    (engine,) = fleet.fr.children("EngineCore")
+    async with steady_load(fleet.client, "de", "en", RATE) as others:
+        engine.kill()
+        await wait_until(lambda: _is(fleet, "en-fr", 0), 3, "its pairs to go")
+        response = await fleet.translate("Good morning.", "en", "fr")
+        assert response.status_code == 503
+        assert response.json()["code"] == "pair-unavailable"
+        await wait_until(lambda: _is(fleet, "en-fr", 1), 120, f"its pairs to come back\n{fleet.fr.tail()}")
+    assert others.failed() == []
+    assert (await fleet.translate("Where is the station?", "en", "fr")).json()["translation"] == "Où est la gare ?"
+
+
+async def test_redis_frozen_under_load_fails_no_request(fleet: Fleet) -> None:
+    async with steady_load(fleet.client, "en", "de", RATE) as load:
+        fleet.redis.signal(signal.SIGSTOP)
+        try:
+            await wait_until(lambda: _redis(fleet, up=False), 5, "the proxy to notice")
+            await asyncio.sleep(2)
+        finally:
+            fleet.redis.signal(signal.SIGCONT)
+        await wait_until(lambda: _registry_is_whole(fleet), 3, "the registry whole again")
+    assert load.failed() == []
+
+
+async def test_redis_killed_and_restarted_empty_under_load_fails_no_request(fleet: Fleet) -> None:
+    async with steady_load(fleet.client, "en", "de", RATE) as load:
+        fleet.redis.kill()
+        await wait_until(lambda: _redis(fleet, up=False), 5, "the proxy to notice")
+        assert (await fleet.health())["status"] == "degraded"
+        await asyncio.sleep(1)
+        fleet.redis.start()
+        await wait_until(lambda: _registry_is_whole(fleet), 3, "the registry whole again")
+    assert load.failed() == []
+    await fleet.until_whole(5)
+
+
+async def test_a_request_is_followed_by_its_id_through_both_servers_logs(fleet: Fleet) -> None:
+    marker = "Zanzibarquux"
+    response = await fleet.client.post(
+        "/translate",
+        json={"text": f"My name is {marker}.", "source_lang": "en", "target_lang": "fr"},
+        headers={"X-Request-Id": "trace-me-42"},
+    )
+    assert response.headers["X-Request-Id"] == "trace-me-42"
+    for server in (fleet.proxy, fleet.fr):
+        assert "request_id=trace-me-42" in server.log.read_text(), "the id is in both logs"
+        assert marker not in server.log.read_text(), "the text is in none"
+
+
+async def test_sigterm_ends_every_server_cleanly(fleet: Fleet) -> None:
+    for server in (fleet.proxy, fleet.de, fleet.de_too, fleet.fr):
+        server.signal(signal.SIGTERM)
+    for server in (fleet.proxy, fleet.de, fleet.de_too, fleet.fr):
+        assert await asyncio.to_thread(_exit_code, server) == 0, server.tail()
+    await wait_until(lambda: _engines() == 0, 5, "no EngineCore left")
+
+
+def _exit_code(server: Server) -> int:
+    assert server.process is not None
+    return server.process.wait(20)
+
+
+def _engines() -> int:
+    """Count the EngineCores that this fleet's servers started, orphans included: they inherit its mark."""
+    return sum(1 for process in psutil.process_iter(["name", "environ"]) if _is_ours(process))
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    try:
+        return "EngineCore" in " ".join(process.cmdline()) and "PAIRWAY_FLEET_TEST" in process.environ()
+    except psutil.Error:
+        return False
+
+
+async def _is(fleet: Fleet, pair: str, ready: int) -> bool:
+    return await fleet.ready(pair) == ready
+
+
+async def _redis(fleet: Fleet, *, up: bool) -> bool:
+    return (await fleet.health())["redis"]["up"] is up
+
+
+async def _registry_is_whole(fleet: Fleet) -> bool:
+    """Look into Redis as an operator would."""
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", fleet.redis_port)
+    except ConnectionRefusedError:
+        return False
+    try:
+        writer.write(b"KEYS pairway:*\r\n")
+        await writer.drain()
+        async with asyncio.timeout(1):
+            answer = await reader.read(65536)
+    except (OSError, TimeoutError):
+        return False
+    finally:
+        writer.close()
+    keys = set(re.findall(rb"pairway:[^\r\n]+", answer))
+    urls = (*fleet.de_urls, fleet.fr_url)
+    wanted = {b"pairway:prober", b"pairway:replicas", b"pairway:pairs"}
+    return keys == wanted | {f"pairway:replica:{url}".encode() for url in urls} and await _redis(fleet, up=True)
