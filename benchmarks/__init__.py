@@ -1,0 +1,1 @@
+"""Measurements; each module is one, run with ``python -m benchmarks.NAME``."""
