@@ -14,6 +14,10 @@ import signal
 import sys
 import time
 
+TYPE_CHECKING = False  # typing itself would cost the guard memory; type checkers know this name
+if TYPE_CHECKING:
+    from typing import Self
+
 # Several looks with nothing found make the end: between fork and exec a process is not marked yet.
 LOOKS_WITHOUT_A_FIND = 3
 PAUSE_BETWEEN_LOOKS_SECONDS = 0.05
@@ -45,7 +49,7 @@ class Reaper:
         self._guard = 0
         self._lifeline: int | None = None
 
-    def __enter__(self) -> Reaper:
+    def __enter__(self) -> Self:
         """Start the guard, then mark the environment."""
         guard_end, self._lifeline = os.pipe()
         answer, answer_end = os.pipe()

@@ -1,0 +1,85 @@
+# Pairway: `make help` says what there is.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+HOST ?= 127.0.0.1
+PORT ?= 8000
+APISERVER_PORT ?= $(shell expr $(PORT) + 1)
+# cpu or cuda; each has an environment of its own, see deploy/environment.py.
+BUILD ?= cpu
+CATALOG ?= deploy/models/demo.yaml
+
+VENV := $(if $(filter cpu,$(BUILD)),.venv,.venv-$(BUILD))
+BIN := $(VENV)/bin
+
+# A pyenv shim can exist and fail, so each candidate has to run; PYTHON=/path/to/python3.11 overrules the search.
+PYTHON ?= $(shell for candidate in python3.11 python3.12 python3 /usr/bin/python3; do \
+	$$candidate -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
+	&& echo $$candidate && break; done)
+
+# The version that made the locks; `make lock` installs it into an environment of its own.
+UV_VERSION := 0.13.8
+UV := .venv-lock/bin/uv
+LOCK := .cache/lock
+COMPILE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
+	--system-certs --universal --python-version 3.11 pyproject.toml
+# The platform is the same on every line (see [tool.uv] in pyproject.toml), so only what differs stays.
+PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_version < '3.13'$$//" \
+	-e "1i \# Made by make lock from pyproject.toml."
+
+.PHONY: help up test check environment dev python lock clean
+
+help:  ## Show this list.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
+		printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+# exec: a signal sent to make must reach the launcher itself, not a shell in between.
+up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG=)
+	@exec $(BIN)/python -m deploy.local --host $(HOST) --port $(PORT) --apiserver-port $(APISERVER_PORT) \
+		--catalog $(CATALOG)
+
+test: check  ## Run the gates, then every test.
+	@$(BIN)/python -m pytest
+
+check: dev  ## Run the gates alone: ruff, basedpyright, import-linter.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+
+environment: python  ## Install what `make up` needs.
+	@$(PYTHON) -m deploy.environment --build $(BUILD)
+
+dev: python  ## Install the test tools too.
+	@$(PYTHON) -m deploy.environment --build $(BUILD) --dev
+
+python:
+	@test -n "$(PYTHON)" || { echo "Pairway needs Python 3.11 or 3.12 with the venv module (on Debian and Ubuntu:" \
+		"apt install python3-venv); none of python3.11, python3.12 and python3 is one. Name yours:" \
+		"make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
+
+lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade takes newer versions).
+	@test -x $(UV) && $(UV) --version | grep -qF "uv $(UV_VERSION) " \
+		|| { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv==$(UV_VERSION); }
+	@rm -rf $(LOCK) && mkdir -p $(LOCK)
+	@# One resolution of everything first: each lock is a part of it, so any of them can share an environment.
+	@cat requirements/proxy.txt requirements/apiserver-cpu.txt requirements/local.txt requirements/dev.txt \
+		2>/dev/null | sort -u >$(LOCK)/all.txt || true
+	@$(COMPILE) $(UPGRADE) --extra proxy --extra apiserver --extra cpu --extra local --extra dev \
+		--excludes requirements/excluded.txt --output-file $(LOCK)/all.txt
+	@for part in proxy local dev; do \
+		$(COMPILE) --extra $$part --constraints $(LOCK)/all.txt --output-file $(LOCK)/$$part.txt || exit 1; done
+	@$(COMPILE) --extra apiserver --extra cpu --constraints $(LOCK)/all.txt \
+		--excludes requirements/excluded.txt --output-file $(LOCK)/apiserver-cpu.txt
+	@# CUDA: vLLM brings its own torch from PyPI; what it shares with the other locks must be the same.
+	@test ! -f requirements/apiserver-cuda.txt || cp requirements/apiserver-cuda.txt $(LOCK)/apiserver-cuda.txt
+	@$(COMPILE) $(UPGRADE) --extra apiserver --extra cuda --constraints $(LOCK)/proxy.txt \
+		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
+	@rm $(LOCK)/all.txt
+	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
+
+clean:  ## Remove the environments, caches and run files.
+	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What installs, starts and watches Pairway; imports shared and nothing of the servers."""

@@ -1,0 +1,97 @@
+"""The locks in requirements/: what is pinned, and what of it an environment lacks.
+
+Run with an environment's own Python, ``python -m deploy.locks LOCK…`` lists the differences and exits 1 when there are any.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIREMENTS = Path("requirements")
+EXCLUDED = REQUIREMENTS / "excluded.txt"
+TORCH_CPU = REQUIREMENTS / "torch-cpu.txt"
+DEV = REQUIREMENTS / "dev.txt"
+BUILDS = {
+    "cpu": (
+        TORCH_CPU,
+        REQUIREMENTS / "proxy.txt",
+        REQUIREMENTS / "apiserver-cpu.txt",
+        REQUIREMENTS / "local.txt",
+    ),
+    # Not tried for want of a GPU where this was written: vLLM brings its own torch and triton from PyPI.
+    "cuda": (
+        REQUIREMENTS / "proxy.txt",
+        REQUIREMENTS / "apiserver-cuda.txt",
+        REQUIREMENTS / "local.txt",
+    ),
+}
+
+
+def read_lines(lock: Path) -> list[str]:
+    """Return a lock's lines without the comments."""
+    lines = (line.strip() for line in lock.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def read_pins(locks: Iterable[Path]) -> dict[str, str]:
+    """Return name and version of every pin that holds for the running Python."""
+    # pip is in every environment that installs from a lock, and with it the parser of its lines.
+    from pip._vendor.packaging.requirements import Requirement  # noqa: PLC0415
+    from pip._vendor.packaging.utils import canonicalize_name  # noqa: PLC0415
+
+    pins: dict[str, str] = {}
+    for line in (line for lock in locks for line in read_lines(lock)):
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate():
+            pins[canonicalize_name(requirement.name)] = str(requirement.specifier).removeprefix("==")
+    return pins
+
+
+def find_differences(locks: Iterable[Path]) -> list[str]:
+    """Compare the running environment with the locks: one sentence for each package that is not as pinned."""
+    from pip._vendor.packaging.utils import canonicalize_name  # noqa: PLC0415
+
+    locks = list(locks)
+    installed: dict[str, Distribution] = {canonicalize_name(found.metadata["Name"]): found for found in distributions()}
+    differences: list[str] = []
+    for name, version in sorted(read_pins(locks).items()):
+        found = installed.get(name)
+        if found is None:
+            differences.append(f"{name} is missing, {version} is pinned")
+        elif found.version != version:
+            differences.append(f"{name} is {found.version}, {version} is pinned")
+        elif broken := find_broken_file(found):
+            differences.append(f"{name} {version} is incomplete: {broken}")
+    if TORCH_CPU in locks:
+        wrong = sorted(set(read_lines(EXCLUDED)) & set(installed) - {"torch"})
+        differences += [f"{name} is installed, {EXCLUDED} says why it must not be" for name in wrong]
+    return differences
+
+
+def find_broken_file(distribution: Distribution) -> str | None:
+    """Name the first file that is not there in its recorded size, as an interrupted installation leaves them."""
+    if distribution.files is None:
+        return "no list of its files"
+    # Python itself writes and rewrites the .pyc files.
+    for file in (file for file in distribution.files if file.suffix != ".pyc"):
+        path = Path(str(file.locate()))
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            return f"{path} is missing"
+        if file.size is not None and size != file.size:
+            return f"{path} has {size} bytes, not {file.size}"
+    return None
+
+
+if __name__ == "__main__":
+    found_differences = find_differences(Path(name) for name in sys.argv[1:])
+    for difference in found_differences:
+        print(difference)
+    sys.exit(bool(found_differences))

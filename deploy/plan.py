@@ -1,0 +1,111 @@
+"""What is to run on this machine: which servers at which ports, checked before anything is started."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOOPBACK = "127.0.0.1"
+HIGHEST_PORT = 65535
+
+
+class PlanError(Exception):
+    """The plan can not work; the message says what is wrong and what would be right."""
+
+
+class Model(BaseModel):
+    """What we read of a model: its folder (from the catalog's own), or its name at Hugging Face."""
+
+    path: str
+
+
+class Catalog(BaseModel):
+    """What we read of models.yaml; the API server reads and checks the rest."""
+
+    models: dict[str, Model] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One proxy, and one API server for each model of the catalog on the ports from ``apiserver_port`` on."""
+
+    host: str
+    port: int
+    apiserver_port: int
+    catalog: Path
+
+    @property
+    def proxy_url(self) -> str:
+        """Where this machine reaches the proxy."""
+        host = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(self.host, self.host)  # noqa: S104 - read, not bound
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    def read_models(self) -> dict[str, int]:
+        """Return each model's name and its API server's port; raises PlanError."""
+        try:
+            catalog = Catalog.model_validate(yaml.safe_load(self.catalog.read_text()))
+        except OSError as error:
+            raise PlanError(
+                f"the catalog {self.catalog} can not be read ({error.strerror}): --catalog names one"
+            ) from error
+        except yaml.YAMLError as error:
+            raise PlanError(f"the catalog {self.catalog} is not YAML: {error}") from error
+        except ValidationError as error:
+            wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors())
+            raise PlanError(
+                f"the catalog {self.catalog} is not a list of models ({wrong}). "
+                "Right is: models: {en-de: {path: ../../models/en-de, pairs: [en-de]}}"
+            ) from error
+        for name, model in catalog.models.items():
+            folder = (self.catalog.parent / model.path).resolve()
+            if model.path.startswith((".", "/")) and not (folder / "config.json").is_file():
+                raise PlanError(
+                    f"the model {name} of {self.catalog} has no folder {folder} with a config.json: correct its path "
+                    f"there, or put the model into that folder"
+                )
+        return {name: self.apiserver_port + n for n, name in enumerate(catalog.models)}
+
+    def check_ports(self) -> None:
+        """Raise PlanError for the first port that can not be listened on."""
+        taken: dict[int, str] = {}
+        for host, port, purpose, way_out in self._ports():
+            if port in taken:
+                raise PlanError(f"port {port} is wanted for {taken[port]} and for {purpose}: {way_out}")
+            taken[port] = purpose
+            check_port(host, port, purpose, way_out)
+
+    def _ports(self) -> Iterator[tuple[str, int, str, str]]:
+        """Yield host, port, what it is for, and how to choose another."""
+        yield self.host, self.port, "the proxy", "choose another with `make up PORT=…` (--port)"
+        for name, port in self.read_models().items():
+            way_out = "choose others with `make up APISERVER_PORT=…` (--apiserver-port)"
+            yield LOOPBACK, port, f"the API server of {name}", way_out
+
+
+def check_port(host: str, port: int, purpose: str, way_out: str) -> None:
+    """Raise PlanError when nobody can listen on the port now."""
+    if not 1 <= port <= HIGHEST_PORT:
+        raise PlanError(f"port {port} for {purpose} does not exist, they go from 1 to {HIGHEST_PORT}: {way_out}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            # As the servers do: connections of the last run that the kernel still remembers are no obstacle.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen()
+    except socket.gaierror as error:
+        raise PlanError(
+            f"the address {host} for {purpose} is unknown ({error.strerror}): 127.0.0.1 is this machine"
+        ) from error
+    except OSError as error:
+        why = "is in use" if error.errno == errno.EADDRINUSE else f"can not be used ({error.strerror})"
+        raise PlanError(f"port {port} on {host}, wanted for {purpose}, {why}: {way_out}") from error

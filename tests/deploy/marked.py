@@ -1,0 +1,85 @@
+"""Processes with a mark of the test's own, which all that they start inherits: none is missed at the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shared.reaper import find_marked, reap
+from tests.processes import ROOT
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MARK = "PAIRWAY_TEST"
+
+
+def free_ports(count: int) -> int:
+    """Return the first of ``count`` neighbouring ports that are free on the loopback now."""
+    while True:
+        with socket.socket() as first:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+        try:
+            for other in range(port, port + count):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", other))
+        except (OSError, OverflowError):
+            continue
+        return port
+
+
+@dataclass
+class Marked:
+    """Starts processes that carry this test's mark, as all that they start."""
+
+    output: Path
+    value: str = field(default_factory=lambda: uuid.uuid4().hex)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list["subprocess.Popen[bytes]"])
+
+    def start(self, *command: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start a command in the root of the repository, its output added to ``output``."""
+        env = {**os.environ, **(environment or {}), MARK: self.value, "PYTHONPATH": str(ROOT)}
+        with self.output.open("ab") as output:
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+        self.started.append(process)
+        return process
+
+    def alive(self) -> list[int]:
+        """Return the ids of the processes that still run."""
+        return find_marked(MARK, self.value)
+
+    def commands(self) -> list[str]:
+        """Return the command lines of the processes that still run."""
+        lines: list[str] = []
+        for pid in self.alive():
+            try:
+                lines.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return lines
+
+    def said(self) -> str:
+        """Return all output so far."""
+        return self.output.read_text(errors="replace") if self.output.exists() else ""
+
+    async def wait_for(self, words: str, within: float = 10.0) -> None:
+        """Wait until the output holds the words; fails with the output."""
+        try:
+            await wait_until(lambda: words in self.said(), within)
+        except AssertionError:
+            raise AssertionError(f"{words!r} not within {within:g} s in:\n{self.said()}") from None
+
+    def end(self) -> None:
+        """End what is left."""
+        reap(MARK, self.value, 0.0)
+        for process in self.started:
+            process.wait()

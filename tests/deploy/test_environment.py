@@ -1,0 +1,103 @@
+"""The installer's decisions; a whole installation is what `make test` itself begins with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy import environment
+from deploy.environment import Environment, main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Environment:
+    """A folder that looks like a finished environment."""
+    made = Environment(tmp_path / "venv", "cpu", dev=False)
+    made.python.parent.mkdir(parents=True)
+    made.python.symlink_to(sys.executable)
+    (made.path / environment.STAMP).write_text(json.dumps(made.stamp()))
+    return made
+
+
+def test_a_finished_environment_costs_nothing(finished: Environment, capsys: pytest.CaptureFixture[str]) -> None:
+    """No step, no word."""
+    assert main(["--venv", str(finished.path)]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_makes_an_environment_stale(finished: Environment) -> None:
+    """Other locks, a missing interpreter, a missing or broken stamp, another place."""
+    stamp = finished.path / environment.STAMP
+    right = stamp.read_text()
+    assert finished.is_current()
+    for wrong in (
+        "",
+        "{",
+        json.dumps(json.loads(right) | {"locks": "older"}),
+        json.dumps(json.loads(right) | {"at": "/"}),
+    ):
+        stamp.write_text(wrong)
+        assert not finished.is_current()
+    stamp.write_text(right)
+    finished.python.unlink()
+    assert not finished.is_current()
+
+
+def test_an_environment_with_the_test_tools_serves_both(finished: Environment) -> None:
+    """`make up` after `make test` installs nothing."""
+    with_tools = Environment(finished.path, "cpu", dev=True)
+    assert not with_tools.is_current()
+    (finished.path / environment.STAMP).write_text(json.dumps(with_tools.stamp()))
+    assert main(["--venv", str(finished.path)]) == 0
+    assert main(["--venv", str(finished.path), "--dev"]) == 0
+
+
+def test_another_build_is_refused(finished: Environment, capsys: pytest.CaptureFixture[str]) -> None:
+    """The two builds of vLLM do not fit into one environment."""
+    assert main(["--venv", str(finished.path), "--build", "cuda"]) == 1
+    assert f"{finished.path} is a cpu environment" in capsys.readouterr().err
+
+
+def find_nothing(_name: str) -> None:
+    """Stand in for a Python without ensurepip."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("platform.machine", lambda: "aarch64", "this machine is Linux aarch64"),
+        ("platform.system", lambda: "Darwin", "this machine is Darwin x86_64"),
+        ("sys.version_info", (3, 13, 0), "CPython 3.11 or 3.12"),
+        ("importlib.util.find_spec", find_nothing, "lacks ensurepip"),
+    ],
+)
+def test_other_platforms_are_refused_by_name(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    value: object,
+    words: str,
+) -> None:
+    """Before anything is made."""
+    monkeypatch.setattr(name, value)
+    assert main(["--venv", str(tmp_path / "venv")]) == 1
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "venv").exists()
+
+
+def test_the_installer_needs_no_package() -> None:
+    """It runs before there is an environment."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import deploy.environment"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""

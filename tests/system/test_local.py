@@ -1,0 +1,95 @@
+"""`python -m deploy.local` for real: two vLLM engines, Redis, the proxy; what it serves, and that nothing is left."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sys
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.deploy.marked import Marked, free_ports
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Imports of vLLM in four processes and two engines: 25 s on two free cores.
+READY_SECONDS = 240.0
+# The guard's grace and the time to look.
+CLEAN_SECONDS = 25.0
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Marked]:
+    """Processes that are gone after the test."""
+    marked = Marked(tmp_path / "output")
+    yield marked
+    marked.end()
+
+
+def launch(processes: Marked, port: int, *options: str) -> subprocess.Popen[bytes]:
+    """Start the launcher as the README says."""
+    run_dir = str(processes.output.with_name("run"))
+    command = ("-m", "deploy.local", "--port", str(port), "--run-dir", run_dir, *options)
+    return processes.start(sys.executable, *command)
+
+
+def count_engines(processes: Marked) -> int:
+    """Count the EngineCores, which name themselves so."""
+    return sum("EngineCore" in command for command in processes.commands())
+
+
+def translate(port: int, source: str, target: str) -> dict[str, object]:
+    """Translate a word through the proxy."""
+    body = json.dumps({"text": "Hello", "source_lang": source, "target_lang": target}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/translate", body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - our own address
+        return json.load(answer)
+
+
+@pytest.mark.timeout(300)
+async def test_serves_translations_and_stops(processes: Marked) -> None:
+    """Ready without a hand, real translations of both models, and nothing left after SIGTERM."""
+    port = free_ports(3)
+    launcher = launch(processes, port)
+    await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
+    assert "ready: de-en, en-de, en-fr, fr-en" in processes.said()
+    assert str(translate(port, "en", "de")["translation"]).startswith("Hallo")
+    assert translate(port, "en", "fr")["model"] == "en-fr"
+    assert count_engines(processes) == 2
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.wait(timeout=30) == 0
+    assert processes.commands() == []
+
+
+@pytest.mark.timeout(300)
+async def test_a_killed_launcher_leaves_nothing(processes: Marked) -> None:
+    """In the middle of the engines' start too."""
+    launcher = launch(processes, free_ports(3))
+    await wait_until(lambda: count_engines(processes) == 2, READY_SECONDS)
+    launcher.kill()
+    launcher.wait()
+    await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
+
+
+def test_a_port_in_use_is_named(processes: Marked) -> None:
+    """Before anything is started."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = int(other.getsockname()[1])
+        assert launch(processes, port).wait(timeout=20) == 1
+    assert f"port {port} on 127.0.0.1, wanted for the proxy, is in use" in processes.said()
+    assert "make up PORT=" in processes.said()
+
+
+def test_a_missing_model_is_named(processes: Marked, tmp_path: Path) -> None:
+    """With its path."""
+    catalog = tmp_path / "models.yaml"
+    catalog.write_text("models: {en-xx: {path: ./en-xx, pairs: [en-xx], prompt: demo-tags}}")
+    assert launch(processes, free_ports(3), "--catalog", str(catalog)).wait(timeout=20) == 1
+    assert f"the model en-xx of {catalog} has no folder {tmp_path / 'en-xx'}" in processes.said()
