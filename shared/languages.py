@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 CACHED_TAGS: Final = 4096
 # RFC 5646 §4.4.1 asks implementations to accept at least 35 characters; longer ones are never languages.
 MAX_TAG_LENGTH: Final = 35
+# What ISO 639 gives to languages; BCP-47 also lets through reserved words ("auto") and private tags ("x-ours").
+LANGUAGE_LETTERS: Final = (2, 3)
 # Valid tags that name no single language: undetermined, several, none, private "artificial" ones.
 NOT_A_LANGUAGE: Final = frozenset({"und", "mul", "zxx", "mis", "art"})
+
+
+# CLDR has stopped calling Norwegian a macrolanguage; models and clients write no and nb (Bokmål) for the same thing.
+SAME_LANGUAGE: Final = {"nb": "no"}
 
 
 class InvalidTagError(ValueError):
@@ -63,7 +69,7 @@ def canonical_tag(text: str) -> str:
         message = f"{text!r} is no BCP-47 language tag; examples: en, de-AT, zh-Hant"
         raise InvalidTagError(message) from None
     language = parsed.language
-    if language is None or language in NOT_A_LANGUAGE:
+    if language is None or len(language) not in LANGUAGE_LETTERS or language in NOT_A_LANGUAGE:
         message = f"{text!r} names no language; examples: en, de-AT, zh-Hant"
         raise InvalidTagError(message)
     return langcodes.Language.make(language=language, script=parsed.script, territory=parsed.territory).to_tag()
@@ -71,10 +77,10 @@ def canonical_tag(text: str) -> str:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def _identity(tag: str) -> tuple[str, str]:
-    """The language (macrolanguage where CLDR has one: nb → no) and its likely script."""
+    """The language (macrolanguage where CLDR has one: cmn → zh; nb → no) and its likely script."""
     full = langcodes.Language.get(tag).maximize()
     language = langcodes.standardize_tag(full.language or tag, macro=True)
-    return language, full.script or ""
+    return SAME_LANGUAGE.get(language, language), full.script or ""
 
 
 def closeness(requested: str, served: str) -> Closeness | None:
