@@ -52,15 +52,23 @@ class Loop:
         """Tick once; an error is logged at the first of a row and counted."""
         try:
             await self.tick()
-        except Exception:  # the guard that keeps a loop alive is the one place for this
-            self.failures += 1
-            if self.failures == 1:
-                log.exception("loop failed", extra={"loop": self.name})
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            self._note_failure(error)  # something inside was cancelled, not we
+        except Exception as error:  # noqa: BLE001 - the guard that keeps a loop alive is the one place for this
+            self._note_failure(error)
         else:
             if self.failures:
                 log.info("loop recovered", extra={"loop": self.name, "failures": self.failures})
             self.failures = 0
             self.last_good = self.clock()
+
+    def _note_failure(self, error: BaseException) -> None:
+        self.failures += 1
+        if self.failures == 1:
+            log.error("loop failed", extra={"loop": self.name}, exc_info=error)
 
     def age(self) -> float:
         """Return the seconds since the last good tick."""

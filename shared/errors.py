@@ -9,6 +9,7 @@ PairwayError
 ├── InvalidRequestError      422 invalid-request      a field is missing, unknown or wrong
 ├── LanguageUndetectedError  422 language-undetected  "auto" found no served language
 ├── InternalError            500 internal             our own fault
+├── ClientGoneError          499 client-gone          the client hung up; nobody is left to read it
 ├── ReplicaFailedError       502 replica-failed       every attempt failed
 ├── UnusableOutputError      502 unusable-output      the model gave nothing that may be shown
 ├── OverloadedError          503 overloaded           no room now
@@ -123,6 +124,18 @@ class LanguageUndetectedError(PairwayError):
             f"The language of {where} could not be detected among those served; name it in source_lang.",
             facts={"candidates": [{"lang": lang, "confidence": round(sure, 3)} for lang, sure in candidates]},
         )
+
+
+class ClientGoneError(PairwayError):
+    """The client hung up before its answer was ready; the code is for logs and metrics (499 is nginx's number)."""
+
+    code = "client-gone"
+    http_status = 499
+    title = "The client hung up"
+
+    def __init__(self) -> None:
+        """Say so; nobody will read it."""
+        super().__init__("The client hung up before its answer was ready.")
 
 
 class InternalError(PairwayError):

@@ -49,9 +49,15 @@ class _TextFormatter(logging.Formatter):
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        fields = " ".join(f"{name}={value}" for name, value in _extras(record))
+        fields = " ".join(f"{name}={_on_one_line(value)}" for name, value in _extras(record))
         line = super().format(record)
         return f"{line} {fields}" if fields else line
+
+
+def _on_one_line(value: object) -> str:
+    """Escape what is not printable: a path with a line break in it must not forge a log line."""
+    text = str(value)
+    return text if text.isprintable() else ascii(text)
 
 
 def _extras(record: logging.LogRecord) -> Iterator[tuple[str, object]]:

@@ -20,6 +20,7 @@ from typing_extensions import override
 from shared import telemetry
 from shared.errors import (
     BadRequestError,
+    ClientGoneError,
     InternalError,
     MethodNotAllowedError,
     NotFoundError,
@@ -46,18 +47,12 @@ REQUEST_ID_HEADER: Final = "X-Request-Id"
 # What a client may choose as its id: safe in logs and headers, long enough for two UUIDs and a separator.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 PROBLEM_JSON: Final = "application/problem+json"
-# Nobody is left to read it; nginx's number for "client closed request" keeps the log honest.
-CLIENT_GONE_STATUS: Final = 499
 INTERNAL_ERROR: Final = 500
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
 # Idle connections are kept longer than any pool of ours keeps them (proxy/client.py: 30 s), so that the client
 # end closes first and no request is sent into a closing socket.
 KEEP_ALIVE_SECONDS: Final = 75
-
-
-class ClientGoneError(Exception):
-    """The client hung up before its answer was ready."""
 
 
 def problem_response(error: PairwayError, request_id: str | None) -> JSONResponse:
@@ -78,14 +73,12 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
 def install(app: FastAPI) -> None:
     """Give an app the habits of both servers: one error form, request ids, one log line per request."""
 
-    def render(request: Request, error: Exception) -> Response:
+    async def render(request: Request, error: Exception) -> Response:  # a plain function would cost a thread each time
         current: str | None = request.scope.get("state", {}).get("request_id")
         match error:
             case PairwayError():
                 log_fields(request, code=error.code)
                 return problem_response(error, current)
-            case ClientGoneError():
-                return Response(status_code=CLIENT_GONE_STATUS)
             case HTTPException(status_code=404):
                 return problem_response(NotFoundError(f"There is no {request.url.path} here."), current)
             case HTTPException(status_code=405):
@@ -100,7 +93,7 @@ def install(app: FastAPI) -> None:
                     response.headers[REQUEST_ID_HEADER] = current
                 return response
 
-    for kind in (PairwayError, ClientGoneError, HTTPException, Exception):
+    for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
     app.add_middleware(RequestContext)
 
@@ -119,7 +112,8 @@ class RequestContext:
             return
         current = _request_id_of(scope)
         scope.setdefault("state", {})["request_id"] = current
-        token = telemetry.request_id.set(current)
+        # Never reset: the server logs an unhandled error after us, and runs every request in a context of its own.
+        telemetry.request_id.set(current)
         started = time.perf_counter()
         status = 500
 
@@ -136,7 +130,7 @@ class RequestContext:
         try:
             await self.app(scope, receive, send_with_id)
         finally:
-            if scope["path"] not in QUIET_PATHS or status == INTERNAL_ERROR:
+            if _route_path(scope) not in QUIET_PATHS or status == INTERNAL_ERROR:
                 fields: dict[str, Any] = {
                     "method": scope["method"],
                     "path": scope["path"][:128],
@@ -145,7 +139,13 @@ class RequestContext:
                     **scope["state"].get("log", {}),
                 }
                 log.info("request", extra=fields)
-            telemetry.request_id.reset(token)
+
+
+def _route_path(scope: Scope) -> str:
+    """Return the path below the root path, whether or not the web server before us stripped it."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def _request_id_of(scope: Scope) -> str:
@@ -173,7 +173,7 @@ async def read_body(request: Request, limit: int, deadline: Deadline) -> bytes:
     declared = request.headers.get("content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
-    if request.headers.get("content-encoding", "identity") != "identity":
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
         message = "The body is compressed (Content-Encoding); send it as plain JSON."
         raise BadRequestError(message)
     try:
@@ -269,15 +269,19 @@ class DrainingServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to drain; at the second signal, or with nothing to wait for, stop."""
         first, self._draining = not self._draining, True
+        self._drain()
         if not first or not self.started or self._drain_seconds <= 0:
-            self._drain()
             super().handle_exit(sig, frame)
             return
         log.info("draining", extra={"seconds": self._drain_seconds})
-        self._drain()
         # A signal handler may interrupt the loop anywhere; only this call of the loop's is safe from here.
         loop = asyncio.get_running_loop()
-        loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, super().handle_exit, sig, frame)
+        loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, self._drained, sig, frame)
+
+    def _drained(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, unless a second signal has: uvicorn takes one more for the order to drop what is in flight."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
 
 def server_config(app: FastAPI, *, host: str, port: int, grace_seconds: float) -> uvicorn.Config:
