@@ -7,6 +7,7 @@ traffic never keeps a probe waiting.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,7 @@ IDLE_SECONDS: Final = 30.0
 # 128 texts of the largest size and what JSON adds; more is no answer of ours.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
+MIN_TIMEOUT_SECONDS: Final = 0.001
 OK: Final = 200
 
 
@@ -56,10 +58,11 @@ class Answer:
 class ReplicaClient:
     """Talks to replicas; use :meth:`open`."""
 
-    def __init__(self, session: aiohttp.ClientSession, probes: httpx.AsyncClient) -> None:
-        """Take the two clients."""
+    def __init__(self, session: aiohttp.ClientSession, probes: httpx.AsyncClient, probe_timeout: float) -> None:
+        """Take the two clients, and seconds for a whole probe."""
         self._session = session
         self._probes = probes
+        self._probe_timeout = probe_timeout
 
     @classmethod
     @asynccontextmanager
@@ -76,7 +79,7 @@ class ReplicaClient:
             trust_env=False,
         )
         async with session, probes:
-            yield cls(session, probes)
+            yield cls(session, probes, probe_timeout)
 
     async def translate(self, url: str, body: bytes, deadline: Deadline, request_id: str) -> Answer:
         """Send a translation; cancelling closes the connection, which aborts the work there.
@@ -91,7 +94,10 @@ class ReplicaClient:
             "X-Request-Id": request_id,
             TIMEOUT_HEADER: deadline.header(),
         }
-        timeout = aiohttp.ClientTimeout(total=deadline.remaining(), connect=self._session.timeout.connect)
+        # aiohttp takes a total of 0 for no limit at all.
+        timeout = aiohttp.ClientTimeout(
+            total=max(MIN_TIMEOUT_SECONDS, deadline.remaining()), connect=self._session.timeout.connect
+        )
         try:
             async with self._session.post(
                 f"{url}/translate", data=body, headers=headers, timeout=timeout, allow_redirects=False
@@ -117,13 +123,14 @@ class ReplicaClient:
             BrokenAnswerError: what came back is no report.
         """
         try:
-            response = await self._probes.get(f"{url}/report")
+            async with asyncio.timeout(self._probe_timeout):  # httpx limits only the pause between two bytes
+                response = await self._probes.get(f"{url}/report")
         except httpx.ConnectError as error:
             raise UnreachableError(_name(error)) from error
         except httpx.ConnectTimeout as error:
             message = "no connection in time"
             raise UnreachableError(message) from error
-        except httpx.TimeoutException as error:
+        except (httpx.TimeoutException, TimeoutError) as error:
             message = "no report in time"
             raise SilentError(message) from error
         except httpx.HTTPError as error:

@@ -31,7 +31,11 @@ class Resolver(Protocol):
 async def system_resolver(host: str) -> list[str]:
     """Ask the operating system; IPv6 addresses count only where there is no IPv4 one (localhost has both)."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    try:
+        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # an empty label, or one of more than 63 characters
+        message = f"{host!r} can not be a host name"
+        raise OSError(message) from error
     by_family = {
         family: sorted({str(address[0]) for kind, _, _, _, address in found if kind is family})
         for family in (socket.AF_INET, socket.AF_INET6)
