@@ -88,7 +88,7 @@ class Registry:
         if self.redis_error is not None:
             return
         try:
-            await self._store.write(tuple(self.snapshot.replicas.values()), self._report_ttl)
+            await self._store.write(tuple(self.snapshot.replicas.values()), self._remembered, self._report_ttl)
         except StoreUnavailableError as error:
             self._redis_is_away(error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from proxy.fleet import Replica
 from shared.languages import LanguagePair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
@@ -41,6 +42,9 @@ return 0
 """
 
 
+log = logging.getLogger(__name__)
+
+
 class StoreUnavailableError(Exception):
     """Redis did not answer in time, or not as it should."""
 
@@ -56,6 +60,7 @@ class Store:
             socket_connect_timeout=timeout,
             max_connections=MAX_CONNECTIONS,
             retry=Retry(NoBackoff(), 0),  # the next sweep is the retry
+            protocol=3,  # in RESP2, plain commands would answer scores as strings in one flat list
             decode_responses=True,
         )
         self._prefix = prefix
@@ -85,11 +90,14 @@ class Store:
         # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
         return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
-    async def write(self, replicas: Iterable[Replica], ttl: float) -> None:
-        """Write every replica's record for ``ttl`` seconds, the index of them, and the pairs they are configured for."""
+    async def write(self, replicas: Iterable[Replica], known: Mapping[LanguagePair, float], ttl: float) -> None:
+        """Write every replica's record for ``ttl`` seconds, the index of them, and the known pairs with their times.
+
+        All known pairs, not just those of these replicas: a Redis that was restarted empty has forgotten the others.
+        """
         now = self._clock()
         records = {replica.url: replica.model_dump_json() for replica in replicas}
-        pairs = {_member(pair): now for replica in replicas for pair in replica.pairs}
+        pairs = {_member(pair): seen for pair, seen in known.items()}
         with self._mapped():
             async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
                 for url, record in records.items():
@@ -99,15 +107,18 @@ class Store:
                     pipe.zadd(index, dict.fromkeys(records, now))
                 pipe.zremrangebyscore(index, "-inf", now - ttl)
                 pipe.pexpire(index, int(ttl * 1000))
-                known = self._key("pairs")
+                remembered = self._key("pairs")
                 if pairs:
-                    pipe.zadd(known, pairs)
-                pipe.zremrangebyscore(known, "-inf", now - REMEMBERED_SECONDS)
-                pipe.expire(known, REMEMBERED_SECONDS)
+                    pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
+                pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
+                pipe.expire(remembered, REMEMBERED_SECONDS)
                 await pipe.execute()
 
     async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
-        """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen."""
+        """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen.
+
+        A record that a proxy of another version wrote in another form is left out, as if it had expired.
+        """
         with self._mapped():
             async with asyncio.timeout(2 * self._timeout):
                 urls = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
@@ -115,11 +126,7 @@ class Store:
                     await self._ask("MGET", *(self._key(f"replica:{url}") for url in urls)) if urls else []
                 )
                 members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
-            try:
-                replicas = [Replica.model_validate_json(record) for record in records if record is not None]
-            except ValidationError as error:  # written by a proxy of another version
-                message = f"a replica's record can not be read: {error.error_count()} errors"
-                raise StoreUnavailableError(message) from None
+        replicas = [replica for record in records if record is not None and (replica := _parsed(record)) is not None]
         pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
 
@@ -134,6 +141,14 @@ class Store:
         except (RedisError, OSError) as error:
             message = f"Redis: {type(error).__name__}: {error}"
             raise StoreUnavailableError(message) from error
+
+
+def _parsed(record: str) -> Replica | None:
+    try:
+        return Replica.model_validate_json(record)
+    except ValidationError as error:
+        log.debug("record can not be read", extra={"errors": error.error_count()})
+        return None
 
 
 def _member(pair: LanguagePair) -> str:
