@@ -26,12 +26,17 @@ MAX_CANDIDATES: Final = 5
 
 
 class Detector:
-    """Detects languages offline; holds a model of 1 MB."""
+    """Detects languages offline; holds a model of 1 MB.
+
+    Mutable state: which served language each of the model's labels stands for, for the set of served ones last seen.
+    """
 
     def __init__(self) -> None:
         """Load the model that the library carries; nothing is downloaded."""
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
         self._library.detect("warm", k=1)
+        self._served: frozenset[str] = frozenset()
+        self._stands_for: dict[str, str | None] = {}
 
     def detect(self, text: str, served: Collection[str], where: str) -> Detected:
         """Return the served language that the text is most likely in; ``confidence`` is its share among those served.
@@ -50,11 +55,19 @@ class Detector:
     def _shares(self, text: str, served: Collection[str]) -> dict[str, float]:
         """Return the probability of each served language; several found languages may stand for one served."""
         shares = dict.fromkeys(sorted(served), 0.0)
+        if self._served != shares.keys():
+            self._served, self._stands_for = frozenset(shares), {}
         for found in self._library.detect(text, k=176):
-            try:
-                lang = stand_in(canonical_tag(str(found["lang"])), shares)
-            except InvalidTagError:
-                continue  # the model has a few labels that are no BCP-47 tags
+            lang = self._served_for(str(found["lang"]))
             if lang is not None:
                 shares[lang] += float(found["score"])
         return shares
+
+    def _served_for(self, label: str) -> str | None:
+        """Return the served language that the model's label stands for; worked out once per set of served ones."""
+        if label not in self._stands_for:
+            try:
+                self._stands_for[label] = stand_in(canonical_tag(label), sorted(self._served))
+            except InvalidTagError:  # the model has a few labels that are no BCP-47 tags
+                self._stands_for[label] = None
+        return self._stands_for[label]

@@ -13,7 +13,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from proxy import balancer
 from proxy.client import OK, BrokenAnswerError, SilentError, UnreachableError
-from proxy.routing import find_route, known_pairs, unavailable
+from proxy.routing import find_route, known_pairs
 from shared.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
 from shared.languages import LanguagePair, closeness
 from shared.wire import AUTO, Detected, Notice, TranslateRequest, Translation, Translations
@@ -162,13 +162,12 @@ class Dispatcher:
             .model_dump_json()
             .encode()
         )
-        tried: set[str] = set()
+        failed: dict[str, PairwayError] = {}
         try:
-            return await self._attempt(errand, body, tried, deadline, request_id)
-        except _AttemptFailedError as first:
+            return await self._attempt(errand, body, failed, deadline, request_id)
+        except _AttemptFailedError:
             if self._max_attempts == 1:
-                raise first.error from None
-            last = first
+                raise _most_telling(failed) from None
         try:
             async for attempt in AsyncRetrying(
                 stop=stop_after_attempt(self._max_attempts - 1),
@@ -176,39 +175,36 @@ class Dispatcher:
                 reraise=True,
             ):
                 with attempt:
-                    return await self._attempt(errand, body, tried, deadline, request_id, last)
-        except _AttemptFailedError as failed:
-            raise failed.error from None
-        raise last.error
+                    return await self._attempt(errand, body, failed, deadline, request_id)
+        except _AttemptFailedError:
+            pass
+        raise _most_telling(failed)
 
     async def _attempt(
-        self,
-        errand: _Errand,
-        body: bytes,
-        tried: set[str],
-        deadline: Deadline,
-        request_id: str,
-        last: _AttemptFailedError | None = None,
+        self, errand: _Errand, body: bytes, failed: dict[str, PairwayError], deadline: Deadline, request_id: str
     ) -> bytes:
-        """Send to the best replica not tried yet; ``last`` is the failure to report when there is none."""
+        """Send to the best replica that has not ``failed`` yet, and add it to those when it does."""
         snapshot = self._registry.snapshot
         try:
             route = find_route(errand.wanted, snapshot)
         except PairUnavailableError:
-            if last is not None:
-                raise last.error from None
+            if failed:
+                raise _most_telling(failed) from None
             raise
-        urls = [url for url in self._evidence.reachable(route.urls, snapshot) if url not in tried]
+        urls = [url for url in self._evidence.reachable(route.urls, snapshot) if url not in failed]
         if not urls:
-            raise last.error if last is not None else unavailable(route.pair, snapshot)
+            raise _most_telling(failed) if failed else unavailable_because_unreachable(route.pair)
         if deadline.remaining() <= 0:
             raise deadline.exceeded()
         url = balancer.least_loaded(urls, lambda each: self._evidence.load(each, snapshot), self._rng)
-        tried.add(url)
-        if last is not None:
+        if failed:
             self._metrics.retries.labels(str(route.pair)).inc()
         with self._evidence.in_flight(url, errand.size):
-            return await self._exchange(url, route.pair, body, deadline, request_id)
+            try:
+                return await self._exchange(url, route.pair, body, deadline, request_id)
+            except _AttemptFailedError as failure:
+                failed[url] = failure.error
+                raise
 
     async def _exchange(self, url: str, pair: LanguagePair, body: bytes, deadline: Deadline, request_id: str) -> bytes:
         outcome = "client-gone"
@@ -236,6 +232,14 @@ class Dispatcher:
         raise _classified(url, pair, answer)
 
 
+def _most_telling(failed: dict[str, PairwayError]) -> PairwayError:
+    """Return what to say when no replica could: one that is full or gone may be back soon, one that fails may not."""
+    kinds = (OverloadedError, PairUnavailableError)
+    return min(
+        failed.values(), key=lambda error: next((n for n, kind in enumerate(kinds) if isinstance(error, kind)), 2)
+    )
+
+
 def unavailable_because_unreachable(pair: LanguagePair) -> PairUnavailableError:
     """Return the error for a pair whose replicas refuse connections before the next sweep has seen it."""
     return PairUnavailableError(str(pair), "its replicas can not be reached", retry_after=RETRY_AFTER_SECONDS)
@@ -251,7 +255,7 @@ def _classified(url: str, pair: LanguagePair, answer: Answer) -> Exception:
     if problem.code in FINAL_CODES:
         return RelayedError(
             code=problem.code,
-            http_status=problem.status,
+            http_status=answer.status,
             title=problem.title,
             detail=problem.detail,
             facts=problem.model_extra or {},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -14,10 +15,31 @@ from shared.wire import Limits
 PREFIX: Final = "PROXY_"
 
 
+# A name, an IPv4 or an IPv6 address.
+_HOST: Final = re.compile(r"[A-Za-z0-9._\-]+|[0-9A-Fa-f:.]+")
+
+
+def _split_url(url: str) -> SplitResult | None:
+    """Return the URL's parts, or None where its host or port can not be one."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    return None if port == 0 else parts
+
+
+def _without_userinfo(url: str) -> str:
+    """Return the URL as it may be shown: without a name and password somebody put into it."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else url.rpartition("@")[2]
+
+
 class Settings(BaseSettings):
     """Every field is the environment variable of its name with ``PROXY_`` before it."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+    # Inputs are hidden in errors: beside the wrong value they show the others, a Redis password among them.
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, hide_input_in_errors=True)
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=1, le=65535, description="TCP port to listen on.")
@@ -72,18 +94,26 @@ class Settings(BaseSettings):
     @classmethod
     def _are_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for url in value:
-            parts = urlsplit(url)
-            try:
-                port_is_good = parts.port != 0
-            except ValueError:
-                port_is_good = False
-            if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_good:
-                message = f"{url!r} is no URL of an API server; write http://HOST:PORT"
+            parts = _split_url(url)
+            if parts is None or parts.scheme not in {"http", "https"} or not _HOST.fullmatch(parts.hostname or ""):
+                message = f"{_without_userinfo(url)!r} is no URL of an API server; write http://HOST:PORT"
                 raise ValueError(message)
-            if parts.path.strip("/") or parts.query or parts.username:
-                message = f"{url!r} must be http://HOST:PORT and nothing more"
+            if parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc:
+                message = f"{_without_userinfo(url)!r} must be http://HOST:PORT and nothing more"
                 raise ValueError(message)
         return tuple(dict.fromkeys(url.rstrip("/") for url in value))
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis(cls, value: SecretStr) -> SecretStr:
+        parts = _split_url(value.get_secret_value())
+        good = parts is not None and (
+            (parts.scheme in {"redis", "rediss"} and bool(parts.hostname)) or (parts.scheme == "unix" and parts.path)
+        )
+        if not good:
+            message = "is no URL of a Redis; write redis://[:PASSWORD@]HOST:PORT/DATABASE (rediss:// for TLS)"
+            raise ValueError(message)
+        return value
 
     @model_validator(mode="after")
     def _reports_outlive_sweeps(self) -> Settings:
