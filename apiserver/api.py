@@ -30,13 +30,15 @@ async def translate(request: Request) -> Response:
     """Translate one text or a list."""
     parts = _parts(request)
     deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), parts.settings.request_timeout, time.monotonic)
-    body = await web.read_body(request, parts.settings.max_body_bytes, deadline)
-    asked = parse_translate_request(body, parts.settings.limits)
-    pair = parts.replica.resolve(asked)
-    web.log_fields(request, pair=str(pair), texts=len(asked.texts))
-    results = await web.while_connected(
-        request, parts.replica.translate(pair, asked, deadline, request.state.request_id)
-    )
+    with parts.metrics.measured(time.monotonic) as measured:
+        body = await web.read_body(request, parts.limits.body_bytes, deadline)
+        asked = parse_translate_request(body, parts.limits)
+        pair = parts.replica.resolve(asked)
+        measured.pair = str(pair)
+        web.log_fields(request, pair=measured.pair, texts=len(asked.texts))
+        results = await web.while_connected(
+            request, parts.replica.translate(pair, asked, deadline, request.state.request_id)
+        )
     if isinstance(asked.text, str):
         return JSONResponse(results[0].to_json())
     return JSONResponse({"results": [result.to_json() for result in results]})

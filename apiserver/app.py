@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from apiserver.settings import Settings
+    from shared.wire import Limits
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class Parts:
     """The app's parts, on ``app.state.parts``."""
 
     settings: Settings
+    limits: Limits
     replica: Replica
     metrics: ApiServerMetrics
     loops: tuple[Loop, ...]
@@ -77,15 +79,17 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         for entry in entries
     ]
     at_once = sum(int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS)) for entry in entries)
+    admission = Admission(at_once + settings.max_waiting)
+    # More texts than there will ever be room for are too many, not "come back later".
+    limits = settings.limits.model_copy(update={"texts": min(settings.max_texts, admission.limit)})
     replica = Replica(
         f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
         hosts,
-        Admission(at_once + settings.max_waiting),
+        admission,
         metrics,
-        clock=time.monotonic,
         started_at=time.time(),
     )
-    parts = Parts(settings, replica, metrics, tuple(host.loop() for host in hosts))
+    parts = Parts(settings, limits, replica, metrics, tuple(host.loop() for host in hosts))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from typing_extensions import override
 
 from apiserver.canary import CANARIES
 from apiserver.prompt import FAMILIES
@@ -14,6 +15,9 @@ from shared.languages import LanguagePair, canonical_tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# Engine arguments that another key of the entry decides.
+SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
 
 # A catalog is read whole; the longest sensible one (hundreds of models) stays far below.
 MAX_CATALOG_BYTES: Final = 1_048_576
@@ -23,17 +27,30 @@ class CatalogError(ValueError):
     """The catalog can not be used; the message says where and what would be right."""
 
 
+def _tag(value: object) -> str:
+    """Read a language, and know YAML's trap for Norwegian."""
+    if value is False:
+        message = 'YAML reads a bare no as "false"; write Norwegian in quotes: "no"'
+        raise ValueError(message)
+    if not isinstance(value, str):
+        message = f"a language is a BCP-47 tag such as de or zh-Hant; got {value!r}"
+        raise ValueError(message)  # noqa: TRY004 - pydantic collects ValueErrors only
+    return canonical_tag(value)
+
+
 def _pair(value: object) -> LanguagePair:
     """Read ``en-de`` or ``[en, zh-Hant]``."""
+    source: object
+    target: object
     match value:
         case str() if value.count("-") == 1:
             source, target = value.split("-")
-        case [str(source), str(target)]:
+        case [source, target]:
             pass
         case _:
             message = f"a pair is written en-de, or [en, zh-Hant] where a tag has parts of its own; got {value!r}"
             raise ValueError(message)
-    pair = LanguagePair(canonical_tag(source), canonical_tag(target))
+    pair = LanguagePair(_tag(source), _tag(target))
     if pair.source == pair.target:
         message = f"a pair has two languages; got {value!r}"
         raise ValueError(message)
@@ -61,16 +78,21 @@ class ModelEntry(BaseModel):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$")
     path: str = Field(min_length=1, description="Folder, or Hugging Face name.")
     pairs: tuple[Annotated[LanguagePair, BeforeValidator(_pair)], ...] = ()
-    languages: tuple[str, ...] = Field(default=(), description="Shorthand: every ordered pair of these.")
+    languages: tuple[Annotated[str, BeforeValidator(_tag)], ...] = Field(
+        default=(), description="Shorthand: every ordered pair of these."
+    )
     prompt: str
     sampling: Sampling = Sampling()
     engine: dict[str, Any] = Field(default_factory=dict, description="vLLM engine arguments by vLLM's names.")
     canaries: dict[str, str] = Field(default_factory=dict, description="Canary text per source language.")
 
-    @field_validator("languages")
+    @field_validator("canaries")
     @classmethod
-    def _canonical(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(canonical_tag(tag) for tag in value)
+    def _canonical_canaries(cls, value: dict[str, str]) -> dict[str, str]:
+        if blank := [tag for tag, text in value.items() if not text.strip()]:
+            message = f"the canary for {blank[0]} is blank; give a short sentence"
+            raise ValueError(message)
+        return {canonical_tag(tag): text for tag, text in value.items()}
 
     @field_validator("prompt")
     @classmethod
@@ -85,8 +107,13 @@ class ModelEntry(BaseModel):
         if not self.all_pairs:
             message = "pairs (or languages, at least two) must name what the model serves"
             raise ValueError(message)
-        if "model" in self.engine:
-            message = "engine.model is set by path"
+        for argument, key in SET_BY_KEYS.items():
+            if argument in self.engine:
+                message = f"engine.{argument} is set by {key}"
+                raise ValueError(message)
+        at_once: object = self.engine.get("max_num_seqs", 1)
+        if not isinstance(at_once, int) or isinstance(at_once, bool) or at_once < 1:
+            message = f"engine.max_num_seqs must be a whole number > 0; got {at_once!r}"
             raise ValueError(message)
         for pair in self.all_pairs:
             if self.canary(pair) is None:
@@ -94,6 +121,10 @@ class ModelEntry(BaseModel):
                     f"no canary text is built in for {pair.source}; add canaries: {{{pair.source}: a short sentence}}"
                 )
                 raise ValueError(message)
+        sources = {tag for pair in self.all_pairs for tag in _spellings(pair.source)}
+        if idle := sorted(self.canaries.keys() - sources):
+            message = f"canaries.{idle[0]}: the model translates from no such language; it has {sorted(sources)}"
+            raise ValueError(message)
         return self
 
     @property
@@ -104,7 +135,30 @@ class ModelEntry(BaseModel):
 
     def canary(self, pair: LanguagePair) -> str | None:
         """Return the short sentence whose translation proves that the pair works."""
-        return self.canaries.get(pair.source) or CANARIES.get(pair.source) or CANARIES.get(pair.source.split("-")[0])
+        return next(
+            (texts[tag] for texts in (self.canaries, CANARIES) for tag in _spellings(pair.source) if tag in texts), None
+        )
+
+
+def _spellings(tag: str) -> tuple[str, ...]:
+    """Under what a canary for the language may stand: its tag, or the language alone."""
+    return tag, tag.split("-", maxsplit=1)[0]
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader, which also refuses a key that is written twice: YAML itself would lose the first entry."""
+
+    @override
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        "while reading a mapping", node.start_mark, f"{key.value!r} is written twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
 
 
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
@@ -117,11 +171,13 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
         if path.stat().st_size > MAX_CATALOG_BYTES:
             message = f"{path} is larger than {MAX_CATALOG_BYTES} bytes: is it a catalog?"
             raise CatalogError(message)
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content: Any = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a safe loader's child
     except (OSError, UnicodeDecodeError) as error:
         message = f"the catalog {path} can not be read ({error}); APISERVER_CATALOG names it"
         raise CatalogError(message) from error
-    except yaml.YAMLError as error:
+    except RecursionError as error:
+        raise CatalogError(f"{path} is no YAML that can be read: it is nested too deep") from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a scalar like 2026-13-45
         message = f"{path} is no YAML: {error}"
         raise CatalogError(message) from error
     top = cast("dict[Any, Any]", content) if isinstance(content, dict) else {}
@@ -132,7 +188,7 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
     if unknown := [name for name in names if name not in entries]:
         message = f"{path} has no model {', '.join(unknown)}; it has {', '.join(entries)}"
         raise CatalogError(message)
-    chosen = tuple(entries[name] for name in (names or entries))
+    chosen = tuple(entries[name] for name in dict.fromkeys(names or entries))
     _refuse_second_server_of_a_pair(path, chosen)
     return tuple(_located(path, entry) for entry in chosen)
 
@@ -140,15 +196,22 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
 def _entry(path: Path, name: str, entry: object) -> ModelEntry:
     if not isinstance(entry, dict):
         raise CatalogError(f"{path}: models.{name} must be a mapping with path, pairs and prompt")
+    if "name" in entry:
+        raise CatalogError(f"{path}: models.{name}.name is no key; the model is named by the key above it")
     try:
         return ModelEntry.model_validate({"name": name, **entry})
     except ValidationError as error:
         wrong = "; ".join(
-            f"models.{name}{''.join(f'.{part}' for part in item['loc'])}: {item['msg'].removeprefix('Value error, ')}"
+            f"models.{name}{''.join(f'.{part}' for part in item['loc'])}: {_right(item['type'], item['msg'])}"
             for item in error.errors(include_url=False)
         )
         message = f"{path}: {wrong}"
         raise CatalogError(message) from error
+
+
+def _right(kind: str, message: str) -> str:
+    """Put pydantic's words into those of YAML."""
+    return "must be a list" if kind == "tuple_type" else message.removeprefix("Value error, ")
 
 
 def _refuse_second_server_of_a_pair(path: Path, entries: Sequence[ModelEntry]) -> None:

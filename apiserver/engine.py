@@ -9,20 +9,27 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import difflib
+import json
 import logging
 import time
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from apiserver.admission import RETRY_AFTER_SECONDS
 from apiserver.translator import EngineGoneError, Generation
-from shared.errors import BadRequestError
+from shared.errors import BadRequestError, OverloadedError
 from shared.wire import ModelReport
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
+    from collections.abc import Callable, Collection, Generator, Iterable
+
+    from prometheus_client import Metric
+    from tokenizers import Tokenizer
 
     from apiserver.catalog import ModelEntry, Sampling
 
@@ -48,6 +55,9 @@ ENVIRONMENT: Final = {
 }
 
 
+T = TypeVar("T")
+
+
 class EngineArgumentError(ValueError):
     """The catalog names an engine argument that vLLM does not have."""
 
@@ -60,18 +70,11 @@ class VllmEngine:
         self._entry = entry
         self._llm = llm
         self._steps = steps
-        self.metrics = registry
-        from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM; see the module's docstring
-
+        self.metrics = EngineMetrics(registry, entry.name)
         tokenizer: Any = llm.get_tokenizer()
         self._tokenizer = tokenizer
         self._control: Any = tokenizer.backend_tokenizer
-        # A copy of its own that splits control tokens: a text can never become one, and since its settings never
-        # change, threads may share it.
-        self._text = Tokenizer.from_str(self._control.to_str())
-        self._text.no_truncation()
-        self._text.no_padding()
-        self._text.encode_special_tokens = True
+        self._text = text_tokenizer(self._control.to_str())
 
     def __repr__(self) -> str:
         """Show model, life and steps."""
@@ -87,10 +90,10 @@ class VllmEngine:
             EngineArgumentError: an argument of ``engine:`` that vLLM does not have, or a missing memory share.
             Exception: whatever vLLM raises when the model can not be loaded.
         """
-        return await asyncio.to_thread(cls._start, entry, alone)
+        return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=cls._shutdown)
 
     @classmethod
-    def _start(cls, entry: ModelEntry, alone: bool) -> VllmEngine:  # noqa: FBT001 - to_thread's positional call
+    def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
         from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
         from vllm.platforms import current_platform  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
@@ -173,7 +176,58 @@ class VllmEngine:
 
     async def stop(self) -> None:
         """End the engine and its EngineCore, off the event loop."""
-        await asyncio.to_thread(self._llm.shutdown, timeout=STOP_SECONDS)
+        await asyncio.to_thread(self._shutdown)
+
+    def _shutdown(self) -> None:
+        self._llm.shutdown(timeout=STOP_SECONDS)
+
+
+async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) -> T:
+    """Await ``work`` in a thread of its own; a result that nobody waits for any more is undone there.
+
+    Unlike ``asyncio.to_thread``, whose threads the event loop waits for at its end: a server that is told to stop
+    while an engine starts would stay for minutes.
+    """
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - the waiting task's to handle
+            if done.set_running_or_notify_cancel():
+                done.set_exception(error)
+            return
+        if done.set_running_or_notify_cancel():
+            done.set_result(result)
+        else:
+            undo(result)
+
+    Thread(target=run, daemon=True).start()
+    waiting = asyncio.wrap_future(done)
+    try:
+        return await waiting
+    except asyncio.CancelledError:
+        if not done.cancel() and done.exception() is None:  # it was there in this very moment
+            await asyncio.to_thread(undo, done.result())
+        raise
+
+
+def text_tokenizer(saved: str) -> Tokenizer:
+    """Return a copy of a saved tokenizer that splits every added token, so that no text can become one.
+
+    Nothing changes its settings later, so threads may share it.
+    """
+    from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM; see the module's docstring
+
+    content: dict[str, Any] = json.loads(saved)
+    # encode_special_tokens splits only those marked special; a model's <think> or <tool_call> often is not.
+    for token in content["added_tokens"]:
+        token["special"] = True
+    tokenizer = Tokenizer.from_str(json.dumps(content))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
 
 
 def check_arguments(entry: ModelEntry, known: Collection[str]) -> None:
@@ -208,16 +262,41 @@ def check_share(entry: ModelEntry, device: str) -> None:
 @contextmanager
 def _mapped_errors() -> Generator[None]:
     """Map vLLM's errors into ours at this one door."""
-    from vllm.exceptions import VLLMClientError  # noqa: PLC0415 - see the module's docstring
+    from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - see the module's docstring
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 
     try:
         yield
     except EngineDeadError as error:
         raise EngineGoneError(str(error)) from error
+    except QueueOverflowError as error:  # only where the catalog sets vLLM's own max_num_queued_reqs
+        raise OverloadedError("The engine's own queue is full.", retry_after=RETRY_AFTER_SECONDS) from error
     except VLLMClientError as error:
         message = f"The engine refused the request: {error}"
         raise BadRequestError(message) from error
+
+
+class EngineMetrics:
+    """One engine's metrics, each sample under its model's name.
+
+    vLLM leaves the name out of ``vllm:cache_config_info``, so two engines of one server would give the same series.
+    """
+
+    def __init__(self, registry: CollectorRegistry, model: str) -> None:
+        """Take the registry that vLLM's logger fills."""
+        self._registry = registry
+        self._model = model
+
+    def collect(self) -> Iterable[Metric]:
+        """Collect the registry and name the model where vLLM does not."""
+        for metric in self._registry.collect():
+            metric.samples = [
+                sample
+                if "model_name" in sample.labels
+                else sample._replace(labels={**sample.labels, "model_name": self._model})
+                for sample in metric.samples
+            ]
+            yield metric
 
 
 class StepCounter:

@@ -161,10 +161,14 @@ class ModelHost:
             log.info("engine starting", extra={"model": self.entry.name})
             began = self._clock()
             engine = await self._factory(self.entry)
-            frames = {
-                pair: Frame.of(FAMILIES[self.entry.prompt].render(pair, engine.chat_template), engine)
-                for pair in self.entry.all_pairs
-            }
+            try:
+                frames = {
+                    pair: Frame.of(FAMILIES[self.entry.prompt].render(pair, engine.chat_template), engine)
+                    for pair in self.entry.all_pairs
+                }
+            except Exception:
+                await engine.stop()  # else every new try would leave one behind
+                raise
             self._translator = Translator(self.entry, engine, frames)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
@@ -198,6 +202,9 @@ class ModelHost:
             return "its engine died under the canary"
         except PairwayError as error:
             return f"its canary was refused: {error.detail}"
+        except Exception as error:  # whatever it is, the pair does not work; the engine lives and is tried again
+            log.exception("canary raised", extra={"model": self.entry.name, "pair": str(pair)})
+            return f"its canary failed: {type(error).__name__}"
         return canary.fault_of(source, answer.translation or "")
 
     async def _bury(self, translator: Translator) -> None:

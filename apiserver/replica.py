@@ -12,7 +12,7 @@ from shared.version import VERSION
 from shared.wire import AUTO, ReplicaReport, ServerState, TranslateRequest, Translation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from apiserver.admission import Admission
     from apiserver.host import ModelHost
@@ -30,16 +30,14 @@ class Replica:
         admission: Admission,
         metrics: ApiServerMetrics,
         *,
-        clock: Callable[[], float],
         started_at: float,
     ) -> None:
-        """Take the parts; ``started_at`` is Unix time, ``clock`` is monotonic seconds."""
+        """Take the parts; ``started_at`` is Unix time."""
         self.replica_id = replica_id
         self.hosts = tuple(hosts)
         self.draining = False
         self._admission = admission
         self._metrics = metrics
-        self._clock = clock
         self._started_at = started_at
         self._by_pair = {pair: host for host in hosts for pair in host.entry.all_pairs}
 
@@ -69,13 +67,6 @@ class Replica:
             UnusableOutputError: the one text asked for has no usable output.
             DeadlineExceededError: the time is over.
         """
-        with self._metrics.measured(self._clock) as measured:
-            measured.pair = str(pair)
-            return await self._translate(pair, request, deadline, request_id)
-
-    async def _translate(
-        self, pair: LanguagePair, request: TranslateRequest, deadline: Deadline, request_id: str
-    ) -> list[Translation]:
         host = self._by_pair[pair]
         translator = host.translator(pair)
         texts = request.texts

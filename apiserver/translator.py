@@ -34,7 +34,10 @@ class EngineGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What an engine made of a prompt: its text, its token ids, and why it stopped (``stop`` or ``length``, …)."""
+    """What an engine made of a prompt: its text, its token ids, and why it stopped.
+
+    ``finish_reason`` is ``stop`` where the model came to an end; anything else (``length``, ``abort``, …) is not whole.
+    """
 
     text: str
     token_ids: Sequence[int]
@@ -138,6 +141,9 @@ class Translator:
         output = made.text.strip()
         if made.finish_reason == "length":
             return self._answer(pair, None, Notice(code="output-too-long", message="The model did not come to an end."))
+        if made.finish_reason != "stop":
+            early = "The engine ended the request early; what it made is not the whole."
+            return self._answer(pair, None, Notice(code="output-incomplete", message=early))
         if not output:
             return self._answer(pair, None, Notice(code="output-empty", message="The model answered with nothing."))
         return self._answer(pair, f"{head}{output}{tail}")

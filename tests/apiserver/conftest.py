@@ -1,0 +1,184 @@
+"""The real app on a real uvicorn, with scripted engines; and the one real engine of the session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from fastapi import FastAPI
+
+from apiserver.app import create_app
+from apiserver.engine import ENVIRONMENT, VllmEngine
+from apiserver.host import EngineFactory
+from apiserver.settings import Settings
+from shared.web import DrainingServer, server_config
+from tests.scripted_engine import ScriptedFactory
+from tests.waiting import wait_until
+
+CATALOG = """
+models:
+  en-de: {path: org/en-de, pairs: [en-de, de-en], prompt: demo-tags, engine: {max_num_seqs: 4}}
+  en-fr: {path: org/en-fr, pairs: [en-fr, fr-en], prompt: demo-tags, engine: {max_num_seqs: 4}}
+"""
+REAL_CATALOG = """
+models:
+  en-de:
+    path: {root}/models/en-de
+    pairs: [en-de, de-en]
+    prompt: demo-tags
+    engine:
+      dtype: float32
+      max_model_len: 512
+      max_num_seqs: 64
+      kv_cache_memory_bytes: 67108864
+      enforce_eager: true
+"""
+ROOT = Path(__file__).resolve().parents[2]
+PAIRS = {"en-de", "de-en", "en-fr", "fr-en"}
+
+
+@dataclass
+class Served:
+    """A running API server, a client for it, and its draining server."""
+
+    app: FastAPI
+    client: httpx.AsyncClient
+    port: int
+    server: DrainingServer
+    serving: asyncio.Task[None]
+
+    async def report(self) -> dict[str, Any]:
+        answer = await self.client.get("/report")
+        assert answer.status_code == 200
+        return answer.json()
+
+    async def ready_pairs(self) -> set[str]:
+        return {label for label, pair in (await self.report())["pairs"].items() if pair["ready"]}
+
+    async def until_ready(self, pairs: set[str] | None = None, within: float = 5) -> None:
+        wanted = PAIRS if pairs is None else pairs
+
+        async def ready() -> bool:
+            return await self.ready_pairs() == wanted
+
+        await wait_until(ready, within, f"exactly {wanted} ready")
+
+    async def why(self, pair: str) -> str:
+        return (await self.report())["pairs"][pair]["why"] or ""
+
+    async def translate(self, text: object, pair: str = "en-de", **more: Any) -> httpx.Response:
+        source, target = pair.split("-")
+        body = {"text": text, "source_lang": source, "target_lang": target}
+        return await self.client.post("/translate", json=body, **more)
+
+
+@asynccontextmanager
+async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncIterator[Served]:
+    """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
+    app = create_app(settings, factory)
+    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5)
+    config.loop = "none"
+    server = DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(listener.getsockname()[1])
+        # Not serve(): that would take over the test process's signals.
+        task = asyncio.create_task(server._serve([listener]))
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
+            await wait_until(lambda: server.started, 5, "server started")
+            try:
+                yield Served(app, client, port, server, task)
+            finally:
+                server.should_exit = True
+                await asyncio.wait_for(task, 15)
+
+
+@pytest.fixture
+def settings_for(tmp_path: Path) -> Callable[..., Settings]:
+    """Return settings for a catalog, with short pauses."""
+
+    def make(catalog: str = CATALOG, **changes: Any) -> Settings:
+        path = tmp_path / "models.yaml"
+        path.write_text(catalog)
+        quick = {"restart_backoff": 0.2, "canary_timeout": 0.5, "drain_seconds": 0.0}
+        return Settings.model_validate({"catalog": path, **quick, **changes})
+
+    return make
+
+
+@pytest.fixture
+def factory() -> ScriptedFactory:
+    return ScriptedFactory()
+
+
+@pytest.fixture
+async def served(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> AsyncIterator[Served]:
+    """Return a server whose four pairs are ready."""
+    async with serving(factory, settings_for()) as running:
+        await running.until_ready()
+        yield running
+
+
+def engine_cores(of: int | None = None) -> list[psutil.Process]:
+    """Return the EngineCores below this process, or below another."""
+    found: list[psutil.Process] = []
+    for child in psutil.Process(of).children(recursive=True):
+        try:
+            if "EngineCore" in child.name() + " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.Error:
+            continue
+    return found
+
+
+@dataclass
+class Real:
+    """The session's one real engine, the server before it, and how /livez answered while it started."""
+
+    served: Served
+    engine: VllmEngine
+    answered_while_starting: list[float]
+
+
+async def _watch(served: Served, seconds: list[float]) -> None:
+    """Ask for /livez and /report until cancelled, and note how long each answer took."""
+    while True:
+        for path in ("/livez", "/report"):
+            began = time.monotonic()
+            assert (await served.client.get(path, timeout=60)).status_code == 200
+            seconds.append(time.monotonic() - began)
+        await asyncio.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
+    """Start the one real engine of the session behind the real app; it must leave nothing behind."""
+    before = dict(os.environ)
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    path = tmp_path_factory.mktemp("real") / "models.yaml"
+    path.write_text(REAL_CATALOG.format(root=ROOT))
+    try:
+        async with serving(None, Settings.model_validate({"catalog": path, "drain_seconds": 0})) as served:
+            seconds: list[float] = []
+            watch = asyncio.create_task(_watch(served, seconds))
+            await served.until_ready({"en-de", "de-en"}, within=120)
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+            engine = served.app.state.parts.replica.hosts[0].engine
+            assert isinstance(engine, VllmEngine)
+            assert engine_cores(), "the leak check below must know what to look for"
+            yield Real(served, engine, seconds)
+        await wait_until(lambda: not engine_cores(), 10, "no EngineCore left")
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,0 +1,381 @@
+"""Every row of the contract's table of bad inputs, over HTTP, with scripted engines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apiserver.settings import Settings
+from apiserver.translator import Generation
+from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.scripted_engine import Asked, ScriptedFactory
+from tests.waiting import wait_until
+
+
+def problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["code"] == code
+    assert body["status"] == status
+    assert body["request_id"] == answer.headers["x-request-id"]
+    assert all(body[member] for member in ("type", "title", "detail"))
+    return body
+
+
+GOOD = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
+
+
+async def test_one_text_is_one_object(served: Served) -> None:
+    answer = await served.translate("Hello")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "translation": "[Hello]",
+        "source_lang": "en",
+        "target_lang": "de",
+        "model": "en-de",
+        "route": ["en", "de"],
+        "warnings": [],
+    }
+
+
+async def test_a_list_keeps_order_and_length_though_the_last_ends_first(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    engine = factory.engine("en-de")
+    texts = [f"text {number}" for number in range(8)]
+    engine.gate.clear()
+    asked = asyncio.create_task(served.translate(texts))
+    await wait_until(lambda: engine.running == 8, 5)
+    engine.gate.set()
+    results = (await asked).json()["results"]
+    assert [result["translation"] for result in results] == [f"[{text}]" for text in texts]
+
+
+async def test_a_list_of_one_is_a_list(served: Served) -> None:
+    assert len((await served.translate(["Hello"])).json()["results"]) == 1
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\u3000 "])
+async def test_a_blank_text_comes_back_as_it_came_and_costs_no_engine_request(
+    served: Served, factory: ScriptedFactory, blank: str
+) -> None:
+    before = len(factory.engine("en-de").asked)
+    answer = await served.translate([blank, "Hello"])
+    assert [result["translation"] for result in answer.json()["results"]] == [blank, "[Hello]"]
+    assert (await served.translate(blank)).json()["translation"] == blank
+    assert len(factory.engine("en-de").asked) == before + 1
+
+
+async def test_white_space_around_a_text_is_kept_and_not_sent(served: Served, factory: ScriptedFactory) -> None:
+    answer = await served.translate("\n  Hello there \t\n")
+    assert answer.json()["translation"] == "\n  [Hello there] \t\n"
+    assert factory.engine("en-de").asked[-1].text == "Hello there"
+
+
+async def test_the_prompt_and_the_budget_reach_the_engine(served: Served, factory: ScriptedFactory) -> None:
+    await served.translate("Wo?", "de-en", headers={"X-Request-Id": "abc"})
+    asked = factory.engine("en-de").asked[-1]
+    assert (asked.before, asked.text, asked.behind) == ("<s><de><en>", "Wo?", "<sep>")
+    assert asked.max_tokens == 3 * 3 + 32
+    assert asked.request_id.startswith("abc")
+
+
+@pytest.mark.parametrize(("source", "target"), [("EN", "de"), ("en-US", "de_AT"), ("eng", "deu")])
+async def test_spellings_and_regions_find_the_pair_that_stands_in(served: Served, source: str, target: str) -> None:
+    answer = await served.client.post("/translate", json={**GOOD, "source_lang": source, "target_lang": target})
+    assert answer.json()["route"] == ["en", "de"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"text=Hello",
+        b'{"text": "Hello", }',
+        b"\xff\xfe",
+        b'{"text": "\xff", "source_lang": "en", "target_lang": "de"}',
+        b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}',
+        b"[" * 100_000,
+        b'"Hello"',
+        b"[]",
+        b"null",
+        b"7",
+        b'[{"text": "Hello"}]',
+    ],
+    ids=range(13),
+)
+async def test_what_is_no_json_object_is_400(served: Served, body: bytes) -> None:
+    problem(await served.client.post("/translate", content=body), 400, "bad-request")
+
+
+async def test_a_compressed_body_is_400(served: Served) -> None:
+    answer = await served.client.post("/translate", content=b"x", headers={"Content-Encoding": "gzip"})
+    assert "compressed" in problem(answer, 400, "bad-request")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"text": None}, "text"),
+        ({"text": 7}, "text"),
+        ({"text": {"a": "b"}}, "text"),
+        ({"text": []}, "text"),
+        ({"text": ["a", 7]}, "text[1]"),
+        ({"text": ["a", None]}, "text[1]"),
+        ({"text": [["a"]]}, "text[0]"),
+        ({"source_lang": None}, "source_lang"),
+        ({"source_lang": ""}, "source_lang"),
+        ({"source_lang": "english"}, "source_lang"),
+        ({"source_lang": "und"}, "source_lang"),
+        ({"source_lang": "e" * 100}, "source_lang"),
+        ({"source_lang": "auto"}, "source_lang"),
+        ({"source_lang": ["en"]}, "source_lang"),
+        ({"target_lang": 7}, "target_lang"),
+        ({"target_lang": "auto"}, "target_lang"),
+        ({"target_lang": "d\u0000e"}, "target_lang"),
+        ({"target": "de"}, "target"),
+    ],
+)
+async def test_a_wrong_field_is_422_and_named(served: Served, change: dict[str, object], field: str) -> None:
+    body = problem(await served.client.post("/translate", json={**GOOD, **change}), 422, "invalid-request")
+    assert [error["field"] for error in body["errors"]] == [field]
+    assert field in body["detail"]
+
+
+@pytest.mark.parametrize("field", ["text", "target_lang"])
+async def test_a_missing_field_is_422_and_named(served: Served, field: str) -> None:
+    body = {name: value for name, value in GOOD.items() if name != field}
+    answer = problem(await served.client.post("/translate", json=body), 422, "invalid-request")
+    assert answer["errors"] == [{"field": field, "message": "is required"}]
+
+
+async def test_a_missing_source_is_auto_which_only_the_proxy_takes(served: Served) -> None:
+    answer = await served.client.post("/translate", json={"text": "Hello", "target_lang": "de"})
+    assert "proxy" in problem(answer, 422, "invalid-request")["detail"]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "soon", "", "1e3", "٣", "9" * 30])
+async def test_an_impossible_timeout_header_is_422_and_named(served: Served, value: str) -> None:
+    headers = [(b"X-Timeout-Ms", value.encode())]
+    answer = await served.client.post("/translate", json=GOOD, headers=headers)
+    assert problem(answer, 422, "invalid-request")["errors"][0]["field"] == "X-Timeout-Ms"
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "es"), ("de", "fr"), ("en", "en"), ("zh-Hant", "de")])
+async def test_a_pair_that_no_model_serves_is_404_with_those_that_exist(
+    served: Served, source: str, target: str
+) -> None:
+    answer = await served.client.post("/translate", json={**GOOD, "source_lang": source, "target_lang": target})
+    assert set(problem(answer, 404, "unknown-pair")["pairs"]) == PAIRS
+
+
+async def test_no_such_path_is_404_and_no_such_method_405(served: Served) -> None:
+    problem(await served.client.get("/nothing"), 404, "not-found")
+    answer = await served.client.get("/translate")
+    problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == "POST"
+
+
+async def test_limits_are_413_and_named(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> None:
+    limits = settings_for(max_texts=3, max_text_chars=100, max_body_bytes=1024)
+    async with serving(factory, limits) as served:
+        await served.until_ready()
+        assert (await served.translate(["a"] * 3)).status_code == 200
+        body = problem(await served.translate(["a"] * 4), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (3, "texts")
+        assert (await served.translate("a" * 100)).status_code == 200
+        body = problem(await served.translate("a" * 101), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (100, "characters")
+        body = problem(await served.translate(["a", "a" * 101]), 413, "too-large")
+        assert body["detail"].startswith("text[1] has 101 characters")
+        body = problem(await served.translate("a" * 2000), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (1024, "bytes")
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for _ in range(3):
+                yield b" " * 500
+
+        body = problem(await served.client.post("/translate", content=chunks()), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (1024, "bytes")
+
+
+async def test_more_tokens_than_the_model_takes_are_413_naming_tokens_and_the_text(served: Served) -> None:
+    longest = (512 - len("<s><en><de><sep>") - 16) // 2
+    assert (await served.translate("a" * longest)).status_code == 200
+    body = problem(await served.translate("a" * (longest + 1)), 413, "too-large")
+    assert body["limit"] == longest
+    assert "tokens of model en-de" in body["detail"]
+    body = problem(await served.translate(["a", "b" * 3000]), 413, "too-large")
+    assert body["detail"].startswith("text[1] has 3000 tokens")
+
+
+async def test_more_texts_than_the_server_could_ever_hold_are_413_not_an_endless_503(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    async with serving(factory, settings_for(max_waiting=1)) as served:
+        await served.until_ready()
+        assert (await served.translate(["a"] * 9)).status_code == 200
+        assert problem(await served.translate(["a"] * 10), 413, "too-large")["limit"] == 9
+
+
+async def test_a_list_is_all_or_nothing(served: Served, factory: ScriptedFactory) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    problem(await served.translate(["fine", "a" * 500, "fine too"]), 413, "too-large")
+    assert engine.running == 0
+    assert (await served.report())["in_flight"] == 0
+
+
+def of(text: str, reason: str | None) -> Callable[[Asked], Generation]:
+    return lambda asked: Generation(f"[{asked.text}]" if asked.text == "good" else text, [], reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "code"),
+    [
+        ("", "stop", "output-empty"),
+        (" \n", "stop", "output-empty"),
+        ("und und und", "length", "output-too-long"),
+        ("half a sent", "abort", "output-incomplete"),
+        ("half a sent", "error", "output-incomplete"),
+        ("und und und", "repetition", "output-incomplete"),
+        ("half a sent", None, "output-incomplete"),
+    ],
+)
+async def test_unusable_output_is_502_for_one_text_and_null_with_a_warning_in_a_list(
+    served: Served, factory: ScriptedFactory, text: str, reason: str | None, code: str
+) -> None:
+    engine = factory.engine("en-de")
+    answer, engine.answer = engine.answer, of(text, "stop")
+    engine.answer = lambda asked: answer(asked) if asked.text == "good" else of(text, reason)(asked)
+    body = problem(await served.translate("bad"), 502, "unusable-output")
+    assert [warning["code"] for warning in body["warnings"]] == [code]
+    results = (await served.translate(["good", "bad"])).json()["results"]
+    assert [result["translation"] for result in results] == ["[good]", None]
+    assert [[warning["code"] for warning in result["warnings"]] for result in results] == [[], [code]]
+    metrics = (await served.client.get("/metrics")).text
+    assert f'pairway_apiserver_unusable_outputs_total{{pair="en-de",reason="{code}"}} 2.0' in metrics
+
+
+async def test_no_room_is_503_with_retry_after_and_room_comes_back(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    async with serving(factory, settings_for(max_waiting=2)) as served:
+        await served.until_ready()
+        engine = factory.engine("en-de")
+        engine.gate.clear()
+        first = asyncio.create_task(served.translate(["a"] * 10))
+        await wait_until(lambda: engine.running == 10, 5)
+        answer = await served.translate("b")
+        problem(answer, 503, "overloaded")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert (await served.report())["in_flight"] == 10
+        engine.gate.set()
+        assert (await first).status_code == 200
+        assert (await served.report())["in_flight"] == 0
+        assert (await served.translate("b")).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["slow", ["slow", "slow too"]])
+async def test_a_deadline_is_504_and_cancels_the_engine_requests(
+    served: Served, factory: ScriptedFactory, text: str | list[str]
+) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    answer = await served.translate(text, headers={"X-Timeout-Ms": "150"})
+    assert "0.15 s" in problem(answer, 504, "deadline-exceeded")["detail"]
+    assert engine.running == 0
+    assert engine.aborted == (1 if isinstance(text, str) else 2)
+    assert (await served.report())["in_flight"] == 0
+
+
+async def test_a_body_that_comes_too_slowly_is_504(served: Served) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\nX-Timeout-Ms: 100\r\n\r\n{")
+    answer = await asyncio.wait_for(reader.read(1000), 5)
+    assert b" 504 " in answer.splitlines()[0]
+    writer.close()
+
+
+@pytest.mark.parametrize("text", ["slow", ["slow", "slow too", "slow three"]])
+async def test_a_client_that_hangs_up_cancels_its_engine_requests(
+    served: Served, factory: ScriptedFactory, text: str | list[str]
+) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    count = 1 if isinstance(text, str) else len(text)
+    body = json.dumps({**GOOD, "text": text}).encode()
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    await wait_until(lambda: engine.running == count, 5)
+    writer.close()
+    await wait_until(lambda: engine.running == 0, 5)
+    assert engine.aborted == count
+    assert (await served.report())["in_flight"] == 0
+    metrics = (await served.client.get("/metrics")).text
+    assert 'pairway_apiserver_requests_total{outcome="client-gone",pair="en-de"} 1.0' in metrics
+
+
+async def test_a_client_that_hangs_up_in_mid_body_costs_nothing(served: Served, factory: ScriptedFactory) -> None:
+    before = len(factory.engine("en-de").asked)
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{")
+    await writer.drain()
+    writer.close()
+    assert (await served.translate("Hello")).status_code == 200
+    assert len(factory.engine("en-de").asked) == before + 1
+
+
+async def test_our_own_fault_is_500_with_the_request_id_and_nothing_of_the_inside(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    def broken(asked: Asked) -> Generation:
+        raise RuntimeError(f"secret {asked.text}")
+
+    factory.engine("en-de").answer = broken
+    for text in ("Hello", ["Hello", "there"]):
+        answer = await served.translate(text, headers={"X-Request-Id": "mine"})
+        assert problem(answer, 500, "internal")["request_id"] == "mine"
+        assert "secret" not in answer.text
+    assert (await served.report())["in_flight"] == 0
+
+
+@pytest.mark.parametrize("sent", ["ok-1:2._", None, "", "a b", "x" * 129, "ä"])
+async def test_a_request_id_is_echoed_or_made(served: Served, sent: str | None) -> None:
+    headers = {} if sent is None else {"X-Request-Id": sent.encode()}
+    answer = await served.client.post("/translate", json=GOOD, headers=headers)  # pyright: ignore[reportArgumentType]
+    assert (answer.headers["x-request-id"] == sent) is (sent == "ok-1:2._")
+    assert answer.headers["x-request-id"]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    body=st.fixed_dictionaries({}, optional={"text": ANYTHING, "source_lang": ANYTHING, "target_lang": ANYTHING})
+    | st.fixed_dictionaries({"text": st.just("a"), "source_lang": st.text(max_size=12), "target_lang": st.just("de")})
+    | ANYTHING
+)
+def test_no_json_whatever_makes_a_500(body: object) -> None:
+    from shared.errors import PairwayError  # noqa: PLC0415
+    from shared.wire import Limits, parse_translate_request  # noqa: PLC0415
+
+    limits = Limits(body_bytes=1000, texts=10, text_chars=1000)
+    try:
+        parse_translate_request(json.dumps(body).encode(), limits)
+    except PairwayError as error:
+        assert error.http_status in {400, 413, 422}  # noqa: PT017

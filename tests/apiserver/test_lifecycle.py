@@ -1,0 +1,501 @@
+"""Engines that start, fail, die, hang and come back, under the real app; draining."""
+
+# pyright: reportPrivateUsage=false
+# A host's next due time is nowhere to be seen from outside, and waiting for it would take minutes.
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from apiserver.catalog import ModelEntry
+from apiserver.host import CANARY_AGAIN_SECONDS, MAX_BACKOFF_SECONDS, WELL_AFTER_SECONDS, HostSettings, ModelHost
+from apiserver.settings import Settings
+from apiserver.translator import Generation
+from shared.telemetry import ApiServerMetrics
+from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.waiting import wait_until
+
+EN_DE, EN_FR = {"en-de", "de-en"}, {"en-fr", "fr-en"}
+
+
+def code(answer: httpx.Response) -> str:
+    return answer.json()["code"]
+
+
+async def test_engine_death_under_load_fails_only_its_own_requests_and_it_comes_back(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    dying, other = factory.engine("en-de"), factory.engine("en-fr")
+    dying.gate.clear()
+    other.gate.clear()
+    doomed = [asyncio.create_task(served.translate("a")) for _ in range(5)]
+    doomed.append(asyncio.create_task(served.translate(["a", "b"], "de-en")))
+    lucky = asyncio.create_task(served.translate("c", "en-fr"))
+    await wait_until(lambda: dying.running == 7 and other.running == 1, 5)
+    dying.die()
+    # At once, not at the next look at the engine.
+    assert await served.ready_pairs() == EN_FR
+    answers = await asyncio.gather(*doomed)
+    for answer in answers:
+        assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
+        assert int(answer.headers["retry-after"]) >= 1
+    later = await served.translate("a")
+    assert (later.status_code, code(later)) == (503, "pair-unavailable")
+    assert "died" in later.json()["detail"]
+    other.gate.set()
+    assert (await lucky).json()["translation"] == "[c]"
+    await served.until_ready()
+    assert (await served.translate("a")).json()["translation"] == "[a]"
+    assert dying.stopped == 1
+    assert len(factory.engines["en-de"]) == 2
+    assert len(factory.engines["en-fr"]) == 1
+    assert (await served.report())["in_flight"] == 0
+
+
+async def test_the_death_of_an_idle_engine_is_seen_and_it_comes_back(served: Served, factory: ScriptedFactory) -> None:
+    factory.engine("en-fr").die()
+    await wait_until(lambda: len(factory.engines["en-fr"]) == 2, 5)
+    await served.until_ready()
+
+
+async def test_an_engine_that_does_not_start_says_why_is_tried_again_and_the_other_model_serves(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    factory.failures["en-de"] = [OSError("no such weights"), OSError("still none")]
+    async with serving(factory, settings_for(restart_backoff=0.5)) as served:
+        await served.until_ready(EN_FR)
+
+        async def says_why() -> bool:
+            return await served.why("en-de") == "its engine does not start: OSError: no such weights"
+
+        await wait_until(says_why, 5)
+        answer = await served.translate("a")
+        assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
+        assert "no such weights" in answer.json()["detail"]
+        assert (await served.translate("a", "en-fr")).status_code == 200
+        assert (await served.client.get("/readyz")).status_code == 200
+        await served.until_ready()
+        assert factory.starts.count("en-de") == 3
+        metrics = (await served.client.get("/metrics")).text
+        assert 'pairway_apiserver_engine_starts_total{model="en-de",outcome="failed"} 2.0' in metrics
+
+
+async def test_a_prompt_that_can_not_be_rendered_ends_the_engine_instead_of_leaving_one_behind_per_try(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
+
+    def drops_the_text(engine: ScriptedEngine) -> None:
+        engine.template = lambda _: "<user>"
+
+    factory.prepare = drops_the_text
+    async with serving(factory, settings_for(catalog)) as served:
+        await wait_until(lambda: len(factory.engines["m"]) >= 2, 5)
+        assert "0 times" in await served.why("en-de")
+        assert factory.engines["m"][0].stopped == 1
+    assert all(engine.stopped for engine in factory.engines["m"])
+
+
+def echoes(asked: Asked) -> Generation:
+    return Generation(asked.text, [], "stop")
+
+
+def is_silent(_: Asked) -> Generation:
+    return Generation("", [], "stop")
+
+
+def rambles(_: Asked) -> Generation:
+    return Generation("la la la", [], "length")
+
+
+def raises(_: Asked) -> Generation:
+    raise RuntimeError("broken kernel")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [(echoes, "untranslated"), (is_silent, "empty"), (rambles, "empty"), (raises, "RuntimeError")],
+)
+async def test_a_pair_whose_canary_is_no_translation_is_not_ready_and_says_why(
+    factory: ScriptedFactory,
+    settings_for: Callable[..., Settings],
+    answer: Callable[[Asked], Generation],
+    why: str,
+) -> None:
+    def only_into_german(engine: ScriptedEngine) -> None:
+        fine = engine.answer
+        engine.answer = lambda asked: answer(asked) if asked.before == "<s><en><de>" else fine(asked)
+
+    factory.prepare = only_into_german
+    async with serving(factory, settings_for()) as served:
+        await served.until_ready(PAIRS - {"en-de"})
+        assert why in await served.why("en-de")
+        assert code(await served.translate("a")) == "pair-unavailable"
+        assert (await served.translate("a", "de-en")).status_code == 200
+        assert factory.starts == ["en-de", "en-fr"]
+
+
+async def test_a_canary_that_hangs_is_cancelled_and_says_so(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    def hangs(engine: ScriptedEngine) -> None:
+        if engine.entry.name == "en-de":
+            engine.gate.clear()
+
+    factory.prepare = hangs
+    async with serving(factory, settings_for(canary_timeout=0.2)) as served:
+        await served.until_ready(EN_FR)
+        assert "canary" in await served.why("en-de")
+        await wait_until(lambda: factory.engine("en-de").aborted == 2, 5)
+        assert "longer than 0.2 s" in await served.why("en-de")
+
+
+async def test_one_engine_starts_while_another_serves(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    factory.gates["en-fr"] = asyncio.Event()
+    async with serving(factory, settings_for()) as served:
+        await served.until_ready(EN_DE)
+        assert await served.why("en-fr") == "the engine is starting"
+        assert (await served.translate("a")).status_code == 200
+        assert code(await served.translate("a", "en-fr")) == "pair-unavailable"
+        factory.gates["en-fr"].set()
+        await served.until_ready()
+
+
+async def test_before_any_pair_is_ready_the_server_lives_is_starting_and_not_ready(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    factory.gates = {"en-de": asyncio.Event(), "en-fr": asyncio.Event()}
+    async with serving(factory, settings_for()) as served:
+        assert (await served.client.get("/livez")).status_code == 200
+        answer = await served.client.get("/readyz")
+        assert (answer.status_code, answer.json()) == (503, {"state": "starting"})
+        report = await served.report()
+        assert report["state"] == "starting"
+        assert report["models"] == {}
+        assert set(report["pairs"]) == PAIRS
+        metrics = (await served.client.get("/metrics")).text
+        assert "vllm:" not in metrics
+    assert factory.engines == {}, "a start that was cancelled must not go on"
+
+
+async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: ScriptedFactory) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    asked = asyncio.create_task(served.translate(["a", "b"]))
+    await wait_until(lambda: engine.running == 2, 5)
+    report = await served.report()
+    assert report["state"] == "ready"
+    assert report["replica_id"]
+    assert report["version"]
+    assert report["started_at"] > 1_700_000_000
+    assert report["in_flight"] == 2
+    assert report["limit"] == 4 + 4 + 300
+    assert report["pairs"]["de-en"] == {
+        "source": "de",
+        "target": "en",
+        "model": "en-de",
+        "ready": True,
+        "why": None,
+    }
+    assert report["models"]["en-de"]["running"] == 2
+    assert set(report["models"]["en-fr"]) == {
+        "running",
+        "waiting",
+        "limit",
+        "steps",
+        "step_age_s",
+        "kv_used",
+        "revision",
+    }
+    engine.gate.set()
+    await asked
+
+
+async def test_metrics_parse_and_hold_each_series_once_with_two_engines(served: Served) -> None:
+    await served.translate("a")
+    await served.translate(["a", "b"], "en-fr")
+    text = (await served.client.get("/metrics")).text
+    families = list(text_string_to_metric_families(text))
+    names = [family.name for family in families]
+    assert len(names) == len(set(names))
+    series = [(sample.name, tuple(sorted(sample.labels.items()))) for family in families for sample in family.samples]
+    assert len(series) == len(set(series))
+    values = dict.fromkeys(series, 0.0)
+    for family in families:
+        for sample in family.samples:
+            values[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
+    by_model = {dict(labels)["model_name"] for name, labels in series if name == "vllm:num_requests_running"}
+    assert by_model == {"en-de", "en-fr"}
+    assert values["pairway_apiserver_requests_total", (("outcome", "ok"), ("pair", "en-de"))] == 1
+    assert values["pairway_apiserver_texts_total", (("pair", "en-fr"),)] == 2
+    assert values["pairway_apiserver_pair_ready", (("model", "en-de"), ("pair", "de-en"))] == 1
+    assert values["pairway_apiserver_requests_in_flight", ()] == 0
+    assert values["pairway_apiserver_engine_starts_total", (("model", "en-fr"), ("outcome", "started"))] == 1
+    assert values["pairway_apiserver_loop_age_seconds", (("loop", "host:en-de"),)] < 5
+
+
+async def test_the_ready_metric_falls_with_its_engine(served: Served, factory: ScriptedFactory) -> None:
+    factory.failures["en-de"] = [OSError("gone")] * 50
+    factory.engine("en-de").die()
+    line = 'pairway_apiserver_pair_ready{model="en-de",pair="en-de"} 0.0'
+
+    async def fell() -> bool:
+        return line in (await served.client.get("/metrics")).text
+
+    await wait_until(fell, 5)
+    assert 'engine_deaths_total{model="en-de"} 1.0' in (await served.client.get("/metrics")).text
+
+
+async def test_refused_requests_are_counted_by_their_code(served: Served) -> None:
+    await served.client.post("/translate", content=b"{")
+    await served.translate("a", "en-es")
+    text = (await served.client.get("/metrics")).text
+    assert 'requests_total{outcome="bad-request",pair="other"} 1.0' in text
+    assert 'requests_total{outcome="unknown-pair",pair="other"} 1.0' in text
+
+
+async def test_draining_says_so_serves_on_and_then_leaves(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    async with serving(factory, settings_for(drain_seconds=0.6)) as served:
+        await served.until_ready()
+        engine = factory.engine("en-de")
+        engine.gate.clear()
+        in_flight = asyncio.create_task(served.translate("a"))
+        await wait_until(lambda: engine.running == 1, 5)
+        served.server.handle_exit(signal.SIGTERM, None)
+        answer = await served.client.get("/readyz")
+        assert (answer.status_code, answer.json()) == (503, {"state": "draining"})
+        report = await served.report()
+        assert report["state"] == "draining"
+        assert all(pair["ready"] for pair in report["pairs"].values())
+        assert (await served.client.get("/livez")).status_code == 200
+        assert (await served.translate("b", "en-fr")).json()["translation"] == "[b]"
+
+        async def refuses() -> bool:
+            try:
+                async with httpx.AsyncClient() as fresh:
+                    await fresh.get(f"http://127.0.0.1:{served.port}/livez")
+            except httpx.TransportError:
+                return True
+            return False
+
+        await wait_until(refuses, 5, "the socket closes after the drain")
+        assert engine.running == 1, "what is in flight is finished first"
+        engine.gate.set()
+        assert (await in_flight).json()["translation"] == "[a]"
+        await asyncio.wait_for(served.serving, 5)
+    assert [engine.stopped for engines in factory.engines.values() for engine in engines] == [1, 1]
+
+
+MARKER = "Zitronenfalter"
+
+
+async def test_no_text_stands_in_any_log_line_whatever_happens(
+    served: Served, factory: ScriptedFactory, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    engine = factory.engine("en-de")
+    fine = engine.answer
+    assert (await served.translate(MARKER)).status_code == 200
+    assert (await served.translate([MARKER, MARKER])).status_code == 200
+    assert (await served.translate(MARKER, "en-es")).status_code == 404
+    assert (await served.translate(MARKER * 100)).status_code == 413
+    assert (await served.client.post("/translate", content=f'{{"text": "{MARKER}"')).status_code == 400
+    body = {"text": [MARKER, 7], "source_lang": "en", "target_lang": "de"}
+    assert (await served.client.post("/translate", json=body)).status_code == 422
+
+    def refuses(_: Asked) -> Generation:
+        raise RuntimeError("no tokens for you")
+
+    for answer, status in ((is_silent, 502), (rambles, 502), (refuses, 500)):
+        engine.answer = answer
+        assert (await served.translate(MARKER)).status_code == status
+    engine.answer = fine
+    engine.gate.clear()
+    assert (await served.translate(MARKER, headers={"X-Timeout-Ms": "50"})).status_code == 504
+    doomed = asyncio.create_task(served.translate(MARKER))
+    await wait_until(lambda: engine.running == 1, 5)
+    engine.die()
+    assert (await doomed).status_code == 503
+    await served.until_ready()
+    ours = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
+    assert len([record for record in ours if record.getMessage() == "request"]) >= 10
+    assert MARKER not in json.dumps([vars(record) for record in ours], default=str)
+    assert MARKER not in caplog.text
+    assert MARKER not in "".join(capfd.readouterr())
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Steady(Random):
+    def uniform(self, a: float, b: float) -> float:
+        return (a + b) / 2
+
+
+ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de", "de-en"], "prompt": "demo-tags"})
+
+
+def host_of(factory: ScriptedFactory, clock: Clock, lock: asyncio.Lock | None = None) -> ModelHost:
+    return ModelHost(
+        ENTRY,
+        factory,
+        HostSettings(canary_timeout=0.2, restart_backoff=1.0),
+        ApiServerMetrics(),
+        start_lock=lock or asyncio.Lock(),
+        clock=clock,
+        rng=Steady(),
+    )
+
+
+async def settle(host: ModelHost) -> None:
+    """Tick until the work that the first tick began is over and noted."""
+    await host.tick()
+    while host._work is not None:
+        await asyncio.wait([host._work])
+        work = host._work
+        await host.tick()
+        if host._work is work:
+            return
+
+
+async def test_the_back_off_doubles_up_to_its_limit(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    factory.failures["m"] = [OSError("no")] * 20
+    pauses: list[float] = []
+    for _ in range(8):
+        await settle(host)
+        pauses.append(host._due - clock.now)
+        clock.now = host._due
+    assert pauses == [1, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
+
+
+async def test_nothing_is_started_before_the_back_off_is_over(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    factory.failures["m"] = [OSError("no")]
+    await settle(host)
+    clock.now += 0.99
+    await settle(host)
+    assert len(factory.starts) == 1
+    clock.now += 0.02
+    await settle(host)
+    assert len(factory.starts) == 2
+    await host.close()
+
+
+@pytest.mark.parametrize(("lived", "pause"), [(WELL_AFTER_SECONDS - 1, 2), (WELL_AFTER_SECONDS + 1, 1)])
+async def test_only_an_engine_that_was_well_for_long_begins_with_the_short_pause_again(
+    factory: ScriptedFactory, lived: float, pause: float
+) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    factory.failures["m"] = [OSError("no")]
+    await settle(host)
+    clock.now = host._due
+    await settle(host)
+    clock.now += lived
+    factory.engine("m").die()
+    await host.tick()
+    assert host._due - clock.now == pause
+
+
+async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+
+    def echoing(engine: ScriptedEngine) -> None:
+        fine = engine.answer
+        engine.answer = lambda asked: echoes(asked) if asked.before == "<s><en><de>" else fine(asked)
+
+    factory.prepare = echoing
+    await settle(host)
+    reports = host.pair_reports()
+    assert (reports["en-de"].ready, reports["de-en"].ready) == (False, True)
+    engine = factory.engine("m")
+    before = len(engine.asked)
+    clock.now += CANARY_AGAIN_SECONDS - 1
+    await settle(host)
+    assert len(engine.asked) == before
+    clock.now += 2
+    engine.answer = lambda _: Generation("Wo?", [], "stop")
+    await settle(host)
+    assert [asked.before for asked in engine.asked[before:]] == ["<s><en><de>"]
+    assert all(report.ready for report in host.pair_reports().values())
+    await host.close()
+
+
+async def test_an_engine_that_dies_under_its_canary_is_buried_and_started_again(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+
+    def dies(engine: ScriptedEngine) -> None:
+        engine.die()
+
+    factory.prepare = dies
+    await settle(host)
+    assert factory.engine("m").stopped == 1
+    factory.prepare = lambda _: None
+    clock.now = host._due
+    await settle(host)
+    assert all(report.ready for report in host.pair_reports().values())
+    await host.close()
+
+
+async def test_closing_stops_the_engine_and_a_start_under_way(factory: ScriptedFactory) -> None:
+    host = host_of(factory, Clock())
+    await settle(host)
+    await host.close()
+    assert factory.engine("m").stopped == 1
+    factory.gates["m"] = asyncio.Event()
+    host = host_of(factory, Clock())
+    await host.tick()
+    await asyncio.sleep(0)
+    await host.close()
+    assert len(factory.engines["m"]) == 1
+
+
+async def test_engines_of_one_server_start_one_after_the_other(factory: ScriptedFactory) -> None:
+    lock = asyncio.Lock()
+    factory.gates["m"] = asyncio.Event()
+    hosts = [host_of(factory, Clock(), lock) for _ in range(2)]
+    for host in hosts:
+        await host.tick()
+    await asyncio.sleep(0.05)
+    assert len(factory.starts) == 1
+    factory.gates["m"].set()
+    for host in hosts:
+        await settle(host)
+    assert len(factory.starts) == 2
+    for host in hosts:
+        await host.close()
+
+
+def test_a_report_says_who_it_is(factory: ScriptedFactory) -> None:
+    host = host_of(factory, Clock())
+    assert "m" in repr(host)
+    kinds: dict[str, Any] = {label: report.why for label, report in host.pair_reports().items()}
+    assert kinds == {"en-de": "the engine is starting", "de-en": "the engine is starting"}
+    assert host.progress() is None
+    assert host.engine is None

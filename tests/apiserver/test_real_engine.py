@@ -1,0 +1,273 @@
+"""VllmEngine on the real vLLM with a demo model in float32: one engine for the whole file."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from apiserver.catalog import Sampling
+from apiserver.translator import BUDGET_EXTRA, BUDGET_PER_TOKEN
+from shared.errors import BadRequestError
+from tests.apiserver.conftest import ROOT, Real
+from tests.waiting import wait_until
+
+SENTENCES = [
+    "Where is the station?",
+    "I lost my keys yesterday.",
+    "She bought three apples and two bottles of milk.",
+    "Good morning!",
+    "What time is it?",
+    "My brother works in a hospital.",
+    "It has been raining all day.",
+    "Can you help me, please?",
+    "The children are playing in the garden.",
+    "I would like a cup of coffee.",
+    "He never listens to me.",
+    "We are going home.",
+    "Tom doesn't like fish.",
+    "This book is too expensive.",
+    "Yes.",
+    "Are you tired?",
+    "The dog is sleeping under the table.",
+    "I don't know what to say.",
+    "They live in a small house near the sea.",
+    "Thank you for your letter.",
+]
+RAMBLING = Sampling(temperature=2.0, seed=1)
+GREEDY = Sampling()
+
+
+def prompt_of(real: Real, text: str, tags: str = "<s><en><de>") -> list[int]:
+    engine = real.engine
+    return [*engine.encode_control(tags), *engine.encode_text(text), *engine.encode_control("<sep>")]
+
+
+async def test_the_server_answers_while_the_engine_starts(real: Real) -> None:
+    assert len(real.answered_while_starting) >= 20
+    assert max(real.answered_while_starting) < 10
+
+
+async def test_both_directions_are_real_translations(real: Real) -> None:
+    answer = await real.served.translate("Where is the station?")
+    assert answer.json()["translation"] == "Wo ist der Bahnhof?"
+    answer = await real.served.translate("Wo ist der Bahnhof?", "de-en")
+    assert answer.json()["translation"] == "Where is the station?"
+
+
+async def test_two_texts_of_a_list_come_back_in_order_with_their_white_space(real: Real) -> None:
+    results = (await real.served.translate([" Good morning!\n", "", "Yes."])).json()["results"]
+    assert results[0]["translation"] == " Guten Morgen!\n"
+    assert results[1]["translation"] == ""
+    assert results[2]["translation"] == "Ja."
+
+
+async def test_token_for_token_as_vllm_offline(real: Real) -> None:
+    prompts = [prompt_of(real, text) for text in SENTENCES]
+    budgets = [BUDGET_PER_TOKEN * (len(ids) - 4) + BUDGET_EXTRA for ids in prompts]
+    ours: list[list[int]] = []
+    for index, (ids, budget) in enumerate(zip(prompts, budgets, strict=True)):
+        made = await real.engine.generate(ids, GREEDY, budget, f"ours-{index}")
+        assert made.finish_reason == "stop"
+        ours.append(list(made.token_ids))
+    script = Path(__file__).with_name("offline_reference.py")
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(script),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    asked = {"model": str(ROOT / "models" / "en-de"), "prompts": prompts, "max_tokens": budgets}
+    output, errors = await asyncio.wait_for(child.communicate(json.dumps(asked).encode()), 150)
+    found = [line for line in output.decode().splitlines() if line.startswith("ANSWERS ")]
+    assert found, errors.decode()[-3000:]
+    assert ours == json.loads(found[0].removeprefix("ANSWERS "))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_control_id_comes_out_of_any_text(real: Real, data: st.DataObject) -> None:
+    control = set(real.engine._tokenizer.get_added_vocab().values())
+    assert len(control) == 6
+    piece = st.sampled_from(["</s>", "<sep>", "<de>", "<en>", "<s>", "<pad>", "<", ">", " "]) | st.text(max_size=10)
+    text = data.draw(st.lists(piece, max_size=6).map("".join))
+    assert not control & set(real.engine.encode_text(text))
+
+
+async def test_our_own_frame_is_control_tokens_and_nothing_else(real: Real) -> None:
+    vocabulary = real.engine._tokenizer.get_added_vocab()
+    assert real.engine.encode_control("<s><en><de>") == [vocabulary[tag] for tag in ("<s>", "<en>", "<de>")]
+    assert real.engine.encode_control("") == []
+
+
+async def test_a_text_that_names_control_tokens_is_translated_as_text(real: Real) -> None:
+    answer = await real.served.translate("Good morning!</s><sep>")
+    assert answer.status_code == 200
+    assert answer.json()["translation"]
+
+
+async def unfinished(real: Real) -> int:
+    return real.engine._llm.get_num_unfinished_requests()
+
+
+async def metric(real: Real, name: str, **labels: str) -> float:
+    families = text_string_to_metric_families((await real.served.client.get("/metrics")).text)
+    return sum(
+        sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    )
+
+
+async def test_a_cancelled_generation_is_aborted_in_the_engine(real: Real) -> None:
+    aborted = await metric(real, "vllm:request_success_total", finished_reason="abort")
+    task = asyncio.create_task(real.engine.generate(prompt_of(real, "Hello"), RAMBLING, 450, "to-cancel"))
+    await wait_until(lambda: real.engine.progress().running == 1, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await unfinished(real) == 0
+    assert real.engine.progress().running == 0
+
+    # vLLM's own gauges follow with its next step.
+    await real.served.translate("Yes.")
+    assert await metric(real, "vllm:num_requests_running") == 0
+    assert aborted <= await metric(real, "vllm:request_success_total", finished_reason="abort")
+
+
+async def test_a_client_that_hangs_up_aborts_the_engines_request(real: Real) -> None:
+    body = json.dumps({"text": [SENTENCES[2]] * 40, "source_lang": "en", "target_lang": "de"}).encode()
+    _, writer = await asyncio.open_connection("127.0.0.1", real.served.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    await wait_until(lambda: unfinished(real), 10)
+    writer.close()
+
+    async def idle() -> bool:
+        return await unfinished(real) == 0
+
+    began = time.monotonic()
+    await wait_until(idle, 10)
+    assert time.monotonic() - began < 10
+    assert (await real.served.report())["in_flight"] == 0
+
+
+async def test_a_deadline_aborts_the_engines_request(real: Real) -> None:
+    answer = await real.served.translate([SENTENCES[2]] * 40, headers={"X-Timeout-Ms": "30"})
+    assert answer.status_code == 504
+    assert await unfinished(real) == 0
+
+
+async def test_two_requests_under_one_id_do_not_disturb_each_other(real: Real) -> None:
+    headers = {"X-Request-Id": "same"}
+    one, other = await asyncio.gather(
+        real.served.translate("Good morning!", headers=headers), real.served.translate("Yes.", headers=headers)
+    )
+    assert (one.json()["translation"], other.json()["translation"]) == ("Guten Morgen!", "Ja.")
+    doomed = asyncio.create_task(real.engine.generate(prompt_of(real, "Hello"), RAMBLING, 400, "same-0"))
+    await wait_until(lambda: real.engine.progress().running == 1, 10)
+    survivor = asyncio.create_task(real.engine.generate(prompt_of(real, SENTENCES[2]), GREEDY, 60, "same-0"))
+    await asyncio.sleep(0)
+    doomed.cancel()
+    assert (await survivor).finish_reason == "stop"
+    await asyncio.gather(doomed, return_exceptions=True)
+
+
+async def test_steps_are_counted_and_their_age_grows(real: Real) -> None:
+    before = real.engine.progress().steps
+    await real.served.translate(SENTENCES[2])
+    progress = real.engine.progress()
+    assert progress.steps > before
+    assert progress.step_age_s is not None
+    assert progress.limit == 64
+
+    def older() -> bool:
+        age = real.engine.progress().step_age_s
+        return age is not None and progress.step_age_s is not None and age > progress.step_age_s
+
+    await wait_until(older, 5)
+    assert real.engine.progress().steps == progress.steps
+
+
+async def test_64_concurrent_requests_share_their_steps(real: Real) -> None:
+    texts = [f"{SENTENCES[index % len(SENTENCES)]} {index}" for index in range(64)]
+    before = real.engine.progress().steps
+    made = await asyncio.gather(
+        *(real.engine.generate(prompt_of(real, text), GREEDY, 60, f"many-{i}") for i, text in enumerate(texts))
+    )
+    tokens = sum(len(generation.token_ids) for generation in made)
+    steps = real.engine.progress().steps - before
+    assert steps < tokens / 4, f"{steps} steps for {tokens} tokens"
+
+
+async def test_64_concurrent_http_requests_each_get_their_own_answer(real: Real) -> None:
+    alone = {text: (await real.served.translate(text)).json()["translation"] for text in SENTENCES[:8]}
+    answers = await asyncio.gather(*(real.served.translate(SENTENCES[index % 8]) for index in range(64)))
+    for index, answer in enumerate(answers):
+        assert answer.json()["translation"] == alone[SENTENCES[index % 8]]
+
+
+async def test_too_long_a_text_is_413_naming_tokens(real: Real) -> None:
+    answer = await real.served.translate("Where is the station? " * 200)
+    assert answer.status_code == 413
+    assert "tokens of model en-de" in answer.json()["detail"]
+    assert answer.json()["limit"] == (512 - 4 - 16) // 2
+
+
+async def test_the_longest_text_that_is_taken_fits_the_models_context(real: Real) -> None:
+    limit = (512 - 4 - 16) // 2
+    text = "yes " * 400
+    while len(real.engine.encode_text(text.strip())) > limit:
+        text = text[:-4]
+    answer = await real.served.translate(text)
+    assert answer.status_code in {200, 502}
+
+
+async def test_a_prompt_that_vllm_refuses_is_a_bad_request_and_the_engine_lives(real: Real) -> None:
+    with pytest.raises(BadRequestError):
+        await real.engine.generate([5] * 600, GREEDY, 10, "too-long")
+    with pytest.raises(BadRequestError):
+        await real.engine.generate([10_000_000], GREEDY, 10, "no-token")
+    assert real.engine.alive
+    assert (await real.served.translate("Yes.")).status_code == 200
+
+
+async def test_the_engines_metrics_appear_once_each_under_the_models_name(real: Real) -> None:
+    text = (await real.served.client.get("/metrics")).text
+    families = [family for family in text_string_to_metric_families(text) if family.name.startswith("vllm:")]
+    assert len(families) > 30
+    for family in families:
+        assert family.samples or family.name
+        for sample in family.samples:
+            assert sample.labels["model_name"] == "en-de"
+    lines = [line.rsplit(" ", 1)[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(lines) == len(set(lines))
+    assert await metric(real, "vllm:generation_tokens_total") > 0
+
+
+async def test_the_report_shows_the_real_engine(real: Real) -> None:
+    report = await real.served.report()
+    model: dict[str, Any] = report["models"]["en-de"]
+    assert model["steps"] > 0
+    assert model["running"] == 0
+    assert 0 <= model["kv_used"] <= 1
+
+
+async def test_no_text_stands_in_vllms_logs(
+    real: Real, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level("INFO")
+    await real.served.translate("Zitronenfalter and Zitronenfalter")
+    assert "Zitronenfalter" not in caplog.text
+    assert "Zitronenfalter" not in "".join(capfd.readouterr())
