@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 CACHED_TAGS: Final = 4096
 # RFC 5646 §4.4.1 asks implementations to accept at least 35 characters; longer ones are never languages.
 MAX_TAG_LENGTH: Final = 35
-# What ISO 639 gives to languages; BCP-47 also lets through reserved words ("auto") and private tags ("x-ours").
-LANGUAGE_LETTERS: Final = (2, 3)
+# What ISO 639 gives to languages; langcodes also lets reserved words ("auto"), private tags ("x-ours") and numbers pass.
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
 # Valid tags that name no single language: undetermined, several, none, private "artificial" ones.
 NOT_A_LANGUAGE: Final = frozenset({"und", "mul", "zxx", "mis", "art"})
 
@@ -69,7 +70,7 @@ def canonical_tag(text: str) -> str:
         message = f"{text!r} is no BCP-47 language tag; examples: en, de-AT, zh-Hant"
         raise InvalidTagError(message) from None
     language = parsed.language
-    if language is None or len(language) not in LANGUAGE_LETTERS or language in NOT_A_LANGUAGE:
+    if language is None or not _LANGUAGE.fullmatch(language) or language in NOT_A_LANGUAGE:
         message = f"{text!r} names no language; examples: en, de-AT, zh-Hant"
         raise InvalidTagError(message)
     return langcodes.Language.make(language=language, script=parsed.script, territory=parsed.territory).to_tag()
