@@ -38,10 +38,8 @@ def _tag(value: object) -> str:
     return canonical_tag(value)
 
 
-def _pair(value: object) -> LanguagePair:
-    """Read ``en-de`` or ``[en, zh-Hant]``."""
-    source: object
-    target: object
+def _pair(value: Any) -> LanguagePair:
+    """Read ``en-de`` or ``[en, zh-Hant]`` from whatever YAML holds."""
     match value:
         case str() if value.count("-") == 1:
             source, target = value.split("-")

@@ -90,7 +90,7 @@ class VllmEngine:
             EngineArgumentError: an argument of ``engine:`` that vLLM does not have, or a missing memory share.
             Exception: whatever vLLM raises when the model can not be loaded.
         """
-        return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=cls._shutdown)
+        return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
 
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
@@ -176,6 +176,9 @@ class VllmEngine:
 
     async def stop(self) -> None:
         """End the engine and its EngineCore, off the event loop."""
+        # vLLM ends its own reader of answers only after EngineCore, and so would log every clean stop as a death.
+        if self._llm.output_handler is not None:
+            self._llm.output_handler.cancel()
         await asyncio.to_thread(self._shutdown)
 
     def _shutdown(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,7 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncIterator[Served]:
+async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncGenerator[Served]:
     """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
     app = create_app(settings, factory)
     config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5)
@@ -92,7 +92,7 @@ async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncIte
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = int(listener.getsockname()[1])
         # Not serve(): that would take over the test process's signals.
-        task = asyncio.create_task(server._serve([listener]))
+        task = asyncio.create_task(server._serve([listener]))  # pyright: ignore[reportPrivateUsage]
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
             await wait_until(lambda: server.started, 5, "server started")
             try:
@@ -171,9 +171,18 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
         async with serving(None, Settings.model_validate({"catalog": path, "drain_seconds": 0})) as served:
             seconds: list[float] = []
             watch = asyncio.create_task(_watch(served, seconds))
-            await served.until_ready({"en-de", "de-en"}, within=120)
-            watch.cancel()
-            await asyncio.gather(watch, return_exceptions=True)
+
+            async def ready_or_failed() -> bool:
+                why = await served.why("en-de")
+                assert "does not start" not in why, why
+                return not why
+
+            try:
+                await wait_until(ready_or_failed, 120, "the real engine ready")
+                await served.until_ready({"en-de", "de-en"}, within=10)
+            finally:
+                watch.cancel()
+                await asyncio.gather(watch, return_exceptions=True)
             engine = served.app.state.parts.replica.hosts[0].engine
             assert isinstance(engine, VllmEngine)
             assert engine_cores(), "the leak check below must know what to look for"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 
 def main() -> None:
     from vllm import LLM, SamplingParams, TokensPrompt  # noqa: PLC0415 - EngineCore must not import it twice
 
     asked = json.load(sys.stdin)
-    llm = LLM(
+    llm: Any = LLM(  # its types hold unknown ones
         model=asked["model"],
         dtype="float32",
         max_model_len=512,
