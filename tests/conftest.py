@@ -1,0 +1,90 @@
+"""Fixtures that tests of several parts share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from redis import Redis
+
+from tests.processes import Server, free_port, redis_server
+
+PREFIX = "pairway-test:"
+
+
+@dataclass(slots=True)
+class RedisAtHand:
+    """A real Redis: its process, its URL, and a plain client to look inside."""
+
+    server: Server
+    url: str
+    # Any: redis-py's types are unions over both protocols and both colours of function.
+    client: Any = field(repr=False)
+
+    def keys(self) -> list[str]:
+        return sorted(cast("list[str]", self.client.keys("*")))
+
+    def restart(self) -> None:
+        """Kill it and start it again, empty, at the same port."""
+        self.server.kill()
+        self.start()
+
+    def start(self) -> None:
+        self.server.start()
+        until = time.monotonic() + 10
+        while not self._answers():
+            assert time.monotonic() < until, self.server.tail()
+            time.sleep(0.02)
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.client.ping())
+        except Exception:  # noqa: BLE001 - not there yet, in whichever way
+            return False
+
+    def check_keys(self) -> None:
+        """Fail for a key without a life time or without the prefix."""
+        for key in self.keys():
+            assert key.startswith(PREFIX), f"{key} lacks the prefix"
+            assert self.client.pttl(key) > 0 or not self.client.exists(key), f"{key} lives for ever"
+
+
+@contextmanager
+def _running_redis(folder: Path) -> Generator[RedisAtHand]:
+    port = free_port()
+    # Any: see RedisAtHand.
+    make: Callable[..., Any] = Redis
+    client = make(host="127.0.0.1", port=port, decode_responses=True, socket_timeout=5)
+    at_hand = RedisAtHand(redis_server(port, folder), f"redis://127.0.0.1:{port}/0", client)
+    try:
+        at_hand.start()
+        yield at_hand
+    finally:
+        client.close()
+        at_hand.server.stop()
+
+
+@pytest.fixture(scope="session")
+def _shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisAtHand]:
+    with _running_redis(tmp_path_factory.mktemp("redis")) as at_hand:
+        yield at_hand
+
+
+@pytest.fixture
+def redis(_shared_redis: RedisAtHand) -> Iterator[RedisAtHand]:
+    """An empty Redis; whatever a test leaves in it must have a life time and the prefix."""
+    _shared_redis.client.flushall()
+    yield _shared_redis
+    _shared_redis.check_keys()
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[RedisAtHand]:
+    """A Redis of the test's own, to be frozen and killed."""
+    with _running_redis(tmp_path) as at_hand:
+        yield at_hand

@@ -1,0 +1,268 @@
+"""Fakes at the wire: replicas that are real HTTP servers, and a way to serve an app on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import uvicorn
+from fastapi import FastAPI
+from typing_extensions import override
+
+from shared.deadline import TIMEOUT_HEADER
+from shared.web import server_config
+from tests.waiting import wait_until
+
+Fault = Literal["reset", "reset-mid-body", "close", "hang", "drip"]
+
+
+@dataclass(slots=True)
+class Script:
+    """How a fake answers one of its paths: after a delay, with a fault, with these bytes, with a problem, or rightly."""
+
+    delay: float = 0.0
+    fault: Fault | None = None
+    raw: tuple[int, bytes] | None = None
+    problem: tuple[int, str] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as a fake saw it; header names in lower case."""
+
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class FakeReplica:
+    """An API server that translates by writing the pair before the text; programmable, counting, on a real socket."""
+
+    def __init__(self, *pairs: str, host: str = "127.0.0.1", name: str = "fake") -> None:
+        self.name = name
+        self.host = host
+        self.port = 0
+        self.pairs = dict.fromkeys(pairs, True)
+        self.state = "ready"
+        self.translate = Script()
+        self.report = Script()
+        self.limit = 100
+        self.foreign_load = 0
+        self.requests: list[Received] = []
+        self.probes = 0
+        self.aborts = 0
+        self.texts_in_hand = 0
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._accept, self.host, self.port)
+        self.port = int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Die: refuse new connections and reset those there are; ``start`` brings it back at the same URL."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            while await self._serve_one(reader, writer):
+                pass
+        except (asyncio.CancelledError, ConnectionError, asyncio.IncompleteReadError):
+            _reset(writer)
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, path, _ = head[0].split(" ")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        if (method, path) == ("GET", "/report"):
+            self.probes += 1
+            return await self._answer(reader, writer, self.report, self._report())
+        assert (method, path) == ("POST", "/translate"), head[0]
+        asked = json.loads(body)
+        self.requests.append(Received(headers, asked))
+        texts = 1 if isinstance(asked["text"], str) else len(asked["text"])
+        self.texts_in_hand += texts
+        try:
+            return await self._answer(reader, writer, self.translate, self._translation(asked))
+        finally:
+            self.texts_in_hand -= texts
+
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, script: Script, good: dict[str, Any]
+    ) -> bool:
+        if (script.delay or script.fault == "hang") and await _hung_up(reader, script.delay or 3600):
+            self.aborts += 1
+            return False
+        status, body = 200, json.dumps(good).encode()
+        if script.raw is not None:
+            status, body = script.raw
+        elif script.problem is not None:
+            status, code = script.problem
+            problem = {"type": f"urn:pairway:{code}", "title": "Said so", "status": status, "code": code}
+            body = json.dumps({**problem, "detail": f"The replica says {code}.", **script.facts}).encode()
+        retry = "" if script.retry_after is None else f"Retry-After: {script.retry_after}\r\n"
+        head = f"HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\n{retry}Content-Length: {len(body)}\r\n\r\n"
+        match script.fault:
+            case "reset":
+                _reset(writer)
+                return False
+            case "close":
+                return False
+            case "reset-mid-body":
+                writer.write(head.encode() + body[: len(body) // 2])
+                await writer.drain()
+                _reset(writer)
+                return False
+            case "drip":
+                writer.write(head.encode())
+                for byte in body:
+                    writer.write(bytes([byte]))
+                    await writer.drain()
+                    await asyncio.sleep(0.05)  # a slow line, not a wait for an outcome
+            case _:
+                writer.write(head.encode() + body)
+                await writer.drain()
+        return True
+
+    def _report(self) -> dict[str, Any]:
+        pairs: dict[str, Any] = {}
+        for label, ready in self.pairs.items():
+            source, target = label.split(">")
+            pairs[f"{source}-{target}"] = {
+                "source": source,
+                "target": target,
+                "model": f"model-{self.name}",
+                "ready": ready,
+                "why": None if ready else "its engine starts",
+            }
+        return {
+            "replica_id": self.name,
+            "version": "0.0-fake",
+            "started_at": time.time(),
+            "state": self.state,
+            "in_flight": self.texts_in_hand + self.foreign_load,
+            "limit": self.limit,
+            "pairs": pairs,
+            "models": {},
+        }
+
+    def _translation(self, asked: dict[str, Any]) -> dict[str, Any]:
+        source, target = asked["source_lang"], asked["target_lang"]
+
+        def one(text: str) -> dict[str, Any]:
+            return {
+                "translation": f"[{source}>{target} by {self.name}] {text}",
+                "source_lang": source,
+                "target_lang": target,
+                "model": f"model-{self.name}",
+                "route": [source, target],
+                "warnings": [],
+            }
+
+        text = asked["text"]
+        return one(text) if isinstance(text, str) else {"results": [one(each) for each in text]}
+
+    def timeouts_ms(self) -> list[int]:
+        """Return what every request said of its remaining time."""
+        return [int(received.headers[TIMEOUT_HEADER.lower()]) for received in self.requests]
+
+
+async def _hung_up(reader: asyncio.StreamReader, within: float) -> bool:
+    """Say whether the client closed the connection within the time."""
+    try:
+        return await asyncio.wait_for(reader.read(1), within) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close with RST rather than FIN."""
+    taken: socket.socket | None = writer.get_extra_info("socket")
+    if taken is not None and taken.fileno() != -1:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+@asynccontextmanager
+async def replicas(*fakes: FakeReplica) -> AsyncGenerator[None]:
+    """Run the fakes while the block lasts."""
+    try:
+        for fake in fakes:
+            await fake.start()
+        yield
+    finally:
+        for fake in fakes:
+            await fake.stop()
+
+
+class _Uvicorn(uvicorn.Server):
+    """The real server, in a test's own loop: leaves the signals to pytest."""
+
+    @override
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class Serving:
+    """An app on a real socket."""
+
+    def __init__(self, app: FastAPI, *, grace_seconds: float = 1.0) -> None:
+        self.app = app
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        self.port = int(self._socket.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._server = _Uvicorn(server_config(app, host="127.0.0.1", port=0, grace_seconds=grace_seconds))
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._server.serve([self._socket]))
+        await wait_until(lambda: self._server.started or (self._task is not None and self._task.done()), 10, "uvicorn")
+        assert self._server.started, "the app did not start"
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._server.should_exit = True
+            await self._task
+            self._task = None
+        self._socket.close()
+
+
+@asynccontextmanager
+async def serving(app: FastAPI) -> AsyncGenerator[Serving]:
+    """Serve the app through a real uvicorn while the block lasts."""
+    served = Serving(app)
+    await served.start()
+    try:
+        yield served
+    finally:
+        await served.stop()

@@ -1,0 +1,114 @@
+"""Real proxies for tests: the whole app through a real uvicorn, swept once, with a client that speaks to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import httpx
+
+from proxy.app import Parts, create_app
+from proxy.discovery import Resolver, system_resolver
+from proxy.settings import Settings
+from tests.conftest import PREFIX
+from tests.fakes import FakeReplica, Serving
+from tests.processes import free_port
+from tests.waiting import wait_until
+
+# Short, so that tests are; every time in a test is a multiple of these.
+PROBE_INTERVAL = 0.1
+PROBE_TIMEOUT = 0.4
+
+
+def nowhere() -> str:
+    """Return the URL of a Redis that is not there."""
+    return f"redis://127.0.0.1:{free_port()}/0"
+
+
+class RunningProxy:
+    """A proxy and a client of it."""
+
+    def __init__(self, serving: Serving, client: httpx.AsyncClient) -> None:
+        self.serving = serving
+        self.client = client
+        self.url = serving.url
+
+    @property
+    def parts(self) -> Parts:
+        return cast("Parts", self.serving.app.state.parts)
+
+    async def translate(
+        self, text: object, source: str = "en", target: str = "de", **headers: str
+    ) -> tuple[int, dict[str, Any], httpx.Headers]:
+        """Ask for a translation; headers are named ``x_timeout_ms``."""
+        body = {"text": text, "source_lang": source, "target_lang": target}
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        response = await self.client.post("/translate", json=body, headers=named)
+        return response.status_code, response.json(), response.headers
+
+    async def health(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", (await self.client.get("/health")).json())
+
+    async def state_of(self, fake: FakeReplica) -> str | None:
+        return {each["url"]: each["state"] for each in (await self.health())["replicas"]}.get(fake.url)
+
+    async def sees(self, fake: FakeReplica, state: str, within: float = 3) -> None:
+        """Wait until the proxy holds the replica for this."""
+
+        async def seen() -> bool:
+            return await self.state_of(fake) == state
+
+        await wait_until(seen, within, f"{fake.name} is {state}")
+
+    async def sweeps(self, count: int = 2) -> None:
+        """Wait for that many more whole sweeps."""
+        loop = self.parts.loops[0]
+        for _ in range(count):
+            last = loop.last_good
+            await wait_until(lambda last=last: loop.last_good > last, 5, "a sweep")
+
+
+@asynccontextmanager
+async def proxy(
+    fakes: Sequence[FakeReplica | str],
+    redis_url: str | None = None,
+    *,
+    resolver: Resolver = system_resolver,
+    ready: bool = True,
+    **settings: Any,
+) -> AsyncGenerator[RunningProxy]:
+    """Serve a proxy of these replicas; without a URL, Redis is away."""
+    urls = tuple(fake if isinstance(fake, str) else fake.url for fake in fakes)
+    values: dict[str, Any] = {
+        "replicas": urls,
+        "redis_url": redis_url or nowhere(),
+        "redis_prefix": PREFIX,
+        "probe_interval": PROBE_INTERVAL,
+        "probe_timeout": PROBE_TIMEOUT,
+        "connect_timeout": 0.5,
+        "request_timeout": 10.0,
+        **settings,
+    }
+    serving = Serving(create_app(Settings(**values), resolver))
+    await serving.start()
+    try:
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(base_url=serving.url, timeout=20, limits=limits, trust_env=False) as client:
+            running = RunningProxy(serving, client)
+            if ready:
+
+                async def is_ready() -> bool:
+                    return (await client.get("/readyz")).status_code == 200
+
+                await wait_until(is_ready, 10, "readyz")
+            yield running
+    finally:
+        await serving.stop()
+
+
+async def all_at_once(running: RunningProxy, count: int, *texts: object) -> list[int]:
+    """Send that many requests at once and return their statuses."""
+    answers = await asyncio.gather(*(running.translate(texts[0] if texts else f"text {n}") for n in range(count)))
+    return [status for status, _, _ in answers]

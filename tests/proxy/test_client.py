@@ -1,0 +1,148 @@
+"""The HTTP client against real sockets: foreign errors become ours, and no call outlives its time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from proxy.client import BrokenAnswerError, ReplicaClient, SilentError, UnreachableError
+from shared.deadline import Deadline
+from tests.fakes import FakeReplica, Fault, Script, replicas
+from tests.waiting import wait_until
+
+BODY = b'{"text": "Hello", "source_lang": "en", "target_lang": "de"}'
+PROBE_TIMEOUT = 0.3
+
+
+@pytest.fixture(scope="module")
+async def client() -> AsyncGenerator[ReplicaClient]:
+    async with ReplicaClient.open(connect_timeout=0.3, probe_timeout=PROBE_TIMEOUT) as one:
+        yield one
+
+
+@pytest.fixture
+async def fake() -> AsyncGenerator[FakeReplica]:
+    one = FakeReplica("en>de")
+    async with replicas(one):
+        yield one
+
+
+def deadline(seconds: float = 2) -> Deadline:
+    return Deadline.after(seconds, time.monotonic)
+
+
+async def test_a_report_is_read(client: ReplicaClient, fake: FakeReplica) -> None:
+    assert (await client.report(fake.url)).replica_id == "fake"
+
+
+@pytest.mark.parametrize("fault", ["hang", "drip"])
+async def test_a_probe_is_over_after_its_timeout_however_the_report_comes(
+    client: ReplicaClient, fake: FakeReplica, fault: Fault
+) -> None:
+    fake.report.fault = fault
+    started = time.perf_counter()
+    with pytest.raises(SilentError):
+        await client.report(fake.url)
+    assert time.perf_counter() - started < PROBE_TIMEOUT + 0.3
+
+
+@pytest.mark.parametrize(
+    "script",
+    [Script(fault="reset"), Script(fault="close"), Script(fault="reset-mid-body"), Script(raw=(200, b"{}")),
+     Script(raw=(200, b"\xff")), Script(raw=(500, b"")), Script(raw=(302, b"")), Script(problem=(503, "overloaded"))],
+)  # fmt: skip
+async def test_what_is_no_report_is_a_broken_answer(client: ReplicaClient, fake: FakeReplica, script: Script) -> None:
+    fake.report = script
+    with pytest.raises(BrokenAnswerError) as caught:
+        await client.report(fake.url)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://nobody.invalid:1", "http://a..b:1"])
+async def test_where_nobody_listens_is_unreachable_for_both_clients(client: ReplicaClient, url: str) -> None:
+    with pytest.raises(UnreachableError):
+        await client.report(url)
+    with pytest.raises(UnreachableError):
+        await client.translate(url, BODY, deadline(), "id")
+
+
+async def test_a_host_that_takes_no_connection_is_unreachable_in_time(client: ReplicaClient) -> None:
+    with socket.socket() as full:  # a listener whose queue is full answers no more connections
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        waiting = [socket.socket() for _ in range(3)]
+        try:
+            for one in waiting:
+                one.setblocking(False)
+                one.connect_ex(full.getsockname())
+            url = f"http://127.0.0.1:{full.getsockname()[1]}"
+            started = time.perf_counter()
+            with pytest.raises(UnreachableError):
+                await client.translate(url, BODY, deadline(), "id")
+            with pytest.raises((UnreachableError, SilentError)):
+                await client.report(url)
+            assert time.perf_counter() - started < 1.5
+        finally:
+            for one in waiting:
+                one.close()
+
+
+async def test_an_answer_comes_with_status_problem_and_retry_after(client: ReplicaClient, fake: FakeReplica) -> None:
+    answer = await client.translate(fake.url, BODY, deadline(), "id")
+    assert (answer.status, answer.problem, answer.retry_after) == (200, None, None)
+    fake.translate = Script(problem=(503, "overloaded"), retry_after=3)
+    answer = await client.translate(fake.url, BODY, deadline(), "id")
+    assert answer.problem is not None
+    assert (answer.status, answer.problem.code, answer.retry_after) == (503, "overloaded", 3.0)
+    fake.translate = Script(raw=(500, b"<html>"))
+    assert (await client.translate(fake.url, BODY, deadline(), "id")).problem is None
+
+
+@pytest.mark.parametrize("fault", ["reset", "reset-mid-body", "close"])
+async def test_an_answer_that_breaks_off_is_broken(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
+    fake.translate.fault = fault
+    with pytest.raises(BrokenAnswerError):
+        await client.translate(fake.url, BODY, deadline(), "id")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+@pytest.mark.parametrize("fault", ["hang", "drip"])
+async def test_the_deadline_ends_an_answer_however_it_comes_even_when_nothing_is_left(
+    client: ReplicaClient, fake: FakeReplica, fault: Fault, seconds: float
+) -> None:
+    fake.translate.fault = fault
+    started = time.perf_counter()
+    with pytest.raises(SilentError):
+        await client.translate(fake.url, BODY, deadline(seconds), "id")
+    assert time.perf_counter() - started < seconds + 0.3
+
+
+async def test_cancelling_closes_the_connection(client: ReplicaClient, fake: FakeReplica) -> None:
+    fake.translate.fault = "hang"
+    task = asyncio.create_task(client.translate(fake.url, BODY, deadline(60), "id"))
+    await wait_until(lambda: fake.requests, 3, "the replica has it")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await wait_until(lambda: fake.aborts == 1, 3, "the replica saw the end")
+
+
+async def test_a_redirect_is_not_followed(client: ReplicaClient, fake: FakeReplica) -> None:
+    fake.translate = Script(raw=(307, b""))
+    assert (await client.translate(fake.url, BODY, deadline(), "id")).status == 307
+
+
+async def test_a_body_of_more_than_a_megabyte_goes_through(client: ReplicaClient, fake: FakeReplica) -> None:
+    big = b'{"source_lang": "en", "target_lang": "de", "text": "%s"}' % (b"x" * 3_000_000)
+    assert (await client.translate(fake.url, big, deadline(10), "id")).status == 200
+
+
+async def test_a_restarted_replica_is_reached_over_a_new_connection(client: ReplicaClient, fake: FakeReplica) -> None:
+    for _ in range(3):
+        assert (await client.translate(fake.url, BODY, deadline(), "id")).status == 200
+        assert await client.report(fake.url)
+        await fake.stop()
+        await fake.start()

@@ -1,0 +1,124 @@
+"""Language identification, restricted to what is served."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from proxy.detector import Detector
+from shared.errors import LanguageUndetectedError
+
+SERVED = frozenset({"en", "de", "fr"})
+SENTENCES = {
+    "en": "The committee meets tomorrow morning to discuss the new budget.",
+    "de": "Der Ausschuss trifft sich morgen früh, um den neuen Haushalt zu besprechen.",
+    "fr": "Le comité se réunit demain matin pour discuter du nouveau budget.",
+}
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return Detector()
+
+
+CHANGES: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "upper case": str.upper,
+    "many lines": lambda text: text.replace(" ", "\n"),
+    "long": lambda text: text * 1000,
+}
+
+
+@pytest.mark.parametrize("lang", SENTENCES)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_sentence_is_detected(detector: Detector, lang: str, change: Callable[[str], str]) -> None:
+    found = detector.detect(change(SENTENCES[lang]), SERVED, "text")
+    assert found.lang == lang
+    assert 0.5 < found.confidence <= 1
+
+
+@pytest.mark.parametrize(
+    "text", ["Сегодня хорошая погода.", "今日はいい天気です。", "12345", "😀😀", "...", "\x00", "\u2028"]
+)
+def test_what_is_in_no_served_language_is_not_forced_into_one(detector: Detector, text: str) -> None:
+    with pytest.raises(LanguageUndetectedError) as caught:
+        detector.detect(text, SERVED, "text[3]")
+    assert "text[3]" in caught.value.detail
+    assert text not in caught.value.detail
+    assert {each["lang"] for each in caught.value.facts["candidates"]} == SERVED
+
+
+def test_with_nothing_served_nothing_is_detected(detector: Detector) -> None:
+    with pytest.raises(LanguageUndetectedError) as caught:
+        detector.detect(SENTENCES["en"], frozenset(), "text")
+    assert caught.value.facts == {"candidates": []}
+
+
+def test_a_served_locale_stands_for_its_language_and_changes_of_the_fleet_count_at_once(detector: Detector) -> None:
+    assert detector.detect(SENTENCES["en"], {"en-GB", "de"}, "text").lang == "en-GB"
+    assert detector.detect(SENTENCES["en"], {"en", "de"}, "text").lang == "en"
+    assert (
+        detector.detect(
+            "Jeg vet ikke hva jeg skal gjøre i morgen, men vi må snakke med ham først.", {"nb", "en"}, "text"
+        ).lang
+        == "nb"
+    )
+    with pytest.raises(LanguageUndetectedError):
+        detector.detect(SENTENCES["fr"], {"en", "de"}, "text")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.text())
+def test_any_text_is_detected_or_not_but_never_breaks(detector: Detector, text: str) -> None:
+    try:
+        found = detector.detect(text, SERVED, "text")
+    except LanguageUndetectedError:
+        return
+    assert found.lang in SERVED
+    assert 0 < found.confidence <= 1
+
+
+def test_a_full_request_costs_the_event_loop_little_however_many_languages_are_served(detector: Detector) -> None:
+    many = frozenset(
+        [
+            "en",
+            "de",
+            "fr",
+            "es",
+            "it",
+            "pt",
+            "nl",
+            "sv",
+            "da",
+            "fi",
+            "pl",
+            "cs",
+            "sk",
+            "ru",
+            "uk",
+            "bg",
+            "el",
+            "tr",
+            "ar",
+            "he",
+            "fa",
+            "hi",
+            "ja",
+            "ko",
+            "zh",
+            "hu",
+            "ro",
+            "lt",
+            "lv",
+            "et",
+        ]
+    )
+    detector.detect(SENTENCES["en"], many, "text")
+    started = time.perf_counter()
+    for _ in range(128):
+        detector.detect(SENTENCES["en"], many, "text")
+    assert time.perf_counter() - started < 0.1

@@ -1,0 +1,84 @@
+"""Which replicas there should be, whatever the resolver does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from proxy.discovery import MAX_ADDRESSES, RESOLVE_SECONDS, Discovery, system_resolver
+
+
+class Names:
+    """A resolver that a test programs."""
+
+    def __init__(self, **names: list[str] | Exception) -> None:
+        self.names = names
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str) -> list[str]:
+        self.asked.append(host)
+        found = self.names.get(host, OSError("not known"))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+async def test_a_name_expands_to_all_its_addresses_in_order_each_once() -> None:
+    names = Names(fleet=["10.0.0.1", "10.0.0.2", "fd00::1"], other=["10.0.0.2"])
+    discovery = Discovery(["http://fleet:8001", "http://other:8001", "http://other:8002", "http://other"], names)
+    assert await discovery.urls() == [
+        "http://10.0.0.1:8001",
+        "http://10.0.0.2:8001",
+        "http://[fd00::1]:8001",
+        "http://10.0.0.2:8002",
+        "http://10.0.0.2",
+    ]
+
+
+async def test_addresses_and_https_are_not_resolved() -> None:
+    names = Names()
+    urls = ["http://127.0.0.1:1", "http://[::1]:2", "https://api.example"]
+    assert await Discovery(urls, names).urls() == urls
+    assert names.asked == []
+
+
+async def test_a_name_never_known_stands_for_itself_so_that_health_shows_it() -> None:
+    assert await Discovery(["http://nobody:1"], Names()).urls() == ["http://nobody:1"]
+
+
+async def test_the_last_addresses_hold_while_the_resolver_fails_and_new_ones_count_at_once() -> None:
+    names = Names(fleet=["10.0.0.1", "10.0.0.2"])
+    discovery = Discovery(["http://fleet:1"], names)
+    await discovery.urls()
+    names.names["fleet"] = OSError("again later")
+    assert await discovery.urls() == ["http://10.0.0.1:1", "http://10.0.0.2:1"]
+    names.names["fleet"] = ["10.0.0.3"]
+    assert await discovery.urls() == ["http://10.0.0.3:1"]
+
+
+async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
+    async def hanging(host: str) -> list[str]:
+        await asyncio.Event().wait()
+        return [host]
+
+    started = time.perf_counter()
+    assert await Discovery(["http://a:1", "http://b:1"], hanging).urls() == ["http://a:1", "http://b:1"]
+    assert time.perf_counter() - started < RESOLVE_SECONDS + 0.5
+
+
+async def test_a_name_with_addresses_without_number_is_cut() -> None:
+    names = Names(fleet=[f"10.{n // 65536}.{n // 256 % 256}.{n % 256}" for n in range(5000)])
+    assert len(await Discovery(["http://fleet:1"], names).urls()) == MAX_ADDRESSES
+
+
+async def test_the_system_knows_localhost_once() -> None:
+    assert await system_resolver("localhost") == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64, "nobody.invalid"])
+async def test_a_name_that_can_not_be_one_is_not_known_and_nothing_worse(host: str) -> None:
+    with pytest.raises(OSError, match=r".+"):
+        await system_resolver(host)
+    assert await Discovery([f"http://{host}:1"]).urls() == [f"http://{host}:1"]

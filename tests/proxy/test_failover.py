@@ -1,0 +1,281 @@
+"""When replicas fail, are full, drain or leave: the others answer, and what can not be served says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from tests.conftest import RedisAtHand
+from tests.fakes import FakeReplica, Fault, Script, replicas
+from tests.proxy.proxies import all_at_once, proxy
+from tests.waiting import wait_until
+
+PATIENT = 5.0  # a sweep interval in which nothing learnt by probing can help
+
+
+@pytest.mark.parametrize("fault", ["reset", "reset-mid-body", "close"])
+async def test_a_replica_that_breaks_off_is_replaced_by_the_other(fault: Fault) -> None:
+    bad, good = FakeReplica("en>de", name="bad"), FakeReplica("en>de", name="good")
+    bad.translate.fault = fault
+    async with replicas(bad, good), proxy([bad, good]) as running:
+        assert set(await all_at_once(running, 20)) == {200}
+        assert bad.requests, "the faulty one was asked too"
+        metrics = (await running.client.get("/metrics")).text
+        assert f'pairway_proxy_attempts_total{{outcome="broken-answer",replica="{bad.url}"}}' in metrics
+        assert 'pairway_proxy_retries_total{pair="en-de"}' in metrics
+
+
+@pytest.mark.parametrize(
+    "problem", [(500, "internal"), (503, "overloaded"), (503, "pair-unavailable"), (404, "unknown-pair")]
+)
+async def test_a_replica_that_refuses_is_replaced_by_the_other(problem: tuple[int, str]) -> None:
+    bad, good = FakeReplica("en>de", name="bad"), FakeReplica("en>de", name="good")
+    bad.translate.problem = problem
+    async with replicas(bad, good), proxy([bad, good]) as running:
+        assert set(await all_at_once(running, 20)) == {200}
+        assert bad.requests
+
+
+async def test_a_replica_that_refuses_connections_is_replaced_and_not_asked_again() -> None:
+    bad, good = FakeReplica("en>de", name="bad"), FakeReplica("en>de", name="good")
+    async with replicas(bad, good), proxy([bad, good], probe_interval=PATIENT) as running:
+        await bad.stop()
+        for _ in range(20):
+            status, answer, _ = await running.translate("Hello")
+            assert (status, answer["model"]) == (200, "model-good")
+        metrics = (await running.client.get("/metrics")).text
+        assert f'attempts_total{{outcome="unreachable",replica="{bad.url}"}} 1.0' in metrics
+
+
+async def test_a_replica_that_comes_back_is_used_again() -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    async with replicas(one, two), proxy([one, two]) as running:
+        await one.stop()
+        await running.sees(one, "down")
+        assert set(await all_at_once(running, 5)) == {200}
+        await one.start()
+        await running.sees(one, "ready")
+        one.requests.clear()
+        assert set(await all_at_once(running, 20)) == {200}
+        assert one.requests
+
+
+async def test_the_only_replica_gone_is_503_before_and_after_the_sweep_that_sees_it() -> None:
+    only = FakeReplica("en>de", name="only")
+    async with replicas(only), proxy([only], probe_interval=1.0) as running:
+        await only.stop()
+        for _ in range(2):
+            status, problem, headers = await running.translate("Hello")
+            assert (status, problem["code"]) == (503, "pair-unavailable")
+            assert int(headers["retry-after"]) >= 1
+        await running.sees(only, "down")
+        status, problem, headers = await running.translate("Hello")
+        assert (status, problem["code"], headers["retry-after"]) == (503, "pair-unavailable", "5")
+        assert "1 down" in problem["detail"]
+
+
+async def test_the_only_replica_dying_with_requests_in_hand_fails_them_at_once() -> None:
+    only = FakeReplica("en>de", name="only")
+    only.translate.fault = "hang"
+    async with replicas(only), proxy([only]) as running:
+        asked = asyncio.create_task(all_at_once(running, 5))
+        await wait_until(lambda: len(only.requests) == 5, 3, "all are there")
+        await only.stop()
+        assert set(await asyncio.wait_for(asked, 2)) == {502}
+
+
+async def test_requests_in_hand_at_a_dying_replica_are_answered_by_the_other() -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    one.translate.fault = "hang"
+    async with replicas(one, two), proxy([one, two]) as running:
+        asked = asyncio.create_task(all_at_once(running, 20))
+        await wait_until(lambda: len(one.requests) + len(two.requests) >= 20, 3, "all are there")
+        assert one.requests
+        await one.stop()
+        assert set(await asyncio.wait_for(asked, 3)) == {200}
+
+
+async def test_all_full_is_503_overloaded_with_the_replicas_own_retry_after() -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    for fake in (one, two):
+        fake.translate = Script(problem=(503, "overloaded"), retry_after=7)
+    async with replicas(one, two), proxy([one, two]) as running:
+        status, problem, headers = await running.translate("Hello")
+        assert (status, problem["code"], headers["retry-after"]) == (503, "overloaded", "7")
+        assert (len(one.requests), len(two.requests)) == (1, 1), "each is asked once"
+
+
+@pytest.mark.parametrize("other", ["gone", "failing"])
+async def test_one_full_and_one_unusable_is_overloaded_whichever_was_asked_first(other: str) -> None:
+    full, bad = FakeReplica("en>de", name="full"), FakeReplica("en>de", name="bad")
+    full.translate.problem = (503, "overloaded")
+    bad.translate.problem = (500, "internal")
+    for _ in range(4):
+        async with replicas(full, bad), proxy([full, bad], probe_interval=PATIENT) as running:
+            if other == "gone":
+                await bad.stop()
+            status, problem, _ = await running.translate("Hello")
+            assert (status, problem["code"]) == (503, "overloaded")
+
+
+async def test_no_more_replicas_are_tried_than_allowed() -> None:
+    fakes = [FakeReplica("en>de", name=f"fake {n}") for n in range(4)]
+    for fake in fakes:
+        fake.translate.problem = (500, "internal")
+    async with replicas(*fakes):
+        for allowed in (1, 3):
+            async with proxy(fakes, max_attempts=allowed) as running:
+                for fake in fakes:
+                    fake.requests.clear()
+                status, problem, _ = await running.translate("Hello")
+                assert (status, problem["code"]) == (502, "replica-failed")
+                assert sum(len(fake.requests) for fake in fakes) == allowed
+
+
+async def test_a_pair_is_remembered_after_its_replica_left_but_an_unknown_one_stays_unknown() -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
+    addresses = {"fleet": ["127.0.0.1", "127.0.0.2"]}
+
+    async def resolver(host: str) -> list[str]:
+        return addresses[host]
+
+    async with replicas(one):
+        two.host, two.port = "127.0.0.2", one.port
+        async with replicas(two), proxy([f"http://fleet:{one.port}"], resolver=resolver) as running:
+            assert (await running.translate("Hello", "en", "fr"))[0] == 200
+            addresses["fleet"] = ["127.0.0.1"]
+            await wait_until(lambda: two.url not in running.parts.registry.snapshot.replicas, 3, "two left")
+            status, problem, _ = await running.translate("Hello", "en", "fr")
+            assert (status, problem["code"]) == (503, "pair-unavailable")
+            assert (await running.health())["pairs"]["en-fr"] == {"ready": 0, "total": 0}
+            assert (await running.translate("Hello", "en", "ja"))[0] == 404
+            assert (await running.translate("Hello"))[0] == 200
+            addresses["fleet"] = ["127.0.0.1", "127.0.0.2"]
+            await running.sees(two, "ready")
+            assert (await running.translate("Hello", "en", "fr"))[0] == 200
+
+
+async def test_a_name_that_is_not_resolved_any_more_keeps_its_last_addresses() -> None:
+    one = FakeReplica("en>de", name="one")
+    known = True
+
+    async def resolver(host: str) -> list[str]:
+        if not known:
+            raise OSError(f"{host} is not known")
+        return ["127.0.0.1"]
+
+    async with replicas(one), proxy([f"http://fleet:{one.port}"], resolver=resolver) as running:
+        known = False
+        await running.sweeps(3)
+        assert (await running.translate("Hello"))[0] == 200
+
+
+async def test_a_draining_replica_gets_no_new_requests() -> None:
+    leaving, staying = FakeReplica("en>de", name="leaving"), FakeReplica("en>de", name="staying")
+    async with replicas(leaving, staying), proxy([leaving, staying]) as running:
+        leaving.state = "draining"
+        await running.sees(leaving, "draining")
+        assert set(await all_at_once(running, 10)) == {200}
+        assert leaving.requests == []
+
+
+async def test_a_pair_that_is_not_ready_is_503_while_the_others_of_its_replica_are_served() -> None:
+    one = FakeReplica("en>de", "en>fr", name="one")
+    one.pairs["en>fr"] = False
+    async with replicas(one), proxy([one]) as running:
+        assert (await running.translate("Hello"))[0] == 200
+        status, problem, _ = await running.translate("Hello", "en", "fr")
+        assert (status, problem["code"]) == (503, "pair-unavailable")
+        one.pairs["en>fr"] = True
+        await running.sweeps(2)
+        assert (await running.translate("Hello", "en", "fr"))[0] == 200
+
+
+async def test_one_lost_report_of_a_busy_replica_is_no_alarm_two_are() -> None:
+    busy = FakeReplica("en>de", name="busy")
+    async with replicas(busy), proxy([busy]) as running:
+        busy.report.fault = "close"
+        await running.sees(busy, "down")
+        replica = running.parts.registry.snapshot.replicas[busy.url]
+        assert replica.missed >= 2
+        busy.report.fault = None
+        await running.sees(busy, "ready")
+
+
+@pytest.mark.parametrize("fault", ["hang", "drip"])
+async def test_a_report_that_never_ends_does_not_hold_up_the_sweep_of_the_others(fault: Fault) -> None:
+    slow, good = FakeReplica("en>de", name="slow"), FakeReplica("en>de", name="good")
+    async with replicas(slow, good), proxy([slow, good]) as running:
+        slow.report.fault = fault
+        await running.sees(slow, "down", within=4)
+        await good.stop()
+        await running.sees(good, "down", within=2)
+
+
+@pytest.mark.parametrize("raw", [(200, b"{}"), (200, b"\xff"), (500, b"{}"), (404, b""), (301, b"")])
+async def test_a_server_that_gives_no_report_of_ours_is_down_and_health_says_why(raw: tuple[int, bytes]) -> None:
+    stranger, good = FakeReplica("en>de", name="stranger"), FakeReplica("en>de", name="good")
+    stranger.report.raw = raw
+    async with replicas(stranger, good), proxy([stranger, good]) as running:
+        await running.sees(stranger, "down")
+        why = {each["url"]: each["why"] for each in (await running.health())["replicas"]}[stranger.url]
+        assert "/report" in why
+        assert (await running.translate("Hello"))[0] == 200
+
+
+async def test_work_goes_to_the_least_loaded() -> None:
+    slow, fast = FakeReplica("en>de", name="slow"), FakeReplica("en>de", name="fast")
+    slow.translate.delay = 0.4
+    fast.translate.delay = 0.02
+    async with replicas(slow, fast), proxy([slow, fast], probe_interval=PATIENT) as running:
+
+        async def client() -> Counter[str]:
+            models: Counter[str] = Counter()
+            for _ in range(12):
+                _, answer, _ = await running.translate("Hello")
+                models[answer["model"]] += 1
+            return models
+
+        found = sum(await asyncio.gather(*(client() for _ in range(4))), Counter[str]())
+        assert found["model-fast"] > 3 * found["model-slow"]
+
+
+async def test_equal_replicas_share_the_work() -> None:
+    fakes = [FakeReplica("en>de", name=f"fake {n}") for n in range(3)]
+    for fake in fakes:
+        fake.translate.delay = 0.05
+    async with replicas(*fakes), proxy(fakes) as running:
+        await all_at_once(running, 60)
+        assert min(len(fake.requests) for fake in fakes) >= 15
+
+
+async def test_the_load_of_other_proxies_counts() -> None:
+    busy, idle = FakeReplica("en>de", name="busy"), FakeReplica("en>de", name="idle")
+    busy.foreign_load = 50
+    async with replicas(busy, idle), proxy([busy, idle]) as running:
+        await all_at_once(running, 20)
+        assert (len(busy.requests), len(idle.requests)) == (0, 20)
+
+
+async def test_texts_count_not_requests() -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    one.translate.delay = two.translate.delay = 0.5
+    async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
+        big = asyncio.create_task(running.translate(["text"] * 50))
+        taken = await wait_until(lambda: [fake for fake in (one, two) if fake.requests], 3, "the big one is there")
+        await all_at_once(running, 10)
+        assert (await big)[0] == 200
+        assert len(taken[0].requests) == 1, "ten single texts weigh less than one list of fifty"
+
+
+async def test_a_fleet_of_dead_and_living_is_swept_in_one_probe_timeout(redis: RedisAtHand) -> None:
+    good = FakeReplica("en>de", name="good")
+    dead = [f"http://127.0.0.1:{port}" for port in range(2, 100)]
+    async with replicas(good), proxy([*dead, good], redis.url) as running:
+        status, _, _ = await running.translate("Hello")
+        assert status == 200
+        health = await running.health()
+        assert Counter(each["state"] for each in health["replicas"]) == {"down": 98, "ready": 1}
+        assert health["status"] == "degraded"

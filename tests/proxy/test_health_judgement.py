@@ -1,0 +1,60 @@
+"""The judgement at /health, apart from HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.fleet import Replica, Snapshot
+from proxy.health import Health, health, languages
+from tests.proxy.samples import replica, snapshot
+
+GOOD = replica("http://a", "en>de")
+DOWN = GOOD.silent("refused", 1.0, patience=1)
+NEW = Replica(url="http://new", state="starting", why="not probed yet", probed_at=0)  # pyright: ignore[reportArgumentType]
+
+
+def judged(fleet: Snapshot, *, redis_error: str | None = None, now: float = 100.0) -> Health:
+    return health(fleet, redis_error=redis_error, leading=False, uptime=1.26, now=now, load=len)
+
+
+@pytest.mark.parametrize(
+    ("fleet", "redis_error", "status"),
+    [
+        (snapshot(GOOD), None, "ok"),
+        (snapshot(GOOD, NEW), None, "ok"),
+        (snapshot(GOOD, replica("http://b", "en>de", state="draining")), None, "ok"),
+        (snapshot(GOOD), "gone", "degraded"),
+        (snapshot(GOOD, DOWN.model_copy(update={"url": "http://b"})), None, "degraded"),
+        (snapshot(GOOD, remembered=("en>fr",)), None, "degraded"),
+        (snapshot(replica("http://a", "en>de", starting=("en>fr",))), None, "degraded"),
+        (snapshot(), None, "down"),
+        (snapshot(DOWN), None, "down"),
+        (snapshot(DOWN), "gone", "down"),
+        (snapshot(remembered=("en>de",)), None, "down"),
+        (snapshot(replica("http://a", "en>de", state="draining")), None, "down"),
+    ],
+)
+def test_status_is_ok_degraded_or_down(fleet: Snapshot, redis_error: str | None, status: str) -> None:
+    assert judged(fleet, redis_error=redis_error).status == status
+
+
+def test_each_replica_is_shown_with_what_is_known_of_it() -> None:
+    shown = {each.url: each for each in judged(snapshot(DOWN, NEW), now=112.34).replicas}
+    assert (shown["http://a"].report_age_s, shown["http://a"].why, shown["http://a"].load) == (12.3, "refused", 8)
+    assert (shown["http://new"].report_age_s, shown["http://new"].replica_id, shown["http://new"].pairs) == (
+        None,
+        None,
+        {},
+    )
+
+
+def test_a_clock_that_runs_behind_the_probers_gives_no_negative_age() -> None:
+    assert judged(snapshot(GOOD), now=0.0).replicas[0].report_age_s == 0.0
+
+
+def test_languages_are_grouped_by_source() -> None:
+    found = languages(snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",)))
+    assert [(each.lang, [(to.lang, to.ready) for to in each.targets]) for each in found.languages] == [
+        ("de", [("en", True)]),
+        ("en", [("de", True), ("fr", False)]),
+    ]

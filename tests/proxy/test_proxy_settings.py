@@ -1,0 +1,107 @@
+"""The proxy's settings: what is taken, what is refused, and that secrets stay secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from proxy.settings import Settings
+from tests.processes import free_port, python_server
+
+
+def refused(**values: Any) -> str:
+    with pytest.raises(ValidationError) as caught:
+        Settings(**values)
+    return str(caught.value)
+
+
+def test_the_defaults_are_those_of_the_design() -> None:
+    settings = Settings()
+    assert (settings.port, settings.probe_interval, settings.request_timeout) == (8000, 1.0, 30.0)
+    assert (settings.limits.texts, settings.limits.body_bytes) == (128, 1 << 20)
+    assert settings.replicas == ("http://127.0.0.1:8001",)
+
+
+def test_every_setting_says_what_it_is() -> None:
+    assert all(field.description and field.description.endswith(".") for field in Settings.model_fields.values())
+
+
+def test_replicas_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXY_REPLICAS", " http://a:1/ ,https://b, http://a:1,,http://[::1]:8001,http://under_score:1")
+    monkeypatch.setenv("PROXY_PROBE_INTERVAL", "0.5")
+    settings = Settings()
+    assert settings.replicas == ("http://a:1", "https://b", "http://[::1]:8001", "http://under_score:1")
+    assert settings.probe_interval == 0.5
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", ",", "a:8001", "ftp://a:1", "http://", "http://:80", "http://a:0", "http://a:99999", "http://a:x", "http://[::1",
+     "http://a/translate", "http://a?x=1", "http://a#x", "http://a b:1", "http://user@a:1", "http://ä:1", "http://a\\b"],
+)  # fmt: skip
+def test_what_is_no_url_of_an_api_server_is_refused(url: str) -> None:
+    assert "replicas" in refused(replicas=url)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:6379", "http://a", "redis://", "redis://a:x", "redis://:pw@", "redis://[a"]
+)
+def test_what_is_no_url_of_a_redis_is_refused_without_showing_it(url: str) -> None:
+    told = refused(redis_url=url)
+    assert "redis_url" in told
+    assert "pw@" not in told
+
+
+@pytest.mark.parametrize("url", ["redis://a", "redis://:pw@a:6379/0", "rediss://u:pw@a", "unix:///run/redis.sock"])
+def test_urls_of_a_redis_are_taken(url: str) -> None:
+    assert Settings(redis_url=url).redis_url.get_secret_value() == url  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"port": 0}, {"port": 70000}, {"probe_interval": 0.01}, {"request_timeout": 0}, {"max_texts": 0}, {"max_attempts": 0},
+     {"redis_prefix": ""}, {"redis_prefix": "a b"}, {"log_format": "xml"}, {"log_level": "loud"}, {"root_path": "mt"},
+     {"root_path": "/mt/"}, {"unknown": 1}, {"connect_timeout": 20, "request_timeout": 10}, {"drain_seconds": -1}],
+)  # fmt: skip
+def test_values_out_of_bounds_are_refused(values: dict[str, Any]) -> None:
+    refused(**values)
+
+
+def test_secrets_are_neither_in_the_representation_nor_in_errors() -> None:
+    secret = "redis://:hunter2@redis:6379/0"
+    assert "hunter2" not in repr(Settings(redis_url=secret))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert "hunter2" not in refused(redis_url=secret, connect_timeout=20, request_timeout=10)
+    assert "hunter2" not in refused(redis_url=secret, port="x")
+    assert "hunter2" not in refused(replicas="http://user:hunter2@a:1")
+    assert "hunter2" not in refused(replicas="http://user:hunter2@a:1/path")
+    assert "hunter2" not in refused(replicas="user:hunter2@a:1")
+
+
+def test_another_prober_takes_over_from_a_dead_one_within_4_s_and_reports_outlive_that() -> None:
+    settings = Settings()
+    hand_over = settings.lease_ttl + 1.1 * settings.probe_interval
+    assert hand_over < 4
+    assert settings.report_ttl > hand_over
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({"PROXY_PROBE_INTERVALL": "1"}, "did you mean PROXY_PROBE_INTERVAL"),
+        ({"PROXY_PORT": "http"}, "port"),
+        ({"PROXY_REDIS_URL": "hunter2"}, "redis_url"),
+    ],
+)
+def test_a_proxy_with_a_wrong_setting_exits_with_78_and_says_which(
+    tmp_path: Path, environment: dict[str, str], told: str
+) -> None:
+    server = python_server("proxy", tmp_path, {"PROXY_PORT": str(free_port()), **environment}, "proxy")
+    server.start()
+    assert server.process is not None
+    assert server.process.wait(30) == 78
+    assert told in server.tail()
+    assert "Traceback" not in server.tail()
+    assert "hunter2" not in server.tail()

@@ -1,0 +1,57 @@
+"""Which pair serves a request, and what is said when none can."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.routing import find_route, known_pairs
+from shared.errors import PairUnavailableError, UnknownPairError
+from tests.proxy.samples import pair, replica, snapshot
+
+
+def test_the_pair_itself_comes_before_every_stand_in() -> None:
+    fleet = snapshot(replica("a", "en>pt", "en>pt-PT", "en>pt-BR"))
+    assert str(find_route(pair("en>pt-PT"), fleet).pair) == "en-pt-PT"
+
+
+def test_the_closest_pair_with_a_ready_replica_serves() -> None:
+    fleet = snapshot(replica("a", "en>pt-BR"), replica("b", "en>pt").silent("x", 1, patience=1))
+    route = find_route(pair("en-US>pt-PT"), fleet)
+    assert (str(route.pair), route.urls) == ("en-pt-BR", ("a",))
+
+
+def test_another_script_never_serves() -> None:
+    fleet = snapshot(replica("a", "en>zh", "zh>en"))
+    for wanted in ("en>zh-TW", "en>zh-Hant", "zh-Hant>en"):
+        with pytest.raises(UnknownPairError):
+            find_route(pair(wanted), fleet)
+
+
+def test_an_unknown_pair_names_those_that_exist() -> None:
+    with pytest.raises(UnknownPairError) as caught:
+        known_pairs(pair("en>ja"), snapshot(replica("a", "en>de"), remembered=("en>fr",)))
+    assert caught.value.facts == {"pairs": ["en-de", "en-fr"]}
+    with pytest.raises(UnknownPairError, match="none yet"):
+        known_pairs(pair("en>ja"), snapshot())
+
+
+def test_a_pair_in_the_other_direction_is_unknown() -> None:
+    with pytest.raises(UnknownPairError):
+        find_route(pair("de>en"), snapshot(replica("a", "en>de")))
+
+
+def test_a_known_pair_without_a_ready_replica_says_how_those_that_have_it_are() -> None:
+    fleet = snapshot(
+        replica("a", starting=("en>de",), state="starting"),
+        replica("b", "en>de").silent("x", 1, patience=1),
+        replica("c", "en>de").silent("x", 1, patience=1),
+        replica("d", "en>fr"),
+    )
+    with pytest.raises(PairUnavailableError, match=r"of 3 replicas .* \(1 starting, 2 down\)") as caught:
+        find_route(pair("en>de"), fleet)
+    assert caught.value.retry_after is not None
+
+
+def test_a_remembered_pair_says_that_nobody_is_left() -> None:
+    with pytest.raises(PairUnavailableError, match="no replica that serves it is left"):
+        find_route(pair("en-GB>de-AT"), snapshot(remembered=("en>de",)))

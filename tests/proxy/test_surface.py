@@ -1,0 +1,214 @@
+"""The rest of the proxy's HTTP surface: health, languages, life and readiness, metrics, OpenAPI, root path."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from shared.version import VERSION
+from tests.conftest import RedisAtHand
+from tests.fakes import FakeReplica, replicas
+from tests.proxy.proxies import proxy
+
+
+async def test_health_is_ok_when_nothing_is_amiss(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], redis.url) as running:
+        response = await running.client.get("/health")
+        health = response.json()
+        assert (response.status_code, health["status"], health["version"]) == (200, "ok", VERSION)
+        assert health["redis"] == {"up": True, "error": None}
+        assert health["prober"] is True
+        assert health["uptime_s"] >= 0
+        assert health["pairs"] == {"en-de": {"ready": 1, "total": 1}}
+        replica = health["replicas"][0]
+        assert 0 <= replica.pop("report_age_s") < 5
+        assert replica == {
+            "url": one.url,
+            "replica_id": "one",
+            "version": "0.0-fake",
+            "state": "ready",
+            "why": None,
+            "in_flight": 0,
+            "limit": 100,
+            "load": 0,
+            "pairs": {"en-de": True},
+        }
+
+
+async def test_health_is_degraded_when_redis_is_away() -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one]) as running:
+        response = await running.client.get("/health")
+        health = response.json()
+        assert (response.status_code, health["status"], health["redis"]["up"]) == (200, "degraded", False)
+        assert "Redis" in health["redis"]["error"]
+
+
+async def test_health_is_degraded_when_a_replica_is_down_or_a_pair_has_none(redis: RedisAtHand) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", "en>fr", name="two")
+    async with replicas(one, two), proxy([one, two], redis.url) as running:
+        two.pairs["en>fr"] = False
+        await running.sweeps(2)
+        health = await running.health()
+        assert (health["status"], health["pairs"]["en-fr"]) == ("degraded", {"ready": 0, "total": 1})
+        two.pairs["en>fr"] = True
+        await running.sweeps(2)
+        assert (await running.health())["status"] == "ok"
+        await one.stop()
+        await running.sees(one, "down")
+        health = await running.health()
+        assert (health["status"], health["pairs"]["en-de"]) == ("degraded", {"ready": 1, "total": 2})
+        assert "ConnectError" in health["replicas"][0]["why"]
+
+
+async def test_health_is_down_and_503_when_no_pair_is_ready(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], redis.url) as running:
+        one.state = "starting"
+        one.pairs["en>de"] = False
+        await running.sees(one, "starting")
+        response = await running.client.get("/health")
+        assert (response.status_code, response.json()["status"]) == (503, "down")
+        assert response.json()["replicas"][0]["why"] == "its engine starts"
+
+
+async def test_health_never_waits_for_a_replica() -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], probe_timeout=5.0) as running:
+        one.report.fault = "hang"
+        one.translate.fault = "hang"
+        for _ in range(5):
+            assert (await running.client.get("/health", timeout=0.5)).status_code == 200
+
+
+async def test_languages_lists_every_known_pair_and_what_can_be_served_now() -> None:
+    one = FakeReplica("en>de", "en>fr", "zh-Hant>en", name="one")
+    one.pairs["en>fr"] = False
+    async with replicas(one), proxy([one]) as running:
+        response = await running.client.get("/languages")
+        assert response.json() == {
+            "languages": [
+                {"lang": "en", "targets": [{"lang": "de", "ready": True}, {"lang": "fr", "ready": False}]},
+                {"lang": "zh-Hant", "targets": [{"lang": "en", "ready": True}]},
+            ]
+        }
+
+
+async def test_livez_is_200_whatever_the_fleet() -> None:
+    async with proxy(["http://127.0.0.1:1"]) as running:
+        response = await running.client.get("/livez")
+        assert (response.status_code, response.json()) == (200, {"alive": True, "stale_loops": []})
+
+
+async def test_livez_is_503_and_names_the_loop_that_has_not_ticked() -> None:
+    async with proxy(["http://127.0.0.1:1"]) as running:
+        running.parts.loops[0].clock = lambda: running.parts.loops[0].last_good + 16
+        response = await running.client.get("/livez")
+        assert (response.status_code, response.json()["stale_loops"]) == (503, ["tracker"])
+
+
+async def test_readyz_is_503_before_the_first_sweep() -> None:
+    slow = FakeReplica("en>de", name="slow")
+    slow.report.delay = 0.3
+    async with replicas(slow), proxy([slow], ready=False) as running:
+        response = await running.client.get("/readyz")
+        assert (response.status_code, response.json()) == (503, {"ready": False, "draining": False})
+
+
+async def test_readyz_is_503_while_draining_and_requests_are_served_on() -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one]) as running:
+        running.serving.app.state.draining.set()
+        response = await running.client.get("/readyz")
+        assert (response.status_code, response.json()) == (503, {"ready": False, "draining": True})
+        assert (await running.translate("Hello"))[0] == 200
+        assert (await running.client.get("/livez")).status_code == 200
+
+
+async def test_metrics_can_be_parsed_and_count_every_outcome(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], redis.url) as running:
+        await running.translate("Hello")
+        await running.translate(["a", "b"])
+        await running.translate("Hello", "en", "ja")
+        await running.client.post("/translate", content=b"nonsense")
+        response = await running.client.get("/metrics")
+        assert response.headers["content-type"].startswith("text/plain; version=")
+        samples = {
+            (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+            for family in text_string_to_metric_families(response.text)
+            for sample in family.samples
+        }
+        requests = {
+            labels: value for (name, labels), value in samples.items() if name == "pairway_proxy_requests_total"
+        }
+        assert requests == {
+            (("outcome", "ok"), ("pair", "en-de")): 2,
+            (("outcome", "unknown-pair"), ("pair", "other")): 1,
+            (("outcome", "bad-request"), ("pair", "other")): 1,
+        }
+        assert samples["pairway_proxy_texts_total", (("pair", "en-de"),)] == 3
+        assert samples["pairway_proxy_attempts_total", (("outcome", "ok"), ("replica", one.url))] == 2
+        assert samples["pairway_proxy_pair_ready_replicas", (("pair", "en-de"),)] == 1
+        assert samples["pairway_proxy_replicas", (("state", "ready"),)] == 1
+        assert samples["pairway_proxy_redis_up", ()] == 1
+        assert samples["pairway_proxy_prober", ()] == 1
+        assert samples["pairway_proxy_requests_in_flight", ()] == 0
+
+
+async def test_a_wrong_path_and_a_wrong_method_are_problems_too() -> None:
+    async with proxy(["http://127.0.0.1:1"]) as running:
+        response = await running.client.get("/nothing")
+        assert (response.status_code, response.json()["code"]) == (404, "not-found")
+        response = await running.client.get("/translate")
+        assert (response.status_code, response.json()["code"]) == (405, "method-not-allowed")
+        assert response.headers["allow"] == "POST"
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("prefix", ["", "/mt"])
+async def test_a_root_path_works_whether_the_web_server_strips_it_or_not(
+    prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], root_path="/mt") as running:
+        sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
+        assert (await running.client.post(f"{prefix}/translate", json=sent)).status_code == 200
+        assert (await running.client.get(f"{prefix}/openapi.json")).json()["servers"] == [{"url": "/mt"}]
+        assert "/mt/openapi.json" in (await running.client.get(f"{prefix}/docs")).text
+        caplog.clear()
+        with caplog.at_level("INFO"):
+            assert (await running.client.get(f"{prefix}/health")).status_code == 200
+        assert "request" not in [record.getMessage() for record in caplog.records], "polled paths are not logged"
+
+
+async def test_a_path_that_only_begins_like_the_root_path_is_not_taken_for_it() -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], root_path="/t") as running:
+        assert (await running.translate("Hello"))[0] == 200
+        assert (await running.client.get("/tables")).status_code == 404
+
+
+async def test_openapi_describes_what_is_served_and_docs_load() -> None:
+    async with proxy(["http://127.0.0.1:1"]) as running:
+        response = await running.client.get("/openapi.json")
+        described = response.json()
+        docs = await running.client.get("/docs")
+    assert set(described["paths"]) == {"/translate", "/health", "/languages", "/livez", "/readyz", "/metrics"}
+    translate = described["paths"]["/translate"]["post"]
+    asked = translate["requestBody"]["content"]["application/json"]["schema"]
+    assert set(asked["properties"]) == {"text", "source_lang", "target_lang"}
+    assert asked["required"] == ["text", "target_lang"]
+    assert set(translate["responses"]) == {"200", "400", "404", "413", "422", "502", "503", "504"}
+    assert all(
+        list(answer["content"]) == ["application/problem+json"]
+        for status, answer in translate["responses"].items()
+        if status != "200"
+    )
+    named = {f"#/components/schemas/{name}" for name in described["components"]["schemas"]}
+    assert set(re.findall(r'"\$ref": ?"([^"]+)"', response.text)) <= named, "every reference leads somewhere"
+    assert docs.status_code == 200
+    assert re.search(r"swagger", docs.text, re.IGNORECASE)

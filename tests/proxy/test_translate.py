@@ -1,0 +1,394 @@
+"""POST /translate on the real proxy, with replicas that are real HTTP servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from tests.conftest import RedisAtHand
+from tests.fakes import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, all_at_once, proxy
+from tests.waiting import wait_until
+
+ENGLISH = "The weather is very nice today and we are going for a long walk."
+GERMAN = "Das Wetter ist heute sehr schön und wir machen einen langen Spaziergang."
+FRENCH = "Le temps est très beau aujourd'hui et nous faisons une longue promenade."
+RUSSIAN = "Сегодня очень хорошая погода, и мы идём на долгую прогулку."
+
+
+@pytest.fixture(scope="module")
+async def fake() -> AsyncGenerator[FakeReplica]:
+    one = FakeReplica("en>de", "fr>de", "de>en", "en>pt-BR", "en>zh", name="one")
+    async with replicas(one):
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake], max_texts=5, max_text_chars=1000, max_body_bytes=8192) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def fresh(fake: FakeReplica) -> None:
+    fake.requests.clear()
+    fake.translate.__init__()  # type: ignore[misc]
+
+
+def body(**changes: object) -> bytes:
+    fields: dict[str, object] = {"text": "Hello", "source_lang": "en", "target_lang": "de", **changes}
+    return json.dumps({name: value for name, value in fields.items() if value is not ...}).encode()
+
+
+DEEP = b'{"text": ' + b"[" * 3000
+BAD_INPUT: list[tuple[str, bytes, int, str, str]] = [
+    ("body over the limit", body(text="x" * 9000), 413, "too-large", "8192"),
+    ("text over the limit", body(text="x" * 1001), 413, "too-large", "1000"),
+    ("one text of a list over the limit", body(text=["a", "x" * 1001]), 413, "too-large", "text[1]"),
+    ("too many texts", body(text=["a"] * 6), 413, "too-large", "at most 5"),
+    ("size before fields", body(text=["a"] * 6, target_lang=..., nonsense=1), 413, "too-large", "5"),
+    ("size before types", body(text=[1] * 6), 413, "too-large", "5"),
+    ("no body", b"", 400, "bad-request", "JSON"),
+    ("not JSON", b"{text: Hello}", 400, "bad-request", "JSON"),
+    ("cut off", b'{"text": "Hello', 400, "bad-request", "JSON"),
+    ("not UTF-8", b'{"text": "\xff\xfe", "target_lang": "de"}', 400, "bad-request", "JSON"),
+    ("half a surrogate pair", b'{"text": "\\ud800", "target_lang": "de"}', 400, "bad-request", "JSON"),
+    ("not a number", b'{"text": NaN, "target_lang": "de"}', 400, "bad-request", "JSON"),
+    ("nested without end", DEEP, 400, "bad-request", "JSON"),
+    ("an array", b'["Hello"]', 400, "bad-request", "object"),
+    ("a string", b'"Hello"', 400, "bad-request", "object"),
+    ("null", b"null", 400, "bad-request", "object"),
+    ("no text", body(text=...), 422, "invalid-request", "text: is required"),
+    ("no target", body(target_lang=...), 422, "invalid-request", "target_lang: is required"),
+    ("unknown field", body(txet="Hello"), 422, "invalid-request", "txet"),
+    ("text is a number", body(text=1), 422, "invalid-request", "text"),
+    ("text is null", body(text=None), 422, "invalid-request", "text"),
+    ("text is an object", body(text={"a": "b"}), 422, "invalid-request", "text"),
+    ("a text of the list is null", body(text=["a", None]), 422, "invalid-request", "text[1]"),
+    ("empty list", body(text=[]), 422, "invalid-request", "text: must not be an empty list"),
+    ("target is a list", body(target_lang=["de"]), 422, "invalid-request", "target_lang"),
+    ("impossible target", body(target_lang="german!"), 422, "invalid-request", "target_lang"),
+    ("impossible source", body(source_lang=""), 422, "invalid-request", "source_lang"),
+    ("auto as a target", body(target_lang="auto"), 422, "invalid-request", "target_lang"),
+    ("no language", body(target_lang="und"), 422, "invalid-request", "target_lang"),
+    ("unknown pair", body(target_lang="ja"), 404, "unknown-pair", "en-de"),
+    ("unknown source", body(source_lang="tlh"), 404, "unknown-pair", "en-de"),
+    ("another script", body(target_lang="zh-TW"), 404, "unknown-pair", "en-zh-TW"),
+    ("undetectable", body(text="12345 67890", source_lang="auto"), 422, "language-undetected", "text"),
+    (
+        "undetectable in a list",
+        body(text=[ENGLISH, RUSSIAN], source_lang="auto"),
+        422,
+        "language-undetected",
+        "text[1]",
+    ),
+    (
+        "detected, but no such pair",
+        body(text=FRENCH, source_lang="auto", target_lang="en"),
+        404,
+        "unknown-pair",
+        "fr-en",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sent", "status", "code", "told"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])
+async def test_bad_input_is_refused_by_its_code_and_costs_no_replica(
+    running: RunningProxy, fake: FakeReplica, sent: bytes, status: int, code: str, told: str
+) -> None:
+    response = await running.client.post("/translate", content=sent)
+    problem = response.json()
+    assert (response.status_code, problem["status"], problem["code"]) == (status, status, code), problem
+    assert response.headers["content-type"] == "application/problem+json"
+    assert problem["request_id"] == response.headers["x-request-id"]
+    assert told in problem["detail"]
+    assert fake.requests == []
+
+
+async def test_unknown_language_pairs_name_those_that_exist(running: RunningProxy) -> None:
+    _, problem, _ = await running.translate("Hello", "en", "ja")
+    assert problem["pairs"] == ["de-en", "en-de", "en-pt-BR", "en-zh", "fr-de"]
+
+
+async def test_an_undetectable_text_names_the_candidates(running: RunningProxy) -> None:
+    _, problem, _ = await running.translate("12345", "auto", "de")
+    assert {each["lang"] for each in problem["candidates"]} == {"en", "fr", "de"}
+
+
+async def test_a_hundred_thousand_unknown_fields_get_a_short_answer(fake: FakeReplica) -> None:
+    fields = {f"f{number}": 0 for number in range(80_000)}
+    async with proxy([fake]) as wide:
+        response = await wide.client.post("/translate", json={**fields, "text": "Hello", "target_lang": "de"})
+    assert response.status_code == 422
+    assert len(response.content) < 5_000
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "soon", "１", "9999999999", ""])
+async def test_a_timeout_that_is_no_positive_number_is_refused_and_named(running: RunningProxy, value: str) -> None:
+    response = await running.client.post("/translate", content=body(), headers={b"X-Timeout-Ms": value.encode()})
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "X-Timeout-Ms")
+
+
+async def test_a_compressed_body_is_refused(running: RunningProxy) -> None:
+    response = await running.client.post("/translate", content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
+    assert (response.status_code, response.json()["code"]) == (400, "bad-request")
+
+
+async def test_a_body_in_chunks_is_refused_as_soon_as_it_passes_the_limit(running: RunningProxy) -> None:
+    async def endless() -> AsyncGenerator[bytes]:
+        for _ in range(1000):
+            yield b" " * 1024
+
+    response = await running.client.post("/translate", content=endless())
+    assert (response.status_code, response.json()["code"]) == (413, "too-large")
+
+
+async def test_one_text_comes_back_as_the_replica_answered_it(running: RunningProxy) -> None:
+    status, answer, _ = await running.translate("Hello")
+    assert status == 200
+    assert answer == {
+        "translation": "[en>de by one] Hello",
+        "source_lang": "en",
+        "target_lang": "de",
+        "model": "model-one",
+        "route": ["en", "de"],
+        "warnings": [],
+    }
+
+
+async def test_a_list_comes_back_in_order_and_length(running: RunningProxy, fake: FakeReplica) -> None:
+    status, answer, _ = await running.translate(["a", "b", "a"])
+    assert status == 200
+    assert [each["translation"][-1] for each in answer["results"]] == ["a", "b", "a"]
+    assert len(fake.requests) == 1
+
+
+async def test_any_unicode_arrives_as_it_was_sent(running: RunningProxy, fake: FakeReplica) -> None:
+    text = '\x00\u2028\u202e \U0001f9d1\u200d\U0001f680 ﷽ é e\u0301 \\ " </script>'
+    status, answer, _ = await running.translate(text)
+    assert status == 200
+    assert fake.requests[0].body["text"] == text
+    assert answer["translation"].endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "served"),
+    [("en-US", "de", "en-de"), ("EN", "DE", "en-de"), ("en", "de-AT", "en-de"), ("eng", "deu", "en-de"),
+     ("en", "pt", "en-pt-BR"), ("en", "pt-PT", "en-pt-BR"), ("en", "zh-CN", "en-zh"), ("en_gb", "de_de", "en-de")],
+)  # fmt: skip
+async def test_a_close_tag_is_served_by_the_pair_that_is_there(
+    running: RunningProxy, source: str, target: str, served: str
+) -> None:
+    status, _, _ = await running.translate("Hello", source, target)
+    assert status == 200
+    counted = (await running.client.get("/metrics")).text
+    assert f'pairway_proxy_requests_total{{outcome="ok",pair="{served}"}}' in counted
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000"])
+@pytest.mark.parametrize("source", ["en", "auto"])
+async def test_a_blank_text_comes_back_as_it_came(
+    running: RunningProxy, fake: FakeReplica, blank: str, source: str
+) -> None:
+    status, answer, _ = await running.translate(blank, source)
+    assert (status, answer["translation"]) == (200, blank)
+    assert fake.requests == []
+
+
+async def test_auto_says_what_was_detected(running: RunningProxy) -> None:
+    status, answer, _ = await running.translate(ENGLISH, "auto")
+    assert status == 200
+    assert answer["translation"] == f"[en>de by one] {ENGLISH}"
+    assert answer["source_lang"] == answer["detected"]["lang"] == "en"
+    assert answer["detected"]["confidence"] > 0.9
+
+
+async def test_auto_is_the_default(running: RunningProxy) -> None:
+    response = await running.client.post("/translate", json={"text": ENGLISH, "target_lang": "de"})
+    assert response.json()["detected"]["lang"] == "en"
+
+
+async def test_mixed_languages_are_routed_each_alone_and_come_back_in_order(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    texts = [ENGLISH, FRENCH, " ", GERMAN, ENGLISH]
+    status, answer, _ = await running.translate(texts, "auto")
+    assert status == 200
+    got = [each["translation"] for each in answer["results"]]
+    assert got == [
+        f"[en>de by one] {ENGLISH}",
+        f"[fr>de by one] {FRENCH}",
+        " ",
+        GERMAN,
+        f"[en>de by one] {ENGLISH}",
+    ]
+    assert [each.get("detected", {}).get("lang") for each in answer["results"]] == ["en", "fr", None, "de", "en"]
+    assert answer["results"][3]["warnings"][0]["code"] == "same-language"
+    assert len(fake.requests) == 2, "texts of one language travel together"
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(413, "too-large"), (502, "unusable-output"), (422, "invalid-request"), (504, "deadline-exceeded")],
+)
+async def test_a_problem_that_holds_whoever_answers_is_relayed_with_its_facts(
+    running: RunningProxy, fake: FakeReplica, status: int, code: str, source: str
+) -> None:
+    fake.translate.problem = (status, code)
+    fake.translate.facts = {"limit": 512, "unit": "tokens", "request_id": "theirs"}
+    got, problem, headers = await running.translate(ENGLISH, source)
+    assert (got, problem["status"], problem["code"], problem["limit"]) == (status, status, code, 512)
+    assert problem["request_id"] == headers["x-request-id"] != "theirs"
+    assert len(fake.requests) == 1
+
+
+async def test_a_problem_in_a_group_of_a_list_is_relayed(running: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate.problem = (413, "too-large")
+    got, problem, _ = await running.translate([ENGLISH, FRENCH], "auto")
+    assert (got, problem["code"]) == (413, "too-large")
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"no JSON", b"[]", b'{"results": []}', b'{"results": [{"translation": 1}]}', b"\xff"]
+)
+async def test_a_detected_list_that_no_replica_answers_rightly_is_502(
+    running: RunningProxy, fake: FakeReplica, raw: bytes
+) -> None:
+    fake.translate.raw = (200, raw)
+    got, problem, _ = await running.translate([ENGLISH], "auto")
+    assert (got, problem["code"]) == (502, "replica-failed")
+
+
+@pytest.mark.parametrize("raw", [(500, b"Traceback"), (302, b""), (204, b""), (400, b"<html>"), (503, b'{"code": 1}')])
+async def test_an_answer_of_no_meaning_is_502_and_shows_nothing_of_the_inside(
+    running: RunningProxy, fake: FakeReplica, raw: tuple[int, bytes]
+) -> None:
+    fake.translate.raw = raw
+    got, problem, _ = await running.translate("Hello")
+    assert (got, problem["code"]) == (502, "replica-failed")
+    assert "Traceback" not in json.dumps(problem)
+    assert fake.url not in json.dumps(problem)
+
+
+async def test_a_problem_whose_body_lies_about_its_status_has_that_of_its_line(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    lie = {"type": "x", "title": "x", "status": 9999, "code": "too-large", "detail": "x"}
+    fake.translate.raw = (413, json.dumps(lie).encode())
+    got, problem, _ = await running.translate("Hello")
+    assert (got, problem["status"]) == (413, 413)
+
+
+async def test_the_request_id_and_the_time_left_travel_to_the_replica(running: RunningProxy, fake: FakeReplica) -> None:
+    _, _, headers = await running.translate("Hello", x_request_id="mine-1", x_timeout_ms="1500")
+    assert headers["x-request-id"] == "mine-1"
+    assert fake.requests[0].headers["x-request-id"] == "mine-1"
+    assert 1000 < fake.timeouts_ms()[0] <= 1500
+
+
+async def test_a_longer_timeout_than_ours_is_cut(running: RunningProxy, fake: FakeReplica) -> None:
+    await running.translate("Hello", x_timeout_ms="999999")
+    assert fake.timeouts_ms()[0] <= 10_000
+
+
+@pytest.mark.parametrize("bad", ["x" * 129, "a b", "a/b", ""])
+async def test_a_request_id_that_is_unsafe_in_logs_is_replaced(
+    running: RunningProxy, fake: FakeReplica, bad: str
+) -> None:
+    _, _, headers = await running.translate("Hello", x_request_id=bad)
+    assert headers["x-request-id"] not in {"", bad}
+    assert fake.requests[0].headers["x-request-id"] == headers["x-request-id"]
+
+
+async def test_a_replica_that_is_silent_until_the_deadline_is_504_and_is_cancelled(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    fake.translate.fault = "hang"
+    aborts = fake.aborts
+    got, problem, _ = await running.translate("Hello", x_timeout_ms="200")
+    assert (got, problem["code"]) == (504, "deadline-exceeded")
+    assert "0.2 s" in problem["detail"]
+    await wait_until(lambda: fake.aborts == aborts + 1, 3, "the replica saw the end")
+    assert running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 0
+
+
+async def test_a_body_that_comes_too_slowly_is_504(running: RunningProxy) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Timeout-Ms: 200\r\n\r\n{")
+    line = await asyncio.wait_for(reader.readline(), 5)
+    writer.close()
+    assert b" 504 " in line
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+async def test_a_client_that_hangs_up_cancels_its_request_at_the_replica(
+    running: RunningProxy, fake: FakeReplica, source: str
+) -> None:
+    fake.translate.fault = "hang"
+    aborts = fake.aborts
+    sent = body(text=ENGLISH, source_lang=source)
+    _, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(sent), sent))
+    await wait_until(lambda: fake.requests, 3, "the replica has it")
+    assert running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 1
+    writer.close()
+    await wait_until(lambda: fake.aborts == aborts + 1, 3, "the replica saw the end")
+    await wait_until(
+        lambda: running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 0, 3, "nothing in flight"
+    )
+
+
+async def test_a_client_that_hung_up_is_counted_as_gone_not_as_our_fault(fake: FakeReplica) -> None:
+    fake.translate.fault = "hang"
+    async with proxy([fake]) as counted:
+        sent = body()
+        _, writer = await asyncio.open_connection("127.0.0.1", counted.serving.port)
+        writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(sent), sent))
+        await wait_until(lambda: fake.requests, 3, "the replica has it")
+        writer.close()
+
+        async def gone() -> bool:
+            return 'outcome="client-gone",pair="en-de"' in (await counted.client.get("/metrics")).text
+
+        await wait_until(gone, 3, "client-gone")
+        assert 'outcome="internal"' not in (await counted.client.get("/metrics")).text
+
+
+async def test_a_client_that_hangs_up_in_mid_body_is_no_fault_of_ours(
+    running: RunningProxy, fake: FakeReplica, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
+    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Request-Id: cut\r\n\r\n{")
+    await writer.drain()
+    with caplog.at_level("INFO"):
+        writer.close()
+        lines: list[Any] = await wait_until(
+            lambda: [each for each in caplog.records if getattr(each, "status", None) == 499], 3, "the log line"
+        )
+    assert [each.levelname for each in lines] == ["INFO"]
+    assert fake.requests == []
+
+
+async def test_a_replica_that_answers_in_a_moment_is_waited_for(running: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate.delay = 0.3
+    assert set(await all_at_once(running, 30)) == {200}
+
+
+async def test_no_text_is_ever_logged(running: RunningProxy, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG"):
+        await running.translate("a-secret-text")
+        await running.translate("another-secret-text", "auto", "ja")
+    assert "secret-text" not in "".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
+
+
+async def test_with_nothing_known_every_pair_is_unknown_but_the_proxy_answers(redis: RedisAtHand) -> None:
+    async with proxy(["http://127.0.0.1:1"], redis.url) as lonely:
+        status, problem, _ = await lonely.translate("Hello")
+        assert (status, problem["code"], problem["pairs"]) == (404, "unknown-pair", [])
+        status, problem, _ = await lonely.translate(ENGLISH, "auto")
+        assert (status, problem["code"]) == (422, "language-undetected")

@@ -1,0 +1,193 @@
+"""Several proxies on one Redis: one probes, the others read; and whatever happens to Redis, requests are served."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from tests.conftest import PREFIX, RedisAtHand
+from tests.fakes import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.waiting import wait_until
+
+
+@asynccontextmanager
+async def load(*proxies: RunningProxy) -> AsyncGenerator[Counter[int]]:
+    """Translate without pause through every proxy while the block lasts; counts statuses."""
+    statuses: Counter[int] = Counter()
+    going = True
+
+    async def client(running: RunningProxy) -> None:
+        while going:
+            status, _, _ = await running.translate("Hello")
+            statuses[status] += 1
+
+    clients = [asyncio.create_task(client(running)) for running in proxies for _ in range(2)]
+    try:
+        yield statuses
+    finally:
+        going = False
+        await asyncio.gather(*clients)
+
+
+async def whole(running: RunningProxy) -> bool:
+    return (await running.health())["status"] == "ok"
+
+
+async def test_only_one_of_two_probes_and_both_know(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
+        assert (await first.health())["prober"] is True
+        await wait_until(lambda: second.parts.registry.redis_error is None, 3)
+        assert (await second.health())["prober"] is False
+        before = one.probes
+        await first.sweeps(10)
+        assert 8 <= one.probes - before <= 13, "ten sweeps of one prober"
+        assert (await second.translate("Hello"))[0] == 200
+        one.state = "draining"
+        await second.sees(one, "draining", within=2)
+
+
+async def test_a_prober_that_leaves_hands_over_at_once(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
+        await wait_until(lambda: second.parts.registry.redis_error is None, 3)
+        await first.serving.stop()
+
+        async def probes() -> bool:
+            return (await second.health())["prober"] is True
+
+        await wait_until(probes, 0.6, "the lease was given back, not waited for")
+        assert (await second.translate("Hello"))[0] == 200
+
+
+async def test_a_prober_that_dies_is_replaced_when_its_lease_ends_and_nothing_is_forgotten(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    redis.client.set(f"{PREFIX}prober", "a dead proxy", px=1500)
+    async with replicas(one), proxy([one], redis.url) as running:
+        assert (await running.health())["prober"] is False
+        assert (await running.translate("Hello"))[0] == 200, "what nobody has reported is probed here"
+
+        async def probes() -> bool:
+            return (await running.health())["prober"] is True
+
+        await wait_until(probes, 4, "took over")
+        assert await whole(running)
+
+
+async def test_a_prober_that_hangs_with_the_lease_in_hand_blinds_nobody(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    redis.client.set(f"{PREFIX}prober", "a hanging proxy", px=60_000)
+    async with replicas(one), proxy([one], redis.url) as running:
+        await one.stop()
+        await running.sees(one, "down")
+        await one.start()
+        await running.sees(one, "ready")
+
+
+async def test_a_pair_known_to_one_proxy_is_known_to_one_that_starts_later(redis: RedisAtHand) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
+    async with replicas(one, two):
+        async with proxy([one, two], redis.url):
+            pass
+        async with proxy([one], redis.url) as later:
+            status, problem, _ = await later.translate("Hello", "en", "fr")
+            assert (status, problem["code"]) == (503, "pair-unavailable")
+
+
+async def test_a_record_of_another_version_is_probed_anew_and_redis_is_not_blamed(redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    async with replicas(one):
+        redis.client.set(f"{PREFIX}prober", "another version", px=60_000)
+        redis.client.set(f"{PREFIX}replica:{one.url}", '{"url": "from the future"}', px=60_000)
+        redis.client.zadd(f"{PREFIX}replicas", {one.url: 4e9})
+        redis.client.pexpire(f"{PREFIX}replicas", 60_000)
+        async with proxy([one], redis.url) as running:
+            assert (await running.translate("Hello"))[0] == 200
+            assert await whole(running)
+
+
+async def test_a_frozen_redis_fails_no_request_and_is_found_again(own_redis: RedisAtHand) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    async with replicas(one, two), proxy([one, two], own_redis.url) as a, proxy([one, two], own_redis.url) as b:
+        await wait_until(lambda: whole(b), 3)
+        async with load(a, b) as statuses:
+            own_redis.server.signal(signal.SIGSTOP)
+            for running in (a, b):
+                await wait_until(lambda running=running: running.parts.registry.redis_error is not None, 3, "noticed")
+                health = await running.health()
+                assert (health["status"], health["redis"]["up"]) == ("degraded", False)
+            await one.stop()
+            for running in (a, b):
+                await running.sees(one, "down")
+            await one.start()
+            own_redis.server.signal(signal.SIGCONT)
+            for running in (a, b):
+                await wait_until(lambda running=running: whole(running), 3, "whole again")
+        assert set(statuses) == {200}
+        assert sum([(await running.health())["prober"] for running in (a, b)]) == 1
+    own_redis.check_keys()
+
+
+async def test_a_redis_that_is_killed_and_comes_back_empty_fails_no_request_and_is_whole_within_3_s(
+    own_redis: RedisAtHand,
+) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
+    addresses = ["127.0.0.1", "127.0.0.2"]
+
+    async def resolver(host: str) -> list[str]:
+        assert host == "fleet"
+        return addresses
+
+    async with replicas(one):
+        two.host, two.port = "127.0.0.2", one.port
+        url = f"http://fleet:{one.port}"
+        async with (
+            replicas(two),
+            proxy([url], own_redis.url, resolver=resolver) as a,
+            proxy([url], own_redis.url, resolver=resolver) as b,
+        ):
+            await wait_until(lambda: whole(b), 3)
+            addresses.remove("127.0.0.2")
+            await a.sweeps(2)
+            async with load(a, b) as statuses:
+                own_redis.server.kill()
+                for running in (a, b):
+                    await wait_until(
+                        lambda running=running: running.parts.registry.redis_error is not None, 3, "noticed"
+                    )
+                await a.sweeps(3)
+                own_redis.start()
+                for running in (a, b):
+
+                    async def up(running: RunningProxy = running) -> bool:
+                        return bool((await running.health())["redis"]["up"])
+
+                    await wait_until(up, 3, "found again")
+                await wait_until(lambda: len(own_redis.keys()) >= 4, 3, "lease, index, record and pairs")
+            assert set(statuses) == {200}
+            assert sum([(await running.health())["prober"] for running in (a, b)]) == 1
+            own_redis.check_keys()
+            pairs = own_redis.client.zrange(f"{PREFIX}pairs", 0, -1)
+            assert sorted(pairs) == ["en>de", "en>fr"], "pairs whose replicas are gone are remembered again as well"
+
+
+async def test_a_redis_that_refuses_commands_is_as_good_as_away(own_redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    own_redis.client.config_set("requirepass", "secret")
+    async with replicas(one), proxy([one], own_redis.url) as running:
+        assert (await running.translate("Hello"))[0] == 200
+        health = await running.health()
+        assert (health["status"], health["redis"]["up"]) == ("degraded", False)
+        assert "secret" not in str(health)
+
+
+async def test_a_full_redis_is_as_good_as_away(own_redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de", name="one")
+    own_redis.client.config_set("maxmemory", "1")
+    async with replicas(one), proxy([one], own_redis.url) as running:
+        assert (await running.translate("Hello"))[0] == 200
+        assert (await running.health())["redis"]["up"] is False

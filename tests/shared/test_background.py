@@ -1,0 +1,143 @@
+"""Background loops: nothing a tick does ends them, and their age is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from random import Random
+
+import pytest
+
+from shared.background import STALE_FLOOR_SECONDS, Loop, running
+from tests.waiting import wait_until
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def loop_of(
+    tick: Callable[[], Awaitable[None]], clock: Callable[[], float] | None = None, interval: float = 0.01
+) -> Loop:
+    return Loop("test", interval, tick, clock or asyncio.get_running_loop().time, Random(1))  # noqa: S311 - jitter, not a secret
+
+
+class _LibraryError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "error", [_LibraryError(), TimeoutError(), asyncio.CancelledError(), ExceptionGroup("x", [OSError()])]
+)
+async def test_a_tick_that_fails_never_ends_the_loop(error: BaseException) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        raise error
+
+    async with running(loop_of(tick)):
+        await wait_until(lambda: ticks >= 3, 3, "ticks")
+
+
+async def test_failures_are_logged_at_the_first_of_a_row_and_at_the_end_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    wrong = True
+
+    async def tick() -> None:
+        if wrong:
+            raise _LibraryError
+
+    loop = loop_of(tick)
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            await loop.tick_once()
+        assert loop.failures == 3
+        wrong = False
+        await loop.tick_once()
+    assert [record.getMessage() for record in caplog.records] == ["loop failed", "loop recovered"]
+    assert caplog.records[0].exc_info is not None
+    assert loop.failures == 0
+
+
+async def test_a_loop_is_stale_when_its_last_good_tick_is_too_old_whether_it_fails_or_hangs() -> None:
+    clock = Clock()
+
+    async def failing() -> None:
+        raise _LibraryError
+
+    loop = loop_of(failing, clock, interval=1)
+    clock.now = STALE_FLOOR_SECONDS
+    await loop.tick_once()
+    assert not loop.is_stale()
+    clock.now += 0.1
+    assert loop.is_stale()
+    assert loop.age() == pytest.approx(STALE_FLOOR_SECONDS + 0.1)
+
+
+async def test_a_good_tick_makes_a_loop_young_again() -> None:
+    clock = Clock()
+
+    async def good() -> None:
+        clock.now += 1
+
+    loop = loop_of(good, clock, interval=1)
+    clock.now = 100
+    await loop.tick_once()
+    assert (loop.age(), loop.is_stale()) == (0, False)
+
+
+async def test_a_slow_loop_is_given_ten_of_its_intervals() -> None:
+    clock = Clock()
+    loop = loop_of(asyncio.sleep, clock, interval=60)  # type: ignore[arg-type]
+    clock.now = 599
+    assert not loop.is_stale()
+    clock.now = 601
+    assert loop.is_stale()
+
+
+async def test_the_end_of_the_block_ends_the_loops_even_in_mid_tick() -> None:
+    ended = asyncio.Event()
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    before = asyncio.all_tasks()
+    async with running(loop_of(endless), loop_of(endless)):
+        await asyncio.sleep(0)
+    assert ended.is_set()
+    assert asyncio.all_tasks() <= before
+
+
+async def test_an_error_in_the_block_ends_the_loops_too() -> None:
+    async def tick() -> None:
+        pass
+
+    before = asyncio.all_tasks()
+    with pytest.raises(_LibraryError):
+        async with running(loop_of(tick)):
+            raise _LibraryError
+    assert asyncio.all_tasks() <= before
+
+
+async def test_a_tick_that_overruns_leaves_the_event_loop_to_others() -> None:
+    ticks = 0
+    clock = Clock()
+
+    async def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        clock.now += 10
+
+    async with running(loop_of(tick, clock)):
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert ticks <= 1

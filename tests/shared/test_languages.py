@@ -1,0 +1,141 @@
+"""Language tags: one canonical form, and who can stand in for whom."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.languages import (
+    MAX_TAG_LENGTH,
+    Closeness,
+    InvalidTagError,
+    LanguagePair,
+    canonical_tag,
+    closeness,
+    stand_in,
+    stand_ins,
+)
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SUBTAG = st.text(LETTERS + "0123456789", min_size=1, max_size=8)
+LIKE_A_TAG = st.builds("-".join, st.lists(SUBTAG, min_size=1, max_size=5))
+REAL = st.builds(
+    lambda *parts: "-".join(part for part in parts if part),
+    st.sampled_from(
+        ["en", "de", "zh", "cmn", "yue", "nb", "no", "sr", "sh", "iw", "mo", "in", "pt", "fa", "prs", "hr"]
+    ),
+    st.sampled_from(["", "Latn", "Hant", "Hans", "Cyrl", "Arab"]),
+    st.sampled_from(["", "US", "TW", "BR", "YU", "UK", "SU", "419", "001"]),
+    st.sampled_from(["", "1996", "x-ours", "u-co-phonebk"]),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("EN", "en"),
+        ("en_us", "en-US"),
+        ("deu", "de"),
+        ("ger", "de"),
+        ("zh-hant-tw", "zh-Hant-TW"),
+        ("zh-cmn-Hans-CN", "zh-Hans-CN"),
+        ("iw", "he"),
+        ("en-UK", "en-GB"),
+        ("es-419", "es-419"),
+        ("de-1996", "de"),
+        ("de-u-co-phonebk", "de"),
+        ("en-x-ours", "en"),
+        ("i-klingon", "tlh"),
+    ],
+)
+def test_a_tag_has_one_canonical_form(text: str, tag: str) -> None:
+    assert canonical_tag(text) == tag
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "-", "e", "en-", "-en", "en--US", "en US", " en", "en\n", "en\x00", "english", "*", "C", "POSIX", "ｅｎ", "éé",
+     "und", "mul", "zxx", "mis", "art", "root", "und-Latn", "auto", "AUTO", "x-ours", "123", "١٢", "en-١٢٣",
+     "12", "1a", "en_US.UTF-8", "a" * 36, "en-" * 12],
+)  # fmt: skip
+def test_what_names_no_language_is_refused(text: str) -> None:
+    with pytest.raises(InvalidTagError):
+        canonical_tag(text)
+
+
+@given(st.one_of(st.text(max_size=50), LIKE_A_TAG, REAL))
+def test_any_string_gives_a_plain_tag_that_is_its_own_canonical_form_or_is_refused(text: str) -> None:
+    try:
+        tag = canonical_tag(text)
+    except InvalidTagError:
+        return
+    assert tag.isascii()
+    assert tag.isprintable()
+    assert len(tag) <= MAX_TAG_LENGTH
+    assert canonical_tag(tag) == tag
+    assert canonical_tag(text.swapcase()) == tag
+
+
+@given(REAL, REAL)
+def test_standing_in_is_mutual_and_exact_only_for_the_same(one: str, two: str) -> None:
+    a, b = canonical_tag(one), canonical_tag(two)
+    assert (closeness(a, b) is None) == (closeness(b, a) is None)
+    assert (closeness(a, b) is Closeness.EXACT) == (a == b)
+
+
+@pytest.mark.parametrize(
+    ("requested", "served", "close"),
+    [
+        ("en-US", "en", Closeness.WIDER),
+        ("de-AT", "de", Closeness.WIDER),
+        ("en", "en-US", Closeness.OTHER_REGION),
+        ("pt-PT", "pt-BR", Closeness.OTHER_REGION),
+        ("zh-CN", "zh", Closeness.WIDER),
+        ("zh", "zh-Hans", Closeness.WIDER),
+        ("zh-TW", "zh-Hant", Closeness.WIDER),
+        ("nb", "no", Closeness.WIDER),
+        ("no", "nb", Closeness.WIDER),
+        ("nb-NO", "no", Closeness.WIDER),
+        ("arb", "ar", Closeness.WIDER),
+        ("cmn-CN", "zh", Closeness.WIDER),
+        ("zh-TW", "zh", None),
+        ("zh-Hant", "zh", None),
+        ("zh-HK", "zh-Hans", None),
+        ("zh", "zh-Hant", None),
+        ("sr-Latn", "sr", None),
+        ("nn", "no", None),
+        ("nn", "nb", None),
+        ("yue", "zh-Hant", None),
+        ("id", "ms", None),
+        ("hr", "bs", None),
+        ("gl", "pt", None),
+    ],
+)
+def test_languages_stand_in_for_each_other_when_language_and_script_agree(
+    requested: str, served: str, close: Closeness | None
+) -> None:
+    assert closeness(requested, served) is close
+
+
+def test_the_wider_language_comes_before_another_region() -> None:
+    assert stand_in("pt-PT", ["pt-BR", "pt"]) == "pt"
+    assert stand_in("pt-PT", ["pt-BR"]) == "pt-BR"
+    assert stand_in("pt-PT", ["pt", "pt-PT"]) == "pt-PT"
+    assert stand_in("pt-PT", ["es", "gl"]) is None
+    assert stand_in("pt-PT", []) is None
+
+
+def test_pairs_are_ranked_by_the_target_before_the_source() -> None:
+    served = [
+        LanguagePair("en", "pt-BR"),
+        LanguagePair("en-US", "pt"),
+        LanguagePair("en", "pt"),
+        LanguagePair("pt", "en"),
+    ]
+    assert [str(pair) for pair in stand_ins(LanguagePair("en", "pt-PT"), served)] == ["en-pt", "en-US-pt", "en-pt-BR"]
+
+
+def test_the_order_of_the_served_pairs_does_not_matter() -> None:
+    served = [LanguagePair("en", target) for target in ("pt-BR", "pt-AO", "pt-MZ")]
+    assert stand_ins(LanguagePair("en", "pt-PT"), served) == stand_ins(LanguagePair("en", "pt-PT"), served[::-1])

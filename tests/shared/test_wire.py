@@ -1,0 +1,169 @@
+"""Requests on the wire: what is taken, what is refused, in which order, and what is never repeated."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from shared.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
+from shared.wire import (
+    MAX_FIELDS_NAMED,
+    Detected,
+    Limits,
+    Problem,
+    ReplicaReport,
+    TranslateRequest,
+    Translation,
+    parse_translate_request,
+)
+
+LIMITS = Limits(body_bytes=1 << 20, texts=3, text_chars=10)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=10), inner, max_size=5),
+    max_leaves=20,
+)
+FIELDS = st.sampled_from(["text", "source_lang", "target_lang", "extra"])
+LIKE_A_REQUEST = st.dictionaries(FIELDS, ANY_JSON | st.sampled_from(["en", "de", "auto", ["a"], ["a", 1]]), max_size=4)
+
+
+def parse(value: object) -> TranslateRequest:
+    return parse_translate_request(json.dumps(value).encode(), LIMITS)
+
+
+def refusal(value: object) -> PairwayError:
+    with pytest.raises(PairwayError) as caught:
+        parse(value)
+    return caught.value
+
+
+def fields(error: PairwayError) -> list[str]:
+    return [each["field"] for each in error.facts["errors"]]
+
+
+def test_languages_become_canonical_and_the_source_is_auto_by_default() -> None:
+    request = parse({"text": "Hello", "target_lang": "DE_at"})
+    assert (request.source_lang, request.target_lang, request.texts) == ("auto", "de-AT", ["Hello"])
+    assert parse({"text": ["a", "b"], "source_lang": "AUTO", "target_lang": "de"}).source_lang == "auto"
+    assert parse({"text": ["a", "b"], "source_lang": "ENG", "target_lang": "de"}).texts == ["a", "b"]
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"{", b"Hello", b"\xff", b"\xef\xbb\xbf{}", b"{}{}", b'{"a":"\\ud800"}'])
+def test_what_is_no_json_is_a_bad_request(body: bytes) -> None:
+    with pytest.raises(BadRequestError, match="no JSON"):
+        parse_translate_request(body, LIMITS)
+
+
+@pytest.mark.parametrize("body", [b"1" * 100_000, b"[" * 100_000, b'{"text":' * 50_000, b'{"text": 1e400}'])
+def test_json_made_to_hurt_is_refused_quickly(body: bytes) -> None:
+    started = time.perf_counter()
+    with pytest.raises((BadRequestError, InvalidRequestError)):
+        parse_translate_request(body, LIMITS)
+    assert time.perf_counter() - started < 0.5
+
+
+@pytest.mark.parametrize("value", [[], "text", 1, None, True, [{"text": "a", "target_lang": "de"}]])
+def test_what_is_no_object_is_a_bad_request(value: object) -> None:
+    assert isinstance(refusal(value), BadRequestError)
+
+
+def test_size_is_checked_before_fields_and_types() -> None:
+    assert isinstance(refusal({"text": ["a"] * 4}), TooLargeError)
+    assert isinstance(refusal({"text": [1] * 4, "nonsense": 1}), TooLargeError)
+    assert isinstance(refusal({"text": "x" * 11, "target_lang": 5}), TooLargeError)
+    error = refusal({"text": ["a", None, "x" * 11]})
+    assert (error.facts["limit"], error.facts["unit"]) == (10, "characters")
+    assert "text[2]" in error.detail
+
+
+def test_a_size_at_the_limit_is_taken() -> None:
+    assert parse({"text": ["x" * 10] * 3, "target_lang": "de"}).texts == ["x" * 10] * 3
+
+
+def test_characters_are_counted_not_bytes() -> None:
+    assert parse({"text": "\U0001f9d1" * 10, "target_lang": "de"}).texts
+
+
+def test_every_wrong_field_is_named() -> None:
+    error = refusal({"text": ["a", 1], "source_lang": 5, "nonsense": 1})
+    assert isinstance(error, InvalidRequestError)
+    assert sorted(fields(error)) == ["nonsense", "source_lang", "target_lang", "text[1]"]
+    assert len(error.facts["errors"]) == 4
+
+
+WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
+    ({"target_lang": "de"}, "text", "is required"),
+    ({"text": "a"}, "target_lang", "is required"),
+    ({"text": [], "target_lang": "de"}, "text", "must not be an empty list"),
+    ({"text": 1, "target_lang": "de"}, "text", "must be a string"),
+    ({"text": ["a", []], "target_lang": "de"}, "text[1]", "must be a string"),
+    ({"text": "a", "target_lang": "de", "Text": "b"}, "Text", "is no field of this request"),
+    ({"text": "a", "target_lang": "de", "x" * 999: 1}, "x" * 64, "is no field of this request"),
+]
+
+
+@pytest.mark.parametrize(("value", "field", "message"), WRONG_FIELDS)
+def test_a_wrong_field_is_told_what_would_be_right(value: object, field: str, message: str) -> None:
+    assert refusal(value).facts["errors"] == [{"field": field, "message": message}]
+
+
+def test_at_most_ten_wrong_fields_are_named_however_many_there_are() -> None:
+    wide = Limits(body_bytes=1 << 20, texts=10_000, text_chars=10)
+    for value in ({f"f{n}": 0 for n in range(80_000)}, {"text": [1] * 10_000, "target_lang": "de"}):
+        started = time.perf_counter()
+        with pytest.raises(InvalidRequestError) as caught:
+            parse_translate_request(json.dumps(value).encode(), wide)
+        assert time.perf_counter() - started < 1
+        assert len(caught.value.facts["errors"]) <= MAX_FIELDS_NAMED
+
+
+@given(ANY_JSON | LIKE_A_REQUEST)
+def test_any_json_is_a_request_or_one_of_our_three_errors(value: object) -> None:
+    with suppress(BadRequestError, TooLargeError, InvalidRequestError):
+        assert parse(value).texts
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_request_or_one_of_our_three_errors(body: bytes) -> None:
+    with pytest.raises((BadRequestError, TooLargeError, InvalidRequestError)):
+        parse_translate_request(body, LIMITS)
+
+
+@given(st.sampled_from(["text", "source_lang", "target_lang"]), ANY_JSON)
+def test_the_text_to_translate_is_never_repeated_in_an_error(wrong: str, value: object) -> None:
+    good = {"text": "SECRET-ME", "source_lang": "en", "target_lang": "de"}
+    secret = {**good, wrong: value, "oops": "SECRET-TOO"}
+    error = refusal(secret)
+    assert "SECRET" not in json.dumps([error.detail, error.facts])
+
+
+def test_detected_goes_over_the_wire_only_where_a_language_was_detected() -> None:
+    plain = Translation(translation="a", source_lang="en", target_lang="de", model=None, route=["en", "de"])
+    assert "detected" not in plain.to_json()
+    with_it = plain.model_copy(update={"detected": Detected(lang="en", confidence=0.5)})
+    assert with_it.to_json()["detected"] == {"lang": "en", "confidence": 0.5}
+
+
+def test_a_report_with_fields_of_a_later_version_is_read() -> None:
+    report = {
+        "replica_id": "a", "version": "9", "started_at": 1, "state": "ready", "in_flight": 0, "limit": 1, "later": 1,
+        "pairs": {"x": {"source": "en", "target": "zh-Hant", "model": "m", "ready": True, "why": None, "later": 1}},
+        "models": {},
+    }  # fmt: skip
+    read = ReplicaReport.model_validate(report)
+    assert str(read.pairs["x"].pair) == "en-zh-Hant"
+    with pytest.raises(ValidationError):
+        ReplicaReport.model_validate({**report, "state": "asleep"})
+
+
+def test_a_problem_keeps_members_it_does_not_know() -> None:
+    members = {"type": "t", "title": "t", "status": 413, "code": "too-large", "detail": "d", "limit": 5}
+    problem = Problem.model_validate(members)
+    assert problem.model_extra == {"limit": 5}
