@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 import aiohttp
@@ -30,11 +31,13 @@ IDLE_SECONDS: Final = 30.0
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 MIN_TIMEOUT_SECONDS: Final = 0.001
+# aiohttp's own bound (TOO_LARGE_BYTES_BODY), above which it warns of plain bytes.
+LARGE_BODY_BYTES: Final = 1024 * 1024
 OK: Final = 200
 
 
 class UnreachableError(Exception):
-    """No connection to the replica could be made: nothing was sent."""
+    """No connection to the replica could be made (its name may not even be one): nothing was sent."""
 
 
 class BrokenAnswerError(Exception):
@@ -100,13 +103,18 @@ class ReplicaClient:
         )
         try:
             async with self._session.post(
-                f"{url}/translate", data=body, headers=headers, timeout=timeout, allow_redirects=False
+                f"{url}/translate", data=_payload(body), headers=headers, timeout=timeout, allow_redirects=False
             ) as response:
                 if (response.content_length or 0) > MAX_ANSWER_BYTES:
                     message = f"an answer of {response.content_length} bytes"
                     raise BrokenAnswerError(message)
                 return _answer(response.status, await response.read(), response.headers.get("Retry-After"))
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        except (
+            aiohttp.ClientConnectorError,
+            aiohttp.ConnectionTimeoutError,
+            aiohttp.InvalidURL,
+            UnicodeError,
+        ) as error:
             raise UnreachableError(_name(error)) from error
         except TimeoutError as error:
             message = "no answer before the deadline"
@@ -125,7 +133,7 @@ class ReplicaClient:
         try:
             async with asyncio.timeout(self._probe_timeout):  # httpx limits only the pause between two bytes
                 response = await self._probes.get(f"{url}/report")
-        except httpx.ConnectError as error:
+        except (httpx.ConnectError, httpx.InvalidURL, UnicodeError) as error:
             raise UnreachableError(_name(error)) from error
         except httpx.ConnectTimeout as error:
             message = "no connection in time"
@@ -144,6 +152,11 @@ class ReplicaClient:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
             message = f"/report is not of this version of Pairway (wrong: {fields})"
             raise BrokenAnswerError(message) from None
+
+
+def _payload(body: bytes) -> bytes | BytesIO:
+    """Hand over a large body as a file, which aiohttp sends in parts, so that other requests get their turn."""
+    return body if len(body) <= LARGE_BODY_BYTES else BytesIO(body)
 
 
 def _answer(status: int, body: bytes, retry_after: str | None) -> Answer:
