@@ -113,8 +113,10 @@ def stand_ins(requested: LanguagePair, served: Iterable[LanguagePair]) -> list[L
     ranked: list[tuple[Closeness, Closeness, LanguagePair]] = []
     for pair in served:
         target = closeness(requested.target, pair.target)
+        if target is None:  # true of nearly all; a fleet of 100 languages has 10,000 pairs
+            continue
         source = closeness(requested.source, pair.source)
-        if target is not None and source is not None:
+        if source is not None:
             ranked.append((target, source, pair))
     ranked.sort(key=lambda item: (-item[0], -item[1], item[2]))
     return [pair for _, _, pair in ranked]

@@ -258,6 +258,6 @@ async def test_pairs_are_remembered_for_a_day_in_memory_too() -> None:
 async def test_a_broken_replica_can_not_fill_the_memory() -> None:
     async with store_at(nowhere()) as store:
         registry = registry_over(store)
-        registry.adopt([replica("http://a", *(f"en>x{n}" for n in range(MAX_REMEMBERED_PAIRS + 100)))])
+        registry.adopt(replica(f"http://{n}", *(f"l{n}>x{k}" for k in range(1000))) for n in range(21))
         registry.adopt([])
         assert len(registry.snapshot.ready) == MAX_REMEMBERED_PAIRS
