@@ -161,12 +161,13 @@ class VllmEngine:
         raise EngineGoneError(message)
 
     def progress(self) -> ModelReport:
-        """Return load and progress as of the last step; ``running`` and ``waiting`` fall to 0 with the work."""
+        """Return load and progress; ``running`` is as of the last step, ``waiting`` is all other work in hand."""
         steps = self._steps
-        busy = self._llm.get_num_unfinished_requests() > 0
+        unfinished = int(self._llm.get_num_unfinished_requests())
+        running = min(steps.running, unfinished)
         return ModelReport(
-            running=steps.running if busy else 0,
-            waiting=steps.waiting if busy else 0,
+            running=running,
+            waiting=unfinished - running,
             limit=steps.limit,
             steps=steps.steps,
             step_age_s=None if steps.last is None else round(time.monotonic() - steps.last, 3),
@@ -175,7 +176,10 @@ class VllmEngine:
         )
 
     async def stop(self) -> None:
-        """End the engine and its EngineCore, off the event loop."""
+        """End the engine and its EngineCore, off the event loop; what is still in flight gets EngineGoneError."""
+        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - imported by now: a dictionary look-up
+
+        self._llm.output_processor.propagate_error(EngineDeadError())
         # vLLM ends its own reader of answers only after EngineCore, and so would log every clean stop as a death.
         if self._llm.output_handler is not None:
             self._llm.output_handler.cancel()
@@ -311,14 +315,13 @@ class StepCounter:
         self.steps = 0
         self.last: float | None = None
         self.running = 0
-        self.waiting = 0
         self.kv_used = 0.0
 
-    def record(self, running: int, waiting: int, kv_used: float) -> None:
+    def record(self, running: int, kv_used: float) -> None:
         """Note one step."""
         self.steps += 1
         self.last = time.monotonic()
-        self.running, self.waiting, self.kv_used = running, waiting, kv_used
+        self.running, self.kv_used = running, kv_used
 
 
 def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
@@ -339,11 +342,7 @@ def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
 
         def record(self, scheduler_stats: Any, *_: object, **__: object) -> None:
             if scheduler_stats is not None:
-                steps.record(
-                    scheduler_stats.num_running_reqs,
-                    scheduler_stats.num_waiting_reqs + scheduler_stats.num_skipped_waiting_reqs,
-                    scheduler_stats.kv_cache_usage,
-                )
+                steps.record(scheduler_stats.num_running_reqs, scheduler_stats.kv_cache_usage)
 
         def log_engine_initialized(self) -> None:
             pass

@@ -35,6 +35,9 @@ CANARY_AGAIN_SECONDS: Final = 10.0
 # Restarting a small engine takes about this long; a client that obeys it finds the pair served again.
 RETRY_AFTER_SECONDS: Final = 5.0
 
+DIED: Final = "its engine died and is being restarted"
+HANGS: Final = "its engine hung and is being restarted"
+
 
 class EngineFactory(Protocol):
     """Starts a model's engine; the real one is ``VllmEngine.start``."""
@@ -80,6 +83,9 @@ class ModelHost:
         self._backoff = settings.restart_backoff
         self._due = clock()  # when the next start or canary is due
         self._ready_since: float | None = None
+        self._steps = 0
+        self._moved_at = clock()  # when the engine last made a step or had nothing to do
+        self._hangs = False
 
     def __repr__(self) -> str:
         """Show the model and each pair's state."""
@@ -105,7 +111,7 @@ class ModelHost:
 
     def unavailable(self, pair: LanguagePair) -> PairUnavailableError:
         """Return the error for a pair that can not be served now."""
-        why = self._why[pair] or "its engine died and is being restarted"
+        why = self._why[pair] or DIED
         return PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS)
 
     def pair_reports(self) -> dict[str, PairReport]:
@@ -116,7 +122,7 @@ class ModelHost:
                 target=pair.target,
                 model=self.entry.name,
                 ready=self.ready(pair),
-                why=None if self.ready(pair) else self._why[pair] or "the engine died",
+                why=None if self.ready(pair) else self._why[pair] or DIED,
             )
             for pair in self.entry.all_pairs
         }
@@ -131,7 +137,7 @@ class ModelHost:
         return None if self._translator is None else self._translator.engine
 
     async def tick(self) -> None:
-        """Do what is due: bury a dead engine, start one, or try the canaries that failed."""
+        """Do what is due: bury a dead or hanging engine, doubt one that stands still, start one, try failed canaries."""
         if self._work is not None:
             if not self._work.done():
                 return
@@ -140,7 +146,11 @@ class ModelHost:
             if (error := work.exception()) is not None:
                 self._failed(error)
         if self._translator is not None and not self._translator.engine.alive:
-            await self._bury(self._translator)
+            await self._bury(self._translator, DIED)
+        elif self._translator is not None and self._hangs:
+            await self._bury(self._translator, HANGS)
+        elif self._translator is not None and self._stands_still(self._translator.engine):
+            self._doubt()
         elif self._clock() >= self._due:
             if self._translator is None:
                 self._work = asyncio.create_task(self._start(), name=f"start:{self.entry.name}")
@@ -178,6 +188,7 @@ class ModelHost:
     async def _prove(self, translator: Translator) -> None:
         """Send every unproven pair's canary through the engine, all at once."""
         self._due = self._clock() + CANARY_AGAIN_SECONDS
+        steps = translator.engine.progress().steps
         unproven = [pair for pair, why in self._why.items() if why is not None]
         for pair in unproven:
             self._why[pair] = "its canary translation is on the way"
@@ -189,6 +200,9 @@ class ModelHost:
                 log.info("pair ready", extra=fields)
             else:
                 log.error("canary failed", extra={**fields, "why": fault})
+        # Busy is not dead: only an engine that made no single step for its canaries hangs.
+        self._hangs = all(faults) and translator.engine.progress().steps == steps
+        self._stands_still(translator.engine)
 
     async def _canary(self, translator: Translator, pair: LanguagePair) -> str | None:
         source = self.entry.canary(pair) or ""
@@ -207,12 +221,28 @@ class ModelHost:
             return f"its canary failed: {type(error).__name__}"
         return canary.fault_of(source, answer.translation or "")
 
-    async def _bury(self, translator: Translator) -> None:
-        """Take a dead engine's pairs away at once, then end what is left of it."""
-        log.error("engine died", extra={"model": self.entry.name, "restart_in": self._backoff})
+    def _stands_still(self, engine: Engine) -> bool:
+        """Say whether work has waited for as long as a canary may take, without a single step."""
+        progress = engine.progress()
+        idle = progress.running + progress.waiting == 0
+        if idle or progress.steps != self._steps:
+            self._steps, self._moved_at = progress.steps, self._clock()
+        return self._clock() - self._moved_at > self._settings.canary_timeout
+
+    def _doubt(self) -> None:
+        """Take a standing engine's pairs away until their canaries come back."""
+        log.error("engine stands still while work waits", extra={"model": self.entry.name})
+        self._why = dict.fromkeys(self.entry.all_pairs, "its engine makes no steps while work waits")
+        self._metric_ready()
+        self._moved_at = self._due = self._clock()
+
+    async def _bury(self, translator: Translator, why: str) -> None:
+        """Take a dead or hanging engine's pairs away at once, then end what is left of it."""
+        log.error("engine lost", extra={"model": self.entry.name, "why": why, "restart_in": self._backoff})
         self._metrics.engine_deaths.labels(self.entry.name).inc()
         self._translator = None
-        self._put_off("its engine died and is being restarted")
+        self._hangs = False
+        self._put_off(why)
         await translator.engine.stop()
 
     def _failed(self, error: BaseException) -> None:

@@ -47,6 +47,7 @@ class ScriptedEngine:
         self.running = 0
         self.most_running = 0
         self.aborted = 0
+        self.steps = 0
         self.stopped = 0
         self.max_model_len = max_model_len
         self._death = asyncio.Event()
@@ -81,6 +82,7 @@ class ScriptedEngine:
         self.most_running = max(self.most_running, self.running)
         try:
             await self._wait_or_die()
+            self.steps += 1
             return self.answer(asked)
         except asyncio.CancelledError:
             self.aborted += 1
@@ -109,7 +111,7 @@ class ScriptedEngine:
             running=self.running,
             waiting=0,
             limit=4,
-            steps=len(self.asked),
+            steps=self.steps,
             step_age_s=None,
             kv_used=0.0,
             revision=None,

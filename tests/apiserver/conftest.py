@@ -109,7 +109,7 @@ def settings_for(tmp_path: Path) -> Callable[..., Settings]:
     def make(catalog: str = CATALOG, **changes: Any) -> Settings:
         path = tmp_path / "models.yaml"
         path.write_text(catalog)
-        quick = {"restart_backoff": 0.2, "canary_timeout": 0.5, "drain_seconds": 0.0}
+        quick = {"restart_backoff": 0.2, "canary_timeout": 10.0, "drain_seconds": 0.0}
         return Settings.model_validate({"catalog": path, **quick, **changes})
 
     return make

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from apiserver.catalog import ModelEntry
 from apiserver.host import CANARY_AGAIN_SECONDS, MAX_BACKOFF_SECONDS, WELL_AFTER_SECONDS, HostSettings, ModelHost
 from apiserver.settings import Settings
-from apiserver.translator import Generation
+from apiserver.translator import EngineGoneError, Generation
 from shared.telemetry import ApiServerMetrics
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
@@ -146,19 +146,45 @@ async def test_a_pair_whose_canary_is_no_translation_is_not_ready_and_says_why(
         assert factory.starts == ["en-de", "en-fr"]
 
 
-async def test_a_canary_that_hangs_is_cancelled_and_says_so(
+async def test_an_engine_that_hangs_under_its_canaries_is_started_again_and_the_other_model_serves(
     factory: ScriptedFactory, settings_for: Callable[..., Settings]
 ) -> None:
     def hangs(engine: ScriptedEngine) -> None:
-        if engine.entry.name == "en-de":
+        if engine.entry.name == "en-de" and len(factory.starts) < 3:
             engine.gate.clear()
 
     factory.prepare = hangs
     async with serving(factory, settings_for(canary_timeout=0.2)) as served:
         await served.until_ready(EN_FR)
-        assert "canary" in await served.why("en-de")
-        await wait_until(lambda: factory.engine("en-de").aborted == 2, 5)
-        assert "longer than 0.2 s" in await served.why("en-de")
+        assert await served.why("en-de")
+        await served.until_ready()
+        hung = factory.engines["en-de"][0]
+        assert (hung.aborted, hung.stopped) == (2, 1)
+
+
+async def test_canaries_that_take_too_long_on_an_engine_that_makes_steps_are_tried_again_without_a_restart(
+    factory: ScriptedFactory,
+) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+
+    def is_slow(engine: ScriptedEngine) -> None:
+        engine.gate.clear()
+
+    factory.prepare = is_slow
+    await host.tick()
+    await wait_until(lambda: bool(factory.engines["m"]) and factory.engine("m").running == 2, 5)
+    engine = factory.engine("m")
+    engine.steps += 1
+    await settle(host)
+    assert {report.why for report in host.pair_reports().values()} == {"its canary translation took longer than 0.2 s"}
+    assert engine.aborted == 2
+    engine.gate.set()
+    clock.now += CANARY_AGAIN_SECONDS + 1
+    await settle(host)
+    assert all(report.ready for report in host.pair_reports().values())
+    assert factory.starts == ["m"]
+    await host.close()
 
 
 async def test_one_engine_starts_while_another_serves(
@@ -460,6 +486,78 @@ async def test_an_engine_that_dies_under_its_canary_is_buried_and_started_again(
     clock.now = host._due
     await settle(host)
     assert all(report.ready for report in host.pair_reports().values())
+    await host.close()
+
+
+async def test_an_engine_that_stands_still_while_work_waits_loses_its_pairs_and_if_it_hangs_its_life(
+    factory: ScriptedFactory,
+) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    await settle(host)
+    engine = factory.engine("m")
+    clock.now += 1000
+    await settle(host)
+    assert all(report.ready for report in host.pair_reports().values()), "an idle engine may stand still"
+    engine.gate.clear()
+    asked = asyncio.create_task(host.translator(ENTRY.all_pairs[0]).translate(ENTRY.all_pairs[0], "a", "r"))
+    await wait_until(lambda: engine.running == 1, 5)
+    await settle(host)
+    clock.now += 0.19
+    await settle(host)
+    assert all(report.ready for report in host.pair_reports().values())
+    clock.now += 0.02
+    await host.tick()
+    assert {report.why for report in host.pair_reports().values()} == {"its engine makes no steps while work waits"}
+    await settle(host)  # its canaries hang too
+    await host.tick()
+    assert engine.stopped == 1
+    assert {report.why for report in host.pair_reports().values()} == {"its engine hung and is being restarted"}
+    with pytest.raises(EngineGoneError):
+        await asked
+    clock.now = host._due
+    await settle(host)
+    assert all(report.ready for report in host.pair_reports().values())
+    await host.close()
+
+
+async def test_an_engine_that_stood_still_and_goes_on_gets_its_pairs_back_without_a_restart(
+    factory: ScriptedFactory,
+) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    await settle(host)
+    engine = factory.engine("m")
+    engine.gate.clear()
+    asked = asyncio.create_task(host.translator(ENTRY.all_pairs[0]).translate(ENTRY.all_pairs[0], "a", "r"))
+    await wait_until(lambda: engine.running == 1, 5)
+    await settle(host)
+    clock.now += 0.3
+    await host.tick()
+    assert not any(report.ready for report in host.pair_reports().values())
+    engine.gate.set()
+    await asked
+    await settle(host)
+    assert all(report.ready for report in host.pair_reports().values())
+    assert factory.starts == ["m"]
+    await host.close()
+
+
+async def test_a_busy_engine_that_makes_steps_is_never_doubted(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    await settle(host)
+    engine = factory.engine("m")
+    engine.gate.clear()
+    asked = asyncio.create_task(host.translator(ENTRY.all_pairs[0]).translate(ENTRY.all_pairs[0], "a", "r"))
+    await wait_until(lambda: engine.running == 1, 5)
+    for _ in range(10):
+        clock.now += 0.19
+        engine.steps += 1
+        await settle(host)
+    assert all(report.ready for report in host.pair_reports().values())
+    engine.gate.set()
+    await asked
     await host.close()
 
 

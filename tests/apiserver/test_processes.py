@@ -93,10 +93,10 @@ async def exit_code(server: Server, within: float) -> int:
 
 
 @pytest.mark.timeout(400)
-async def test_an_engine_that_is_killed_takes_only_its_pairs_and_comes_back_and_a_killed_server_leaves_none(
+async def test_an_engine_killed_or_hung_takes_only_its_pairs_and_comes_back_and_a_killed_server_leaves_none(
     tmp_path: Path,
 ) -> None:
-    with api_server(tmp_path) as (server, port):
+    with api_server(tmp_path, APISERVER_CANARY_TIMEOUT="3") as (server, port):
         async with client_of(port) as client:
             await until_ready(client, PAIRS, server)
             for pair in sorted(PAIRS):
@@ -137,6 +137,20 @@ async def test_an_engine_that_is_killed_takes_only_its_pairs_and_comes_back_and_
             for pair in sorted(PAIRS):
                 assert (await translate(client, pair)).status_code == 200
             await _each_engines_metrics_appear_once(client)
+
+            # One that hangs is no better than one that died.
+            stopped = min(server.children("EngineCore"), key=psutil.Process.create_time)
+            stopped.suspend()
+            hung = [asyncio.create_task(translate(client, pair)) for pair in PAIRS]
+
+            async def one_half() -> bool:
+                return len(await ready_pairs(client)) == 2
+
+            await wait_until(one_half, 15, "the hanging engine's pairs are gone")
+            await until_ready(client, PAIRS, server)
+            assert not alive([stopped])
+            # They learnt it with the engine's end, not at their deadline of 30 s.
+            assert sorted(answer.status_code for answer in await asyncio.gather(*hung)) == [200, 200, 503, 503]
 
             whole = [*family(server), *before]
             assert len(server.children("EngineCore")) == 2
