@@ -1,0 +1,76 @@
+# An API server with vLLM; `docker compose build` makes it, or by hand:
+#   docker build -f deploy/apiserver.Dockerfile --build-arg BUILD=cpu -t pairway-apiserver:cpu .
+# BUILD=cuda makes the build for NVIDIA GPUs. It is not tried: there was no GPU where this was written.
+#
+# Where PyPI, PyTorch's index or Debian's mirror can not be reached: --build-context wheels=FOLDER (compose:
+# PAIRWAY_WHEELS). The folder may hold wheels, a pip.conf and Debian packages (libnuma1); nothing else of it stays
+# in the image than what is installed from it.
+FROM scratch AS wheels
+
+FROM python:3.11-slim AS base
+ARG BUILD=cpu
+# vLLM's CPU kernels link to libnuma. On a GPU, Triton compiles small C programs while the server runs.
+RUN --mount=type=bind,from=wheels,target=/wheels \
+    case "$BUILD" in \
+        cpu) packages="libnuma1" ;; \
+        cuda) packages="gcc g++ libc6-dev libnuma1" ;; \
+        *) echo "BUILD is cpu or cuda, not '$BUILD'" >&2; exit 1 ;; \
+    esac; \
+    if ls /wheels/*.deb >/dev/null 2>&1; then \
+        for package in /wheels/*.deb; do dpkg-deb -x "$package" / || exit 1; done; \
+    else \
+        apt-get update && apt-get install --yes --no-install-recommends $packages || exit 1; \
+        rm -rf /var/lib/apt/lists/*; \
+    fi; \
+    ldconfig
+# A number that hosts rarely use. The home is the cache: what vLLM and its libraries write, they write there.
+RUN useradd --uid 10001 --user-group --home-dir /cache --shell /usr/sbin/nologin pairway \
+    && mkdir /cache && chown 10001:10001 /cache
+
+FROM base AS environment
+WORKDIR /build
+COPY deploy/__init__.py deploy/environment.py deploy/locks.py deploy/
+RUN --mount=type=bind,from=wheels,target=/wheels \
+    --mount=type=cache,target=/root/.cache/pip \
+    python -m venv /venv \
+    && PIP_CONFIG_FILE=/wheels/pip.conf /venv/bin/pip install --find-links /wheels \
+        "$(python -c 'from deploy.environment import PIP; print(PIP)')"
+# torch+cpu is not on PyPI: first where pip is told to look, then where deploy/environment.py says.
+COPY requirements/torch-cpu.txt requirements/
+RUN --mount=type=bind,from=wheels,target=/wheels \
+    --mount=type=cache,target=/root/.cache/pip \
+    if [ "$BUILD" = cpu ]; then \
+        export PIP_CONFIG_FILE=/wheels/pip.conf; \
+        set -- --no-deps --find-links /wheels -r requirements/torch-cpu.txt; \
+        /venv/bin/pip install "$@" || /venv/bin/pip install "$@" \
+            --index-url "$(python -c 'from deploy.environment import TORCH_CPU_INDEX; print(TORCH_CPU_INDEX)')"; \
+    fi
+# No dependencies: the lock holds them all, but for those that are left out on purpose (requirements/excluded.txt).
+COPY requirements/apiserver-cpu.txt requirements/apiserver-cuda.txt requirements/excluded.txt requirements/
+RUN --mount=type=bind,from=wheels,target=/wheels \
+    --mount=type=cache,target=/root/.cache/pip \
+    PIP_CONFIG_FILE=/wheels/pip.conf /venv/bin/pip install --no-deps --find-links /wheels \
+        -r "requirements/apiserver-$BUILD.txt" \
+    && if [ "$BUILD" = cpu ]; then set -- requirements/torch-cpu.txt; else set --; fi \
+    && /venv/bin/python -m deploy.locks "$@" "requirements/apiserver-$BUILD.txt"
+
+FROM base
+COPY --from=environment /venv /venv
+WORKDIR /app
+COPY models/en-de models/en-de
+COPY models/en-fr models/en-fr
+COPY deploy/models deploy/models
+COPY shared shared
+COPY apiserver apiserver
+ENV PATH=/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    HOME=/cache \
+    HF_HOME=/cache/huggingface \
+    VLLM_CACHE_ROOT=/cache/vllm \
+    TORCHINDUCTOR_CACHE_DIR=/cache/torchinductor \
+    TRITON_CACHE_DIR=/cache/triton \
+    APISERVER_HOST=0.0.0.0
+USER 10001:10001
+EXPOSE 8001
+CMD ["python", "-m", "apiserver"]

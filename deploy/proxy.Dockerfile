@@ -1,0 +1,32 @@
+# The proxy: no torch, no vLLM, no weights; `docker compose build` makes it, or by hand:
+#   docker build -f deploy/proxy.Dockerfile -t pairway-proxy .
+#
+# Where PyPI can not be reached: --build-context wheels=FOLDER (compose: PAIRWAY_WHEELS), a folder that may hold wheels
+# and a pip.conf; nothing else of it stays in the image than what is installed from it.
+FROM scratch AS wheels
+
+FROM python:3.11-slim AS environment
+WORKDIR /build
+COPY deploy/__init__.py deploy/environment.py deploy/locks.py deploy/
+COPY requirements/proxy.txt requirements/
+RUN --mount=type=bind,from=wheels,target=/wheels \
+    --mount=type=cache,target=/root/.cache/pip \
+    export PIP_CONFIG_FILE=/wheels/pip.conf; \
+    python -m venv /venv \
+    && /venv/bin/pip install --find-links /wheels "$(python -c 'from deploy.environment import PIP; print(PIP)')" \
+    && /venv/bin/pip install --no-deps --find-links /wheels -r requirements/proxy.txt \
+    && /venv/bin/python -m deploy.locks requirements/proxy.txt
+
+FROM python:3.11-slim
+RUN useradd --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin pairway
+COPY --from=environment /venv /venv
+WORKDIR /app
+COPY shared shared
+COPY proxy proxy
+ENV PATH=/venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PROXY_HOST=0.0.0.0
+USER 10001:10001
+EXPOSE 8000
+CMD ["python", "-m", "proxy"]
