@@ -61,14 +61,18 @@ def _demo_tags(pair: LanguagePair) -> str:
     return f"<s><{pair.source}><{pair.target}>{_TEXT}<sep>"
 
 
+# Where the family's own list of languages (README of Tencent-Hunyuan/Hunyuan-MT) differs from CLDR's names.
+_HUNYUAN_NAMES: Final = {"zh-Hant": ("Traditional Chinese", "繁体中文")}
+
+
 def _hy_mt2(pair: LanguagePair) -> str:
     """Source: model card of tencent/Hy-MT2 (Chinese instruction where Chinese is involved, English otherwise)."""
+    target = Language.get(pair.target)
+    english, chinese = _HUNYUAN_NAMES.get(pair.target, (target.display_name("en"), target.display_name("zh")))
     if "zh" in (pair.source.split("-")[0], pair.target.split("-")[0]):
-        name = Language.get(pair.target).display_name("zh")
-        return f"将以下文本翻译为{name}，注意只需要输出翻译后的结果，不要额外解释：\n\n{_TEXT}"
-    name = Language.get(pair.target).display_name("en")
+        return f"将以下文本翻译为{chinese}，注意只需要输出翻译后的结果，不要额外解释：\n\n{_TEXT}"
     return (
-        f"Translate the following text into {name}. Note that you should only output the translated result "
+        f"Translate the following text into {english}. Note that you should only output the translated result "
         f"without any additional explanation:\n\n{_TEXT}"
     )
 

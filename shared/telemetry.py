@@ -170,7 +170,7 @@ class ApiServerMetrics(ServerMetrics):
         )
         self.engine_starts = Counter(
             "pairway_apiserver_engine_starts_total",
-            "Engine starts by outcome (ready, failed).",
+            "Engine starts by outcome (started, failed).",
             ["model", "outcome"],
             registry=self.registry,
         )

@@ -38,7 +38,7 @@ def test_hy_mt2_names_a_regional_target() -> None:
 
 @pytest.mark.parametrize(
     ("source", "target", "name"),
-    [("zh", "en", "英语"), ("en", "zh", "中文"), ("zh-Hant", "fr", "法语")],
+    [("zh", "en", "英语"), ("en", "zh", "中文"), ("zh-Hant", "fr", "法语"), ("en", "zh-Hant", "繁体中文")],
 )
 def test_hy_mt2_speaks_chinese_where_chinese_is_involved(source: str, target: str, name: str) -> None:
     prompt = FAMILIES["hy-mt2"].render(LanguagePair(source, target), template)
