@@ -87,6 +87,9 @@ class Dispatcher:
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
         """
+        if not self._registry.swept:  # which pairs there are is not known yet, so none may be called unknown
+            asked = f"{request.source_lang}-{request.target_lang}"
+            raise PairUnavailableError(asked, "this proxy has just started", retry_after=RETRY_AFTER_SECONDS)
         if request.source_lang == AUTO:
             return await self._translate_detected(request, deadline, request_id, measured)
         wanted = LanguagePair(request.source_lang, request.target_lang)

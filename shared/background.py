@@ -41,10 +41,13 @@ class Loop:
         self.last_good = self.clock()
 
     async def run(self) -> None:
-        """Tick until cancelled."""
+        """Tick until cancelled, even by a cancellation that a library in the tick took for its own."""
+        task = asyncio.current_task()
         while True:
             started = self.clock()
             await self.tick_once()
+            if task is not None and task.cancelling():
+                raise asyncio.CancelledError
             period = self.interval * self.rng.uniform(1 - JITTER, 1 + JITTER)
             await asyncio.sleep(max(MIN_PAUSE_SECONDS, period - (self.clock() - started)))
 

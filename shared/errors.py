@@ -178,7 +178,7 @@ class PairUnavailableError(PairwayError):
 
     def __init__(self, pair: str, why: str, *, retry_after: float) -> None:
         """Name the pair, the reason, and the seconds after which a retry makes sense."""
-        super().__init__(f"{pair} is known but can not be served now: {why}.", retry_after=retry_after)
+        super().__init__(f"{pair} can not be served now: {why}.", retry_after=retry_after)
 
 
 class DeadlineExceededError(PairwayError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -115,6 +116,19 @@ async def test_the_end_of_the_block_ends_the_loops_even_in_mid_tick() -> None:
         await asyncio.sleep(0)
     assert ended.is_set()
     assert asyncio.all_tasks() <= before
+
+
+async def test_a_tick_that_swallows_its_cancellation_ends_all_the_same() -> None:
+    begun = asyncio.Event()
+
+    async def swallowing() -> None:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(5):
+        async with running(loop_of(swallowing)):
+            await begun.wait()
 
 
 async def test_an_error_in_the_block_ends_the_loops_too() -> None:
