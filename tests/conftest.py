@@ -88,3 +88,16 @@ def own_redis(tmp_path: Path) -> Iterator[RedisAtHand]:
     """A Redis of the test's own, to be frozen and killed."""
     with _running_redis(tmp_path) as at_hand:
         yield at_hand
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail the run for a skipped test, unless its reason names the GPU that it would need."""
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    skipped: list[pytest.TestReport] = reporter.stats.get("skipped", [])
+    wrong = [report.nodeid for report in skipped if "GPU" not in str(report.longrepr)]
+    if wrong:
+        reporter.write_line(f"\nskipped without naming a GPU, which fails the run: {', '.join(wrong)}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
