@@ -20,6 +20,7 @@ from proxy.detector import Detector
 from proxy.discovery import Discovery, Resolver, system_resolver
 from proxy.dispatcher import Dispatcher
 from proxy.evidence import LocalEvidence
+from proxy.forwarder import Forwarder
 from proxy.registry import Registry
 from proxy.store import Store
 from proxy.tracker import HealthTracker
@@ -73,24 +74,27 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         async with ReplicaClient.open(
             connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout
         ) as client:
+            forwarder = Forwarder(registry, client, evidence, metrics, rng, settings.max_attempts)
             tracker = HealthTracker(registry, Discovery(settings.replicas, resolver), client, metrics, time.time)
             loop = Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng)
             app.state.parts = Parts(
                 settings,
                 registry,
                 evidence,
-                Dispatcher(registry, client, evidence, detector, metrics, rng, settings.max_attempts),
+                Dispatcher(registry, forwarder, detector, metrics),
                 metrics,
                 (loop,),
                 draining,
                 time.time(),
             )
-            await registry.recall()
-            log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
-            async with running(loop):
-                yield
-            await registry.resign()
-            await store.close()
+            try:
+                await registry.recall()
+                log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
+                async with running(loop):
+                    yield
+            finally:
+                await registry.resign()
+                await store.close()
 
     app = FastAPI(title="Pairway", version=VERSION, lifespan=lifespan, root_path=settings.root_path)
     app.state.draining = draining

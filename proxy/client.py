@@ -105,10 +105,7 @@ class ReplicaClient:
             async with self._session.post(
                 f"{url}/translate", data=_payload(body), headers=headers, timeout=timeout, allow_redirects=False
             ) as response:
-                if (response.content_length or 0) > MAX_ANSWER_BYTES:
-                    message = f"an answer of {response.content_length} bytes"
-                    raise BrokenAnswerError(message)
-                return _answer(response.status, await response.read(), response.headers.get("Retry-After"))
+                return _answer(response.status, await _read(response), response.headers.get("Retry-After"))
         except (
             aiohttp.ClientConnectorError,
             aiohttp.ConnectionTimeoutError,
@@ -157,6 +154,22 @@ class ReplicaClient:
 def _payload(body: bytes) -> bytes | BytesIO:
     """Hand over a large body as a file, which aiohttp sends in parts, so that other requests get their turn."""
     return body if len(body) <= LARGE_BODY_BYTES else BytesIO(body)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Read an answer up to its limit, by its length where it says one, else part by part."""
+    if response.content_length is not None:
+        if response.content_length > MAX_ANSWER_BYTES:
+            raise BrokenAnswerError(f"an answer of {response.content_length} bytes")
+        return await response.read()
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > MAX_ANSWER_BYTES:
+            raise BrokenAnswerError(f"an answer of more than {MAX_ANSWER_BYTES} bytes")
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _answer(status: int, body: bytes, retry_after: str | None) -> Answer:

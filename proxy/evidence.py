@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from proxy.fleet import ReplicaState
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
+    from collections.abc import Callable, Collection, Generator
 
     from proxy.fleet import Snapshot
 
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
 class LocalEvidence:
     """Fast and this proxy's own, beside the slow shared registry; a replica must pass both.
 
-    Mutable state: texts in flight per URL; texts in flight when the current report was taken; the report time (Unix
+    Mutable state: texts in flight per URL, and whom to call when their replica is lost; texts in flight when the current report was taken; the report time (Unix
     seconds) of each replica whose connection failed. Changed on the event loop only.
     """
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
         self._in_flight: Counter[str] = Counter()
+        self._waiting: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
         self._ours_at_report: dict[str, tuple[float, int]] = {}
         self._unreachable: dict[str, float] = {}
 
@@ -30,12 +33,20 @@ class LocalEvidence:
         return f"<LocalEvidence in_flight={dict(self._in_flight)} unreachable={list(self._unreachable)}>"
 
     @contextmanager
-    def in_flight(self, url: str, texts: int) -> Generator[None]:
-        """Count the texts as in flight while the block lasts; freed on every path."""
+    def in_flight(self, url: str, texts: int, lost: Callable[[], None]) -> Generator[None]:
+        """Count the texts as in flight while the block lasts, freed on every path; call ``lost`` when the replica is.
+
+        ``lost`` is called at each snapshot in which the replica is DOWN. One that left the fleet is not lost: it may
+        be leaving politely and still answer what it has in hand.
+        """
         self._in_flight[url] += texts
+        self._waiting[url].append(lost)
         try:
             yield
         finally:
+            self._waiting[url].remove(lost)
+            if not self._waiting[url]:
+                del self._waiting[url]
             self._in_flight[url] -= texts
             if self._in_flight[url] <= 0:
                 del self._in_flight[url]
@@ -51,7 +62,7 @@ class LocalEvidence:
         return ours + max(0, replica.report.in_flight - then)
 
     def note_snapshot(self, snapshot: Snapshot) -> None:
-        """Remember how much of each new report's load is ours, and forget replicas that are gone."""
+        """Remember how much of each new report's load is ours, forget replicas that are gone, tell those who wait."""
         for url, replica in snapshot.replicas.items():
             at = replica.reported_at
             if at is not None and self._ours_at_report.get(url, (None,))[0] != at:
@@ -59,6 +70,11 @@ class LocalEvidence:
         for table in (self._ours_at_report, self._unreachable):
             for url in [url for url in table if url not in snapshot.replicas]:
                 del table[url]
+        for url, waiting in self._waiting.items():
+            replica = snapshot.replicas.get(url)
+            if replica is not None and replica.state is ReplicaState.DOWN:
+                for lost in waiting:
+                    lost()
 
     def note_unreachable(self, url: str, snapshot: Snapshot) -> None:
         """Note that no connection could be made; it counts until a newer report arrives."""

@@ -91,6 +91,7 @@ class HealthTracker:
                 log.log(level, "replica changed", extra=fields)
         for url in before.keys() - {replica.url for replica in replicas}:
             log.info("replica left", extra={"replica": url})
+            self._metrics.attempts.remove_by_labels({"replica": url})  # addresses of containers come and go
 
     def _count(self) -> None:
         snapshot = self._registry.snapshot

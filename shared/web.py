@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from typing_extensions import override
 
 from shared import telemetry
+from shared.deadline import TIMEOUT_HEADER
 from shared.errors import (
     BadRequestError,
     ClientGoneError,
@@ -225,9 +226,19 @@ async def _disconnected(request: Request) -> None:
 
 
 def body_documentation(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI description of a body that the handler reads by itself."""
+    """Return the OpenAPI description of a body and the headers that the handler reads by itself."""
     schema = model.model_json_schema()
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    headers = {
+        REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"}),
+        TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1}),
+    }
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "parameters": [
+            {"name": name, "in": "header", "required": False, "description": text, "schema": kind}
+            for name, (text, kind) in headers.items()
+        ],
+    }
 
 
 def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:

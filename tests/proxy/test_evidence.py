@@ -12,12 +12,16 @@ from tests.proxy.samples import replica, snapshot
 A, B = "http://a", "http://b"
 
 
+def nobody() -> None:
+    """Nobody minds the loss."""
+
+
 @pytest.mark.parametrize("error", [ValueError(), asyncio.CancelledError(), KeyboardInterrupt()])
 def test_in_flight_is_freed_whatever_happens(error: BaseException) -> None:
     evidence = LocalEvidence()
 
     def fail() -> None:
-        with evidence.in_flight(A, 3), evidence.in_flight(A, 2):
+        with evidence.in_flight(A, 3, nobody), evidence.in_flight(A, 2, nobody):
             assert evidence.load(A, snapshot()) == 5
             raise error
 
@@ -31,7 +35,7 @@ async def test_in_flight_is_freed_when_the_task_is_cancelled() -> None:
     evidence = LocalEvidence()
 
     async def hold() -> None:
-        with evidence.in_flight(A, 1):
+        with evidence.in_flight(A, 1, nobody):
             await asyncio.Event().wait()
 
     tasks = [asyncio.create_task(hold()) for _ in range(5)]
@@ -45,12 +49,12 @@ async def test_in_flight_is_freed_when_the_task_is_cancelled() -> None:
 
 def test_load_counts_ours_and_what_the_report_shows_of_others_but_nothing_twice() -> None:
     evidence = LocalEvidence()
-    with evidence.in_flight(A, 2):
+    with evidence.in_flight(A, 2, nobody):
         fleet = snapshot(replica(A, "en>de", in_flight=7), replica(B, "en>de"))
         evidence.note_snapshot(fleet)
         assert evidence.load(A, fleet) == 7
         assert evidence.load(B, fleet) == 0
-        with evidence.in_flight(A, 1):
+        with evidence.in_flight(A, 1, nobody):
             assert evidence.load(A, fleet) == 8
     assert evidence.load(A, fleet) == 5, "ours are done, the others' remain until the next report"
     evidence.note_snapshot(fleet)
@@ -59,15 +63,30 @@ def test_load_counts_ours_and_what_the_report_shows_of_others_but_nothing_twice(
 
 def test_load_is_never_less_than_ours() -> None:
     evidence = LocalEvidence()
-    with evidence.in_flight(A, 4):
+    with evidence.in_flight(A, 4, nobody):
         fleet = snapshot(replica(A, "en>de", in_flight=1))
         evidence.note_snapshot(fleet)
         assert evidence.load(A, fleet) == 4
 
 
+def test_who_waits_is_told_that_its_replica_is_down_and_nobody_else() -> None:
+    evidence = LocalEvidence()
+    told: list[str] = []
+    with (
+        evidence.in_flight(A, 1, lambda: told.append("a")),
+        evidence.in_flight(B, 1, lambda: told.append("b")),
+        evidence.in_flight("http://left", 1, lambda: told.append("left")),
+    ):
+        down = replica(A, "en>de").silent("refused", 2.0, patience=1)
+        evidence.note_snapshot(snapshot(down, replica(B, "en>de")))
+        assert told == ["a"]
+    evidence.note_snapshot(snapshot(down))
+    assert told == ["a"], "who has gone is told nothing"
+
+
 def test_a_replica_of_which_nothing_is_known_has_our_load() -> None:
     evidence = LocalEvidence()
-    with evidence.in_flight(A, 4):
+    with evidence.in_flight(A, 4, nobody):
         assert evidence.load(A, snapshot()) == 4
         assert evidence.load(A, snapshot(replica(A, "en>de", in_flight=9))) == 9 - 4 + 4
 

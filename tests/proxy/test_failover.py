@@ -279,3 +279,27 @@ async def test_a_fleet_of_dead_and_living_is_swept_in_one_probe_timeout(redis: R
         health = await running.health()
         assert Counter(each["state"] for each in health["replicas"]) == {"down": 98, "ready": 1}
         assert health["status"] == "degraded"
+
+
+async def test_requests_in_hand_at_a_frozen_replica_are_answered_by_the_other_once_it_is_down() -> None:
+    frozen, well = FakeReplica("en>de", name="frozen"), FakeReplica("en>de", name="well")
+    frozen.translate.fault = "hang"
+    async with replicas(frozen, well), proxy([frozen, well]) as running:
+        asked = asyncio.create_task(all_at_once(running, 10))
+        await wait_until(lambda: len(frozen.requests) + len(well.requests) >= 10, 3, "all are there")
+        assert frozen.requests
+        frozen.report.fault = "hang"
+        assert set(await asyncio.wait_for(asked, 10)) == {200}
+        assert f'outcome="replica-lost",replica="{frozen.url}"' in (await running.client.get("/metrics")).text
+
+
+async def test_a_request_at_the_only_replica_is_not_given_up_while_it_may_still_answer() -> None:
+    only = FakeReplica("en>de", name="only")
+    only.translate.delay = 3.0
+    async with replicas(only), proxy([only], probe_timeout=0.5) as running:
+        asked = asyncio.create_task(running.translate("Hello"))
+        await wait_until(lambda: len(only.requests) == 1, 3, "it is there")
+        only.report.fault = "hang"
+        await running.sees(only, "down")
+        status, _, _ = await asked
+        assert status == 200
