@@ -397,9 +397,9 @@ async def test_before_the_first_sweep_no_pair_is_called_unknown(source: str) -> 
         assert (await young.translate(ENGLISH, source))[0] == 200
 
 
-async def test_with_nothing_known_every_pair_is_unknown_but_the_proxy_answers(redis: RedisAtHand) -> None:
+async def test_while_no_replica_has_ever_reported_no_pair_is_called_unknown(redis: RedisAtHand) -> None:
     async with proxy(["http://127.0.0.1:1"], redis.url) as lonely:
-        status, problem, _ = await lonely.translate("Hello")
-        assert (status, problem["code"], problem["pairs"]) == (404, "unknown-pair", [])
-        status, problem, _ = await lonely.translate(ENGLISH, "auto")
-        assert (status, problem["code"]) == (422, "language-undetected")
+        for source in ("en", "auto"):
+            status, problem, headers = await lonely.translate("Hello", source)
+            assert (status, problem["code"]) == (503, "pair-unavailable")
+            assert int(headers["retry-after"]) >= 1
