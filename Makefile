@@ -41,7 +41,7 @@ up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=800
 		--catalog $(CATALOG)
 
 test: check  ## Run the gates, then every test.
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 check: dev  ## Run the gates alone: ruff, basedpyright, import-linter.
 	@$(BIN)/ruff check .

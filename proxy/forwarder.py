@@ -114,9 +114,11 @@ class Forwarder:
             if failed:
                 raise _most_telling(failed) from None
             raise
-        urls = [url for url in self._evidence.reachable(route.urls, snapshot) if url not in failed]
-        if not urls:
-            raise _most_telling(failed) if failed else unavailable_because_unreachable(route.pair)
+        untried = [url for url in route.urls if url not in failed]
+        if not untried:
+            raise _most_telling(failed)
+        # When nothing seems reachable, our own evidence is what to doubt: a machine that stalls misses connections.
+        urls = self._evidence.reachable(untried, snapshot) or untried
         if deadline.remaining() <= 0:
             raise deadline.exceeded()
         url = balancer.least_loaded(urls, lambda each: self._evidence.load(each, snapshot), self._rng)

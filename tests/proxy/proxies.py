@@ -87,7 +87,7 @@ async def proxy(
         "redis_prefix": PREFIX,
         "probe_interval": PROBE_INTERVAL,
         "probe_timeout": PROBE_TIMEOUT,
-        "connect_timeout": 0.5,
+        "connect_timeout": 3.0,  # a loaded machine may stall; refusals come at once anyway
         "request_timeout": 10.0,
         **settings,
     }

@@ -303,3 +303,12 @@ async def test_a_request_at_the_only_replica_is_not_given_up_while_it_may_still_
         await running.sees(only, "down")
         status, _, _ = await asked
         assert status == 200
+
+
+async def test_when_nothing_seems_reachable_the_replicas_are_tried_all_the_same() -> None:
+    only = FakeReplica("en>de", name="only")
+    async with replicas(only), proxy([only], probe_interval=PATIENT) as running:
+        await only.stop()
+        assert (await running.translate("Hello"))[0] == 503
+        await only.start()
+        assert (await running.translate("Hello"))[0] == 200, "no sweep has cleared it meanwhile"
