@@ -14,7 +14,7 @@ from apiserver.catalog import CatalogError
 from apiserver.engine import ENVIRONMENT
 from apiserver.settings import PREFIX, Settings
 from shared import web
-from shared.environment import UnknownSettingError, refuse_unknown
+from shared.environment import UnknownSettingError, describe, refuse_unknown
 from shared.reaper import Reaper
 from shared.telemetry import configure_logging
 
@@ -40,7 +40,10 @@ def main() -> int:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         app = create_app(settings)
-    except (UnknownSettingError, ValidationError, CatalogError) as error:
+    except ValidationError as error:
+        sys.stderr.write(f"apiserver: {describe(error, PREFIX)}\n")
+        return EXIT_CONFIG
+    except (UnknownSettingError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
     config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=settings.request_timeout)

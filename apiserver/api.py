@@ -29,9 +29,10 @@ def _parts(request: Request) -> Parts:
 async def translate(request: Request) -> Response:
     """Translate one text or a list."""
     parts = _parts(request)
-    deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), parts.settings.request_timeout, time.monotonic)
-    with parts.metrics.measured(time.monotonic) as measured:
-        body = await web.read_body(request, parts.limits.body_bytes, deadline)
+    with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
+        limit = parts.settings.request_timeout
+        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), limit, time.monotonic)
+        body = await web.read_body(request, parts.limits.body_bytes, deadline, hold)
         asked = parse_translate_request(body, parts.limits)
         pair = parts.replica.resolve(asked)
         measured.pair = str(pair)

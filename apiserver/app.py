@@ -22,6 +22,7 @@ from apiserver.host import EngineFactory, HostSettings, ModelHost
 from apiserver.replica import Replica
 from shared import web
 from shared.background import Loop, running
+from shared.budget import ByteBudget
 from shared.telemetry import ApiServerMetrics, MergedCollector
 from shared.version import VERSION
 
@@ -46,6 +47,7 @@ class Parts:
     replica: Replica
     metrics: ApiServerMetrics
     loops: tuple[Loop, ...]
+    bodies: ByteBudget
 
     def collector(self) -> MergedCollector:
         """Return this server's metrics and those of every engine that runs."""
@@ -89,7 +91,8 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         metrics,
         started_at=time.time(),
     )
-    parts = Parts(settings, limits, replica, metrics, tuple(host.loop() for host in hosts))
+    bodies = ByteBudget(settings.max_bodies_bytes)
+    parts = Parts(settings, limits, replica, metrics, tuple(host.loop() for host in hosts), bodies)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
@@ -100,7 +103,7 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         finally:
             await asyncio.gather(*(host.close() for host in hosts))
 
-    app = FastAPI(title="Pairway API server", version=VERSION, lifespan=lifespan)
+    app = FastAPI(title="Pairway API server", version=VERSION, lifespan=lifespan, redirect_slashes=False)
     app.state.parts = parts
     web.install(app)
     app.include_router(api.routes)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from apiserver.canary import CANARIES
 from apiserver.prompt import FAMILIES
-from shared.languages import LanguagePair, canonical_tag
+from shared.languages import LanguagePair, canonical_tag, closeness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,8 +139,9 @@ class ModelEntry(BaseModel):
 
 
 def _spellings(tag: str) -> tuple[str, ...]:
-    """Under what a canary for the language may stand: its tag, or the language alone."""
-    return tag, tag.split("-", maxsplit=1)[0]
+    """Under what a canary for the language may stand: its tag, or the language alone where that is written alike."""
+    alone = tag.split("-", maxsplit=1)[0]
+    return (tag, alone) if closeness(tag, alone) is not None else (tag,)
 
 
 class _Loader(yaml.SafeLoader):

@@ -75,6 +75,8 @@ class VllmEngine:
         self._tokenizer = tokenizer
         self._control: Any = tokenizer.backend_tokenizer
         self._text = text_tokenizer(self._control.to_str())
+        # Byte-level vocabularies write a character for each byte, so this is never less than the characters.
+        self.longest_token = max(len(token) for token in self._text.get_vocab())
 
     def __repr__(self) -> str:
         """Show model, life and steps."""

@@ -86,6 +86,7 @@ class ModelHost:
         self._steps = 0
         self._moved_at = clock()  # when the engine last made a step or had nothing to do
         self._hangs = False
+        metrics.engine_deaths.labels(entry.name)  # born at 0, so that an alert sees the first one as an increase
 
     def __repr__(self) -> str:
         """Show the model and each pair's state."""

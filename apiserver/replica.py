@@ -74,15 +74,16 @@ class Replica:
         self._metrics.texts.labels(str(pair)).inc(len(texts))
         with self._admission.permit(len(texts)):
             try:
-                async with asyncio.timeout(deadline.remaining()), asyncio.TaskGroup() as group:
-                    tasks = [
-                        group.create_task(
-                            translator.translate(
-                                pair, text, f"{request_id}-{index}", "text" if single else f"text[{index}]"
-                            )
-                        )
+                async with asyncio.timeout(deadline.remaining()):
+                    prepared = [
+                        await translator.prepare(pair, text, "text" if single else f"text[{index}]")
                         for index, text in enumerate(texts)
                     ]
+                    async with asyncio.TaskGroup() as group:
+                        tasks = [
+                            group.create_task(translator.complete(each, f"{request_id}-{index}"))
+                            for index, each in enumerate(prepared)
+                        ]
             except TimeoutError:
                 raise deadline.exceeded() from None
             except ExceptionGroup as failed:

@@ -17,7 +17,7 @@ PREFIX: Final = "APISERVER_"
 class Settings(BaseSettings):
     """Every field is the environment variable of its name with ``APISERVER_`` before it."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, hide_input_in_errors=True)
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8001, ge=1, le=65535, description="TCP port to listen on.")
@@ -40,6 +40,9 @@ class Settings(BaseSettings):
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
     max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes in one request's body.")
+    max_bodies_bytes: int = Field(
+        default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
+    )
     canary_timeout: float = Field(
         default=30.0, gt=0, le=600, description="Time within which a pair's canary translation must come back, seconds."
     )

@@ -58,6 +58,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def longest_token(self) -> int:
+        """Characters of a text that one token can stand for at most."""
+        ...
+
+    @property
     def metrics(self) -> Collector:
         """The engine's own metrics."""
         ...
@@ -104,6 +109,16 @@ class Frame:
         return cls(engine.encode_control(prompt.before), engine.encode_control(prompt.behind))
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A text ready for the engine: its whole prompt as token ids (empty: blank text) and its output budget."""
+
+    pair: LanguagePair
+    text: str
+    prompt: list[int]
+    max_tokens: int
+
+
 class Translator:
     """Translates texts of one model's pairs on its running engine."""
 
@@ -112,32 +127,44 @@ class Translator:
         self.engine = engine
         self._entry = entry
         self._frames = frames
+        self._aside = asyncio.Lock()
 
-    async def translate(self, pair: LanguagePair, text: str, request_id: str, where: str = "text") -> Translation:
-        """Translate one text; white space around it comes back as it was, a blank text unchanged.
+    async def translate(self, pair: LanguagePair, text: str, request_id: str) -> Translation:
+        """Prepare and complete one text; see both."""
+        return await self.complete(await self.prepare(pair, text), request_id)
+
+    async def prepare(self, pair: LanguagePair, text: str, where: str = "text") -> Prepared:
+        """Turn a text into a prompt, without the engine: a request is refused before any of its texts costs a step.
+
+        Raises:
+            TooLargeError: the text has more tokens than the model can take at once; ``where`` names it.
+        """
+        core = text.strip()
+        frame = self._frames[pair]
+        room = self.engine.max_model_len - len(frame.before) - len(frame.behind)
+        limit = (room - ANSWER_MARGIN) // 2
+        unit = f"tokens of model {self._entry.name}"
+        if len(core) > limit * self.engine.longest_token:  # too many tokens, however they fall: not worth counting
+            raise TooLargeError(where, size=None, limit=limit, unit=unit)
+        ids = self.engine.encode_text(core) if len(core) <= INLINE_CHARS else await self._encode_aside(core)
+        if len(ids) > limit:
+            raise TooLargeError(where, size=len(ids), limit=limit, unit=unit)
+        prompt = [*frame.before, *ids, *frame.behind] if core else []
+        return Prepared(pair, text, prompt, min(BUDGET_PER_TOKEN * len(ids) + BUDGET_EXTRA, room - len(ids)))
+
+    async def complete(self, prepared: Prepared, request_id: str) -> Translation:
+        """Translate a prepared text; white space around it comes back as it was, a blank text unchanged.
 
         Where no usable output could be had, ``translation`` is None and a warning says why.
 
         Raises:
-            TooLargeError: the text has more tokens than the model can take at once; ``where`` names it.
             EngineGoneError: the engine died.
         """
-        core = text.strip()
-        if not core:
+        pair, text = prepared.pair, prepared.text
+        if not prepared.prompt:
             return self._answer(pair, text)
+        made = await self.engine.generate(prepared.prompt, self._entry.sampling, prepared.max_tokens, request_id)
         head, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-        frame = self._frames[pair]
-        ids = self.engine.encode_text(core) if len(core) <= INLINE_CHARS else await self._encode_aside(core)
-        room = self.engine.max_model_len - len(frame.before) - len(frame.behind)
-        limit = (room - ANSWER_MARGIN) // 2
-        if len(ids) > limit:
-            raise TooLargeError(where, size=len(ids), limit=limit, unit=f"tokens of model {self._entry.name}")
-        made = await self.engine.generate(
-            [*frame.before, *ids, *frame.behind],
-            self._entry.sampling,
-            min(BUDGET_PER_TOKEN * len(ids) + BUDGET_EXTRA, room - len(ids)),
-            request_id,
-        )
         output = made.text.strip()
         if made.finish_reason == "length":
             return self._answer(pair, None, Notice(code="output-too-long", message="The model did not come to an end."))
@@ -149,7 +176,8 @@ class Translator:
         return self._answer(pair, f"{head}{output}{tail}")
 
     async def _encode_aside(self, text: str) -> list[int]:
-        return await asyncio.to_thread(self.engine.encode_text, text)
+        async with self._aside:  # one at a time: the rest of the server needs the interpreter too
+            return await asyncio.to_thread(self.engine.encode_text, text)
 
     def _answer(self, pair: LanguagePair, translation: str | None, *warnings: Notice) -> Translation:
         return Translation(

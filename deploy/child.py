@@ -28,7 +28,9 @@ class Child:
     process: asyncio.subprocess.Process | None = field(default=None, init=False)
 
     async def start(self) -> None:
-        """Start it; raises OSError when the command can not be run."""
+        """Start it; raises OSError when the command can not be run. The output of the run before stays as ``….log.1``."""
+        if self.log.exists():
+            self.log.replace(self.log.with_suffix(".log.1"))
         with self.log.open("wb") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *self.command,

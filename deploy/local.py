@@ -40,9 +40,6 @@ COMMANDS = {
     "apiserver": (sys.executable, "-m", "apiserver"),
     "proxy": (sys.executable, "-m", "proxy"),
 }
-# One process and one thread an engine: several share this machine's cores, and a separate worker process costs each
-# request 35 % more CPU time (measured with an 8M model on 2 cores).
-ENGINE_DEFAULTS = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "1"}
 
 
 class LaunchError(Exception):
@@ -126,7 +123,6 @@ class Launcher:
 
     def _apiserver_settings(self, model: str, port: int) -> dict[str, str]:
         return {
-            **{name: self.environment.get(name, value) for name, value in ENGINE_DEFAULTS.items()},
             "APISERVER_HOST": LOOPBACK,
             "APISERVER_PORT": str(port),
             "APISERVER_CATALOG": str(self.plan.catalog),

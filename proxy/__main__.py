@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from proxy.app import create_app
 from proxy.settings import PREFIX, Settings
 from shared import web
-from shared.environment import UnknownSettingError, refuse_unknown
+from shared.environment import UnknownSettingError, describe, refuse_unknown
 from shared.telemetry import configure_logging
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def main() -> int:
     try:
         refuse_unknown(PREFIX, Settings.model_fields, os.environ)
         settings = Settings()
-    except (UnknownSettingError, ValidationError) as error:
+    except ValidationError as error:
+        sys.stderr.write(f"proxy: {describe(error, PREFIX)}\n")
+        return EXIT_CONFIG
+    except UnknownSettingError as error:
         sys.stderr.write(f"proxy: {error}\n")
         return EXIT_CONFIG
     configure_logging(settings.log_level, settings.log_format)

@@ -31,14 +31,17 @@ async def translate(request: Request) -> Response:
     """Translate one text or a list, wherever in the fleet its pair is served."""
     parts = _parts(request)
     settings = parts.settings
-    deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), settings.request_timeout, time.monotonic)
-    with parts.metrics.measured(time.monotonic) as measured:
-        body = await web.read_body(request, settings.max_body_bytes, deadline)
+    with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
+        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), settings.request_timeout, time.monotonic)
+        body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
-        answer = await web.while_connected(
-            request, parts.dispatcher.translate(asked, deadline, request.state.request_id, measured)
-        )
+        try:
+            answer = await web.while_connected(
+                request, parts.dispatcher.translate(asked, deadline, request.state.request_id, measured)
+            )
+        finally:
+            web.log_fields(request, pair=measured.pair, replicas=measured.replicas)
     if isinstance(answer, bytes):
         return Response(answer, media_type="application/json")
     return JSONResponse(answer)

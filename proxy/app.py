@@ -26,6 +26,7 @@ from proxy.store import Store
 from proxy.tracker import HealthTracker
 from shared import web
 from shared.background import Loop, running
+from shared.budget import ByteBudget
 from shared.telemetry import ProxyMetrics
 from shared.version import VERSION
 
@@ -47,6 +48,7 @@ class Parts:
     dispatcher: Dispatcher
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
+    bodies: ByteBudget
     draining: asyncio.Event
     started_at: float
 
@@ -84,6 +86,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 Dispatcher(registry, forwarder, detector, metrics),
                 metrics,
                 (loop,),
+                ByteBudget(settings.max_bodies_bytes),
                 draining,
                 time.time(),
             )
@@ -96,7 +99,9 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 await registry.resign()
                 await store.close()
 
-    app = FastAPI(title="Pairway", version=VERSION, lifespan=lifespan, root_path=settings.root_path)
+    app = FastAPI(
+        title="Pairway", version=VERSION, lifespan=lifespan, root_path=settings.root_path, redirect_slashes=False
+    )
     app.state.draining = draining
     web.install(app)
     app.include_router(api.routes)

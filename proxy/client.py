@@ -72,7 +72,7 @@ class ReplicaClient:
     async def open(cls, *, connect_timeout: float, probe_timeout: float) -> AsyncGenerator[ReplicaClient]:
         """Open both clients; seconds for a connection and for a whole probe."""
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
-        timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout)
         session = aiohttp.ClientSession(
             connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
         )
@@ -99,7 +99,7 @@ class ReplicaClient:
         }
         # aiohttp takes a total of 0 for no limit at all.
         timeout = aiohttp.ClientTimeout(
-            total=max(MIN_TIMEOUT_SECONDS, deadline.remaining()), connect=self._session.timeout.connect
+            total=max(MIN_TIMEOUT_SECONDS, deadline.remaining()), sock_connect=self._session.timeout.sock_connect
         )
         try:
             async with self._session.post(

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from proxy.forwarder import RETRY_AFTER_SECONDS, Errand
 from proxy.routing import find_route, known_pairs
-from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError
+from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
 from shared.wire import AUTO, Detected, Notice, TranslateRequest, Translation, Translations
 
@@ -54,12 +54,18 @@ class Dispatcher:
         if request.source_lang == AUTO:
             return await self._translate_detected(request, deadline, request_id, measured)
         wanted = LanguagePair(request.source_lang, request.target_lang)
-        pair = known_pairs(wanted, self._registry.snapshot)[0]
+        try:
+            pair = known_pairs(wanted, self._registry.snapshot)[0]
+        except UnknownPairError:
+            if closeness(wanted.target, wanted.source) is None:
+                raise
+            # Nothing to do: en into en-GB, unless somebody hosts a model for just that.
+            return _shaped(request, [_same_language(text, wanted.source, wanted.target) for text in request.texts])
         measured.pair = str(pair)
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
         if all(not text.strip() for text in request.texts):
             return _shaped(request, [_unchanged(text, pair.source, pair.target) for text in request.texts])
-        return await self._forwarder.send(Errand(wanted, request.text), deadline, request_id)
+        return await self._forwarder.send(Errand(wanted, request.text, measured), deadline, request_id)
 
     async def _translate_detected(
         self, request: TranslateRequest, deadline: Deadline, request_id: str, measured: Measured
@@ -77,8 +83,7 @@ class Dispatcher:
             detected = self._detector.detect(text, served, "text" if single else f"text[{index}]")
             self._metrics.detected.labels(detected.lang).inc()
             if closeness(request.target_lang, detected.lang) is not None:
-                notice = Notice(code="same-language", message="The text is in the target language already.")
-                results[index] = _unchanged(text, detected.lang, request.target_lang, detected, notice)
+                results[index] = _same_language(text, detected.lang, request.target_lang, detected)
                 continue
             found[index] = detected
             groups[detected.lang].append(index)
@@ -91,7 +96,9 @@ class Dispatcher:
         try:
             async with asyncio.TaskGroup() as tasks:
                 sent = {
-                    lang: tasks.create_task(self._translate_group(request, wanted[lang], indices, deadline, request_id))
+                    lang: tasks.create_task(
+                        self._translate_group(request, wanted[lang], indices, deadline, request_id, measured)
+                    )
                     for lang, indices in groups.items()
                 }
         except ExceptionGroup as failed:
@@ -102,14 +109,20 @@ class Dispatcher:
         return _shaped(request, [results[index] for index in range(len(request.texts))])
 
     async def _translate_group(
-        self, request: TranslateRequest, wanted: LanguagePair, indices: list[int], deadline: Deadline, request_id: str
+        self,
+        request: TranslateRequest,
+        wanted: LanguagePair,
+        indices: list[int],
+        deadline: Deadline,
+        request_id: str,
+        measured: Measured,
     ) -> list[Translation]:
         if isinstance(request.text, str):
-            body = await self._forwarder.send(Errand(wanted, request.text), deadline, request_id)
+            body = await self._forwarder.send(Errand(wanted, request.text, measured), deadline, request_id)
             return [_parsed(Translation, body)]
         texts = [request.text[index] for index in indices]
         try:
-            body = await self._forwarder.send(Errand(wanted, texts), deadline, request_id)
+            body = await self._forwarder.send(Errand(wanted, texts, measured), deadline, request_id)
         except RelayedError as error:
             error.detail = f"{error.detail} (Counted among the texts detected as {wanted.source}.)"
             raise
@@ -142,6 +155,11 @@ def _unchanged(
         detected=detected,
         warnings=list(warnings),
     )
+
+
+def _same_language(text: str, source: str, target: str, detected: Detected | None = None) -> Translation:
+    notice = Notice(code="same-language", message="The text is in the target language already.")
+    return _unchanged(text, source, target, detected, notice)
 
 
 def _shaped(request: TranslateRequest, results: list[Translation]) -> dict[str, Any]:

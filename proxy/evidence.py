@@ -24,7 +24,7 @@ class LocalEvidence:
     def __init__(self) -> None:
         """Begin with nothing seen."""
         self._in_flight: Counter[str] = Counter()
-        self._waiting: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+        self._waiting: defaultdict[str, dict[object, Callable[[], None]]] = defaultdict(dict)
         self._ours_at_report: dict[str, tuple[float, int]] = {}
         self._unreachable: dict[str, float] = {}
 
@@ -40,11 +40,12 @@ class LocalEvidence:
         be leaving politely and still answer what it has in hand.
         """
         self._in_flight[url] += texts
-        self._waiting[url].append(lost)
+        ticket = object()
+        self._waiting[url][ticket] = lost
         try:
             yield
         finally:
-            self._waiting[url].remove(lost)
+            del self._waiting[url][ticket]
             if not self._waiting[url]:
                 del self._waiting[url]
             self._in_flight[url] -= texts
@@ -73,13 +74,15 @@ class LocalEvidence:
         for url, waiting in self._waiting.items():
             replica = snapshot.replicas.get(url)
             if replica is not None and replica.state is ReplicaState.DOWN:
-                for lost in waiting:
+                for lost in waiting.values():
                     lost()
 
-    def note_unreachable(self, url: str, snapshot: Snapshot) -> None:
-        """Note that no connection could be made; it counts until a newer report arrives."""
+    def note_unreachable(self, url: str, snapshot: Snapshot) -> bool:
+        """Note that no connection could be made; it counts until a newer report arrives. Say whether it is news."""
         replica = snapshot.replicas.get(url)
+        news = url not in self._unreachable
         self._unreachable[url] = (replica.reported_at if replica else None) or 0.0
+        return news
 
     def reachable(self, urls: Collection[str], snapshot: Snapshot) -> list[str]:
         """Return those of the URLs that nothing here speaks against."""

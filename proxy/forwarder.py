@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from proxy.evidence import LocalEvidence
     from proxy.registry import Registry
     from shared.deadline import Deadline
-    from shared.telemetry import ProxyMetrics
+    from shared.telemetry import Measured, ProxyMetrics
 
 log = logging.getLogger(__name__)
 
 # A replica's problems that hold for the client whoever answers; every other refusal is worth another replica.
-FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output", "deadline-exceeded"})
+FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
 # What a replica that is full or lost the pair asks us to wait, when it does not say.
 RETRY_AFTER_SECONDS: Final = 1.0
 
@@ -47,11 +48,20 @@ class Errand:
 
     wanted: LanguagePair
     text: str | list[str]
+    measured: Measured
 
     @property
     def size(self) -> int:
         """How many texts it has."""
         return 1 if isinstance(self.text, str) else len(self.text)
+
+    def body_for(self, pair: LanguagePair) -> bytes:
+        """Return the request to a replica; it names the pair that the route chose, not what the client wrote."""
+        return (
+            TranslateRequest(text=self.text, source_lang=pair.source, target_lang=pair.target)
+            .model_dump_json()
+            .encode()
+        )
 
 
 class Forwarder:
@@ -80,14 +90,9 @@ class Forwarder:
         Raises:
             PairwayError: none could; the error says why.
         """
-        body = (
-            TranslateRequest(text=errand.text, source_lang=errand.wanted.source, target_lang=errand.wanted.target)
-            .model_dump_json()
-            .encode()
-        )
         failed: dict[str, PairwayError] = {}
         try:
-            return await self._attempt(errand, body, failed, deadline, request_id)
+            return await self._attempt(errand, failed, deadline, request_id)
         except _AttemptFailedError:
             if self._max_attempts == 1:
                 raise _most_telling(failed) from None
@@ -98,13 +103,13 @@ class Forwarder:
                 reraise=True,
             ):
                 with attempt:
-                    return await self._attempt(errand, body, failed, deadline, request_id)
+                    return await self._attempt(errand, failed, deadline, request_id)
         except _AttemptFailedError:
             pass
         raise _most_telling(failed)
 
     async def _attempt(
-        self, errand: Errand, body: bytes, failed: dict[str, PairwayError], deadline: Deadline, request_id: str
+        self, errand: Errand, failed: dict[str, PairwayError], deadline: Deadline, request_id: str
     ) -> bytes:
         """Send to the best replica that has not ``failed`` yet, and add it to those when it does."""
         snapshot = self._registry.snapshot
@@ -125,25 +130,29 @@ class Forwarder:
         if failed:
             self._metrics.retries.labels(str(route.pair)).inc()
         try:
-            return await self._exchange(url, errand, route.pair, body, deadline, request_id)
+            return await self._exchange(url, errand, route.pair, deadline, request_id, first=not failed)
         except _AttemptFailedError as failure:
             failed[url] = failure.error
             raise
 
     async def _exchange(
-        self, url: str, errand: Errand, pair: LanguagePair, body: bytes, deadline: Deadline, request_id: str
+        self, url: str, errand: Errand, pair: LanguagePair, deadline: Deadline, request_id: str, *, first: bool
     ) -> bytes:
+        """Send to one replica. Only a ``first`` attempt is given up for a lost replica: what took two down stays there."""
+        errand.measured.replicas.append(url)
+        body = errand.body_for(pair)
         outcome = "client-gone"
         try:
             async with asyncio.timeout(None) as patience:
-                with self._evidence.in_flight(url, errand.size, lambda: self._give_up(patience, url, errand.wanted)):
+                lost = partial(self._give_up, patience, url, errand.wanted) if first else _wait_on
+                with self._evidence.in_flight(url, errand.size, lost):
                     answer = await self._client.translate(url, body, deadline, request_id)
             outcome = "ok" if answer.status == OK else (answer.problem.code if answer.problem else str(answer.status))
         except UnreachableError as error:
             outcome = "unreachable"
             snapshot = self._registry.snapshot
-            self._evidence.note_unreachable(url, snapshot)
-            log.warning("replica unreachable", extra={"replica": url, "error": str(error)})
+            if self._evidence.note_unreachable(url, snapshot):
+                log.warning("replica unreachable", extra={"replica": url, "error": str(error)})
             raise _AttemptFailedError(unavailable_because_unreachable(pair)) from error
         except BrokenAnswerError as error:
             outcome = "broken-answer"
@@ -162,6 +171,8 @@ class Forwarder:
             self._metrics.attempts.labels(url, outcome).inc()
         if answer.status == OK:
             return answer.body
+        if answer.problem is not None and answer.problem.code == "deadline-exceeded":
+            raise deadline.exceeded()
         raise _classified(url, pair, answer)
 
     def _give_up(self, patience: asyncio.Timeout, url: str, wanted: LanguagePair) -> None:
@@ -173,6 +184,10 @@ class Forwarder:
             return
         if self._evidence.reachable(others, snapshot) and not patience.expired():
             patience.reschedule(asyncio.get_running_loop().time())
+
+
+def _wait_on() -> None:
+    """Do nothing about a lost replica: the Deadline bounds the wait."""
 
 
 def _most_telling(failed: dict[str, PairwayError]) -> PairwayError:

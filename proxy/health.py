@@ -24,6 +24,13 @@ class PairHealth(BaseModel):
     total: int
 
 
+class ReplicaPairHealth(BaseModel):
+    """Whether a replica is ready for one pair, else why not."""
+
+    ready: bool
+    why: str | None
+
+
 class ReplicaHealth(BaseModel):
     """One replica: its state, why it is not ready, seconds since its last report, and its load."""
 
@@ -36,7 +43,7 @@ class ReplicaHealth(BaseModel):
     in_flight: int | None = Field(description="Texts it has in hand, from whichever proxy.")
     limit: int | None = Field(description="Texts it takes at once.")
     load: int = Field(description="Texts this proxy counts against it when it picks.")
-    pairs: dict[str, bool]
+    pairs: dict[str, ReplicaPairHealth]
 
 
 class RedisHealth(BaseModel):
@@ -125,7 +132,12 @@ def _replica(replica: Replica, now: float, load: Callable[[str], int]) -> Replic
         in_flight=report and report.in_flight,
         limit=report and report.limit,
         load=load(replica.url),
-        pairs={str(pair): ready for pair, ready in replica.pairs.items()},
+        pairs={
+            str(pair.pair): ReplicaPairHealth(
+                ready=replica.pairs[pair.pair], why=None if replica.pairs[pair.pair] else pair.why or replica.why
+            )
+            for pair in (report.pairs.values() if report else ())
+        },
     )
 
 

@@ -31,7 +31,7 @@ def known_pairs(wanted: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
     Raises:
         UnknownPairError: there is none.
     """
-    pairs = [wanted] if wanted in snapshot.ready else stand_ins(wanted, snapshot.ready)
+    pairs = stand_ins(wanted, snapshot.ready)
     if not pairs:
         raise UnknownPairError(str(wanted), [str(pair) for pair in snapshot.ready])
     return pairs
@@ -44,6 +44,8 @@ def find_route(wanted: LanguagePair, snapshot: Snapshot) -> Route:
         UnknownPairError: no known pair can stand in.
         PairUnavailableError: some can, but none is ready now.
     """
+    if urls := snapshot.ready.get(wanted):  # the common case, before looking for stand-ins
+        return Route(wanted, urls)
     pairs = known_pairs(wanted, snapshot)
     for pair in pairs:
         if urls := snapshot.ready[pair]:
@@ -53,10 +55,15 @@ def find_route(wanted: LanguagePair, snapshot: Snapshot) -> Route:
 
 def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
     """Return the error for a known pair without a ready replica; says how the replicas that have it are."""
-    states = [replica.state for replica in snapshot.replicas.values() if pair in replica.pairs]
+    # A replica that is READY can still lack this one pair.
+    states = [
+        "not ready for this pair" if replica.state is ReplicaState.READY else str(replica.state)
+        for replica in snapshot.replicas.values()
+        if pair in replica.pairs
+    ]
     if not states:
         why = "no replica that serves it is left"
     else:
-        counted = (f"{states.count(state)} {state}" for state in ReplicaState if state in states)
-        why = f"of {len(states)} replicas that serve it none is ready for it ({', '.join(counted)})"
+        counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+        why = f"no replica is ready for it (of {len(states)} that serve it: {counted})"
     return PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS)

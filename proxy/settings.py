@@ -77,6 +77,9 @@ class Settings(BaseSettings):
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
     max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes in one request's body.")
+    max_bodies_bytes: int = Field(
+        default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
+    )
     drain_seconds: float = Field(
         default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
     )
@@ -110,6 +113,8 @@ class Settings(BaseSettings):
         good = parts is not None and (
             (parts.scheme in {"redis", "rediss"} and bool(parts.hostname)) or (parts.scheme == "unix" and parts.path)
         )
+        if parts is not None and parts.scheme != "unix":
+            good = good and not parts.query and re.fullmatch(r"(/\d{0,3})?", parts.path) is not None
         if not good:
             message = "is no URL of a Redis; write redis://[:PASSWORD@]HOST:PORT/DATABASE (rediss:// for TLS)"
             raise ValueError(message)

@@ -28,7 +28,7 @@ MAX_CONCURRENT_PROBES: Final = 256
 
 
 class HealthTracker:
-    """One sweep at a time; mutable state is the registry's."""
+    """One sweep at a time; mutable state is the registry's, and which pairs have a metric."""
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class HealthTracker:
         self._client = client
         self._metrics = metrics
         self._clock = clock
+        self._counted: set[str] = set()
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
 
     async def sweep(self) -> None:
@@ -98,7 +99,11 @@ class HealthTracker:
         for state in ReplicaState:
             count = sum(replica.state is state for replica in snapshot.replicas.values())
             self._metrics.replicas.labels(state).set(count)
-        for pair, urls in snapshot.ready.items():
-            self._metrics.pair_ready.labels(str(pair)).set(len(urls))
+        ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
+        for pair, count in ready.items():
+            self._metrics.pair_ready.labels(pair).set(count)
+        for pair in self._counted - ready.keys():  # forgotten: a series left at 0 would alert for ever
+            self._metrics.pair_ready.remove(pair)
+        self._counted = set(ready)
         self._metrics.redis_up.set(self._registry.redis_error is None)
         self._metrics.leader.set(self._registry.leading)

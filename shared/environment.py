@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -26,3 +28,12 @@ def refuse_unknown(prefix: str, fields: Collection[str], environ: Mapping[str, s
             hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
             message = f"{name} is no setting; {hint}"
             raise UnknownSettingError(message)
+
+
+def describe(error: ValidationError, prefix: str) -> str:
+    """Say which variables are wrong and what would be right, never with the value: it may be a secret."""
+    wrong: list[str] = []
+    for item in error.errors(include_url=False, include_input=False):
+        name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
+        wrong.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
+    return "; ".join(wrong)

@@ -11,7 +11,7 @@ import logging
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -32,7 +32,8 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 # From a cached word to a long document at the default request time-out of 30 s.
 LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
-_RECORD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+# color_message is uvicorn's line once more, with escape codes.
+_RECORD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
 class _RequestIdFilter(logging.Filter):
@@ -70,7 +71,13 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     handler.addFilter(_RequestIdFilter())
     if log_format == "json":
         names = {"levelname": "level", "name": "logger", "asctime": "time"}
-        handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", rename_fields=names))
+        handler.setFormatter(
+            JsonFormatter(
+                "%(asctime)s %(levelname)s %(name)s %(message)s",
+                rename_fields=names,
+                reserved_attrs=sorted(_RECORD_FIELDS),
+            )
+        )
     else:
         handler.setFormatter(_TextFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", "%H:%M:%S"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
@@ -99,9 +106,10 @@ class MergedCollector:
 
 @dataclass(slots=True)
 class Measured:
-    """One request under way; its pair is "other" until a known one is found, so that labels stay bounded."""
+    """One request under way: its pair ("other" until a known one is found: labels stay bounded), the replicas asked."""
 
     pair: str = "other"
+    replicas: list[str] = field(default_factory=list[str])
 
 
 class ServerMetrics:

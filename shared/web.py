@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from shared.background import Loop
+    from shared.budget import Hold
     from shared.deadline import Deadline
 
 log = logging.getLogger(__name__)
@@ -162,13 +163,14 @@ def log_fields(request: Request, **fields: object) -> None:
     request.scope["state"].setdefault("log", {}).update(fields)
 
 
-async def read_body(request: Request, limit: int, deadline: Deadline) -> bytes:
+async def read_body(request: Request, limit: int, deadline: Deadline, hold: Hold) -> bytes:
     """Read the body, refusing it as soon as it is known to pass ``limit`` bytes.
 
     Raises:
         TooLargeError: by ``Content-Length`` at once, else when the bytes read pass the limit.
         BadRequestError: the body is compressed.
         DeadlineExceededError: it came too slowly.
+        OverloadedError: the bodies in hand, held by ``hold`` until it ends, leave no room.
         ClientGoneError: the client hung up in mid-body.
     """
     declared = request.headers.get("content-length")
@@ -179,12 +181,12 @@ async def read_body(request: Request, limit: int, deadline: Deadline) -> bytes:
         raise BadRequestError(message)
     try:
         async with asyncio.timeout(deadline.remaining()):
-            return await _read_parts(request, limit)
+            return await _read_parts(request, limit, hold)
     except TimeoutError:
         raise deadline.exceeded() from None
 
 
-async def _read_parts(request: Request, limit: int) -> bytes:
+async def _read_parts(request: Request, limit: int, hold: Hold) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
@@ -195,6 +197,7 @@ async def _read_parts(request: Request, limit: int) -> bytes:
         size += len(part)
         if size > limit:
             raise TooLargeError("The body", size=None, limit=limit, unit="bytes")
+        hold.take(len(part))
         parts.append(part)
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)

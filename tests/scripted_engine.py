@@ -50,6 +50,7 @@ class ScriptedEngine:
         self.steps = 0
         self.stopped = 0
         self.max_model_len = max_model_len
+        self.longest_token = 1
         self._death = asyncio.Event()
         self.metrics = CollectorRegistry()
         labels = ["model_name", "engine"]

@@ -91,8 +91,9 @@ def test_another_prober_takes_over_from_a_dead_one_within_4_s_and_reports_outliv
     ("environment", "told"),
     [
         ({"PROXY_PROBE_INTERVALL": "1"}, "did you mean PROXY_PROBE_INTERVAL"),
-        ({"PROXY_PORT": "http"}, "port"),
-        ({"PROXY_REDIS_URL": "hunter2"}, "redis_url"),
+        ({"PROXY_PORT": "http"}, "PROXY_PORT: Input should be a valid integer"),
+        ({"PROXY_REDIS_URL": "hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
+        ({"PROXY_REDIS_URL": "redis://h/0?socket_timeout=hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
     ],
 )
 def test_a_proxy_with_a_wrong_setting_exits_with_78_and_says_which(

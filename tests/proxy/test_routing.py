@@ -47,9 +47,20 @@ def test_a_known_pair_without_a_ready_replica_says_how_those_that_have_it_are() 
         replica("c", "en>de").silent("x", 1, patience=1),
         replica("d", "en>fr"),
     )
-    with pytest.raises(PairUnavailableError, match=r"of 3 replicas .* \(1 starting, 2 down\)") as caught:
+    with pytest.raises(PairUnavailableError, match=r"of 3 that serve it: 1 starting, 2 down") as caught:
         find_route(pair("en>de"), fleet)
     assert caught.value.retry_after is not None
+
+
+def test_a_ready_replica_that_lacks_this_one_pair_is_told_apart() -> None:
+    fleet = snapshot(replica("a", "en>fr", starting=("en>de",)))
+    with pytest.raises(PairUnavailableError, match="of 1 that serve it: 1 not ready for this pair"):
+        find_route(pair("en>de"), fleet)
+
+
+def test_an_exact_pair_that_is_down_gives_way_to_a_ready_one_that_can_stand_in() -> None:
+    fleet = snapshot(replica("a", starting=("en>pt-BR",), state="starting"), replica("b", "en>pt"))
+    assert find_route(pair("en>pt-BR"), fleet).pair == pair("en>pt")
 
 
 def test_a_remembered_pair_says_that_nobody_is_left() -> None:

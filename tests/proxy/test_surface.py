@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -11,6 +13,7 @@ from shared.version import VERSION
 from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import proxy
+from tests.waiting import wait_until
 
 
 async def test_health_is_ok_when_nothing_is_amiss(redis: RedisAtHand) -> None:
@@ -34,7 +37,7 @@ async def test_health_is_ok_when_nothing_is_amiss(redis: RedisAtHand) -> None:
             "in_flight": 0,
             "limit": 100,
             "load": 0,
-            "pairs": {"en-de": True},
+            "pairs": {"en-de": {"ready": True, "why": None}},
         }
 
 
@@ -212,3 +215,31 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
     assert set(re.findall(r'"\$ref": ?"([^"]+)"', response.text)) <= named, "every reference leads somewhere"
     assert docs.status_code == 200
     assert re.search(r"swagger", docs.text, re.IGNORECASE)
+
+
+async def test_bodies_in_hand_have_a_bound_and_the_rest_is_told_to_come_back() -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake], max_bodies_bytes=1_048_576) as running:
+        stalled = asyncio.Event()
+
+        async def slow() -> AsyncIterator[bytes]:
+            yield b" " * 900_000
+            stalled.set()
+            await asyncio.Event().wait()
+
+        first = asyncio.create_task(running.client.post("/translate", content=slow()))
+        await stalled.wait()
+
+        async def refused() -> bool:
+            status, problem, headers = await running.translate("a" * 190_000)
+            return (status, problem.get("code")) == (503, "overloaded") and int(headers["retry-after"]) >= 1
+
+        await wait_until(refused, 5, "the second body refused")
+        assert (await running.translate("short"))[0] == 200, "small ones still fit"
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+
+        async def served() -> bool:
+            return (await running.translate("a" * 190_000))[0] == 200
+
+        await wait_until(served, 5, "room again once the first has gone")

@@ -234,7 +234,7 @@ async def test_mixed_languages_are_routed_each_alone_and_come_back_in_order(
 @pytest.mark.parametrize("source", ["en", "auto"])
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(413, "too-large"), (502, "unusable-output"), (422, "invalid-request"), (504, "deadline-exceeded")],
+    [(413, "too-large"), (502, "unusable-output"), (422, "invalid-request")],
 )
 async def test_a_problem_that_holds_whoever_answers_is_relayed_with_its_facts(
     running: RunningProxy, fake: FakeReplica, status: int, code: str, source: str
@@ -245,6 +245,29 @@ async def test_a_problem_that_holds_whoever_answers_is_relayed_with_its_facts(
     assert (got, problem["status"], problem["code"], problem["limit"]) == (status, status, code, 512)
     assert problem["request_id"] == headers["x-request-id"] != "theirs"
     assert len(fake.requests) == 1
+
+
+async def test_a_replica_that_ran_out_of_time_is_our_own_deadline(running: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate.problem = (504, "deadline-exceeded")
+    got, problem, _ = await running.translate(ENGLISH, "en")
+    assert (got, problem["code"], problem["detail"]) == (504, "deadline-exceeded", "No answer within the 10 s given.")
+    assert len(fake.requests) == 1
+
+
+async def test_a_replica_is_asked_for_the_pair_that_the_route_chose(running: RunningProxy, fake: FakeReplica) -> None:
+    await running.translate(ENGLISH, "en-GB", "de-AT")
+    (sent,) = fake.requests
+    assert (sent.body["source_lang"], sent.body["target_lang"]) == ("en", "de")
+
+
+@pytest.mark.parametrize("source", ["en", "en-US", "auto"])
+async def test_a_text_in_the_target_language_comes_back_as_it_came(
+    running: RunningProxy, fake: FakeReplica, source: str
+) -> None:
+    status, answer, _ = await running.translate(ENGLISH, source, "en-GB")
+    assert (status, answer["translation"]) == (200, ENGLISH)
+    assert answer["warnings"][0]["code"] == "same-language"
+    assert not fake.requests
 
 
 async def test_a_problem_in_a_group_of_a_list_is_relayed(running: RunningProxy, fake: FakeReplica) -> None:

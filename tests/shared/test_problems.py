@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from shared import errors, web
+from shared.budget import ByteBudget
 from shared.deadline import Deadline
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
@@ -61,10 +62,12 @@ async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
 
     async def body(request: Request) -> Response:
         deadline = Deadline.after(0.3, asyncio.get_running_loop().time)
-        return Response(await web.read_body(request, 1000, deadline))
+        with ByteBudget(4000).hold() as hold:
+            return Response(await web.read_body(request, 1000, deadline, hold))
 
     async def work(request: Request) -> Response:
-        await web.read_body(request, 1000, Deadline.after(1, asyncio.get_running_loop().time))
+        with ByteBudget(4000).hold() as hold:
+            await web.read_body(request, 1000, Deadline.after(1, asyncio.get_running_loop().time), hold)
 
         async def hard() -> str:
             handlers.work_started.set()
