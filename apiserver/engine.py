@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import difflib
 import json
 import logging
 import time
@@ -21,14 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from apiserver.admission import RETRY_AFTER_SECONDS
+from apiserver.arguments import check_arguments, check_share
+from apiserver.progress import EngineMetrics, StepCounter
 from apiserver.translator import EngineGoneError, Generation
 from shared.errors import BadRequestError, OverloadedError
 from shared.wire import ModelReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable
+    from collections.abc import Callable, Generator
 
-    from prometheus_client import Metric
     from tokenizers import Tokenizer
 
     from apiserver.catalog import ModelEntry, Sampling
@@ -37,9 +37,6 @@ log = logging.getLogger(__name__)
 
 # vLLM force-kills its EngineCore after this long; a stopping server should not take longer.
 STOP_SECONDS: Final = 3.0
-
-# How an entry can say what part of a GPU's memory is its own.
-MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
 
 # Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
 ENVIRONMENT: Final = {
@@ -56,10 +53,6 @@ ENVIRONMENT: Final = {
 
 
 T = TypeVar("T")
-
-
-class EngineArgumentError(ValueError):
-    """The catalog names an engine argument that vLLM does not have."""
 
 
 class VllmEngine:
@@ -239,35 +232,6 @@ def text_tokenizer(saved: str) -> Tokenizer:
     return tokenizer
 
 
-def check_arguments(entry: ModelEntry, known: Collection[str]) -> None:
-    """Refuse engine arguments that vLLM does not have.
-
-    Raises:
-        EngineArgumentError: names the argument and the closest one that exists.
-    """
-    for name in entry.engine:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise EngineArgumentError(f"models.{entry.name}.engine.{name} is no vLLM engine argument{hint}")
-
-
-def check_share(entry: ModelEntry, device: str) -> None:
-    """Demand a memory share from each of several engines on a GPU, where the first would else take it all.
-
-    Raises:
-        EngineArgumentError: the entry names none.
-    """
-    if device == "cpu":
-        return
-    if not entry.engine.keys() & MEMORY_SHARES:
-        raise EngineArgumentError(
-            f"models.{entry.name} shares a {device} device with other models of this server: give each an explicit "
-            f"share in engine ({' or '.join(sorted(MEMORY_SHARES))}), or host one model per server (APISERVER_MODELS)"
-        )
-    log.warning("several engines share a device and will fight for it", extra={"model": entry.name, "device": device})
-
-
 @contextmanager
 def _mapped_errors() -> Generator[None]:
     """Map vLLM's errors into ours at this one door."""
@@ -283,47 +247,6 @@ def _mapped_errors() -> Generator[None]:
     except VLLMClientError as error:
         message = f"The engine refused the request: {error}"
         raise BadRequestError(message) from error
-
-
-class EngineMetrics:
-    """One engine's metrics, each sample under its model's name.
-
-    vLLM leaves the name out of ``vllm:cache_config_info``, so two engines of one server would give the same series.
-    """
-
-    def __init__(self, registry: CollectorRegistry, model: str) -> None:
-        """Take the registry that vLLM's logger fills."""
-        self._registry = registry
-        self._model = model
-
-    def collect(self) -> Iterable[Metric]:
-        """Collect the registry and name the model where vLLM does not."""
-        for metric in self._registry.collect():
-            metric.samples = [
-                sample
-                if "model_name" in sample.labels
-                else sample._replace(labels={**sample.labels, "model_name": self._model})
-                for sample in metric.samples
-            ]
-            yield metric
-
-
-class StepCounter:
-    """Progress of one engine, counted in EngineCore's own steps as their statistics arrive."""
-
-    def __init__(self, limit: int) -> None:
-        """Begin at zero; ``limit`` is the number of requests the engine runs at once."""
-        self.limit = limit
-        self.steps = 0
-        self.last: float | None = None
-        self.running = 0
-        self.kv_used = 0.0
-
-    def record(self, running: int, kv_used: float) -> None:
-        """Note one step."""
-        self.steps += 1
-        self.last = time.monotonic()
-        self.running, self.kv_used = running, kv_used
 
 
 def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:

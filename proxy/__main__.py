@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -13,23 +11,13 @@ from proxy.app import create_app
 from proxy.settings import PREFIX, Settings
 from shared import web
 from shared.environment import UnknownSettingError, describe, refuse_unknown
+from shared.program import EXIT_CONFIG, leave_on_signals
 from shared.telemetry import configure_logging
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-# sysexits.h: EX_CONFIG.
-EXIT_CONFIG = 78
-
-
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(0)
 
 
 def main() -> int:
     """Serve until told to stop; 78 when a setting is wrong."""
-    for sig in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sig, _leave)  # uvicorn replaces it while serving and raises the signal again afterwards
+    leave_on_signals()
     try:
         refuse_unknown(PREFIX, Settings.model_fields, os.environ)
         settings = Settings()

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Gauge
 
-from apiserver.engine import EngineMetrics, in_daemon_thread, text_tokenizer
+from apiserver.engine import in_daemon_thread, text_tokenizer
+from apiserver.progress import EngineMetrics
 from shared.telemetry import MergedCollector
 from tests.waiting import wait_until
 

@@ -7,8 +7,8 @@ import logging
 import pytest
 from pydantic import ValidationError
 
+from apiserver.arguments import EngineArgumentError, check_arguments, check_share
 from apiserver.catalog import ModelEntry
-from apiserver.engine import EngineArgumentError, check_arguments, check_share
 from apiserver.settings import PREFIX, Settings
 from shared.environment import UnknownSettingError, refuse_unknown
 
