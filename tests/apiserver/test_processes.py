@@ -218,7 +218,7 @@ async def test_sigterm_while_an_engine_starts_takes_less_than_15_s_and_leaves_no
         ({"APISERVER_CATALOG": "/nowhere.yaml"}, ["/nowhere.yaml", "APISERVER_CATALOG"]),
         ({"APISERVER_MODELS": "en-xx"}, ["no model en-xx", "en-de, en-fr"]),
         ({"APISERVER_MODLES": "en-de"}, ["APISERVER_MODLES", "APISERVER_MODELS"]),
-        ({"APISERVER_MAX_WAITING": "0"}, ["max_waiting"]),
+        ({"APISERVER_MAX_WAITING": "0"}, ["APISERVER_MAX_WAITING", "greater than or equal to 1"]),
     ],
 )
 async def test_a_wrong_configuration_is_exit_code_78_and_a_clear_message(
