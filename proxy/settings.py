@@ -121,7 +121,7 @@ class Settings(BaseSettings):
         return value
 
     @model_validator(mode="after")
-    def _reports_outlive_sweeps(self) -> Settings:
+    def _connecting_fits_in_a_request(self) -> Settings:
         if self.connect_timeout > self.request_timeout:
             message = (
                 f"PROXY_CONNECT_TIMEOUT ({self.connect_timeout:g} s) must not exceed "

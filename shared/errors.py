@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 
 
 class PairwayError(Exception):
-    """The root: a stable code, an HTTP status, whether another try elsewhere may help, and a clear sentence."""
+    """The root: a stable code, an HTTP status, and a clear sentence."""
 
     code: str = "internal"
     http_status: int = 500
     title: str = "Internal error"
-    retryable: bool = False
 
     def __init__(
         self, detail: str, *, retry_after: float | None = None, facts: Mapping[str, Any] | None = None
@@ -148,7 +147,6 @@ class ReplicaFailedError(PairwayError):
     code = "replica-failed"
     http_status = 502
     title = "The replica failed"
-    retryable = True
 
 
 class UnusableOutputError(PairwayError):
@@ -165,7 +163,6 @@ class OverloadedError(PairwayError):
     code = "overloaded"
     http_status = 503
     title = "Overloaded"
-    retryable = True
 
 
 class PairUnavailableError(PairwayError):
@@ -174,7 +171,6 @@ class PairUnavailableError(PairwayError):
     code = "pair-unavailable"
     http_status = 503
     title = "Language pair unavailable"
-    retryable = True
 
     def __init__(self, pair: str, why: str, *, retry_after: float) -> None:
         """Name the pair, the reason, and the seconds after which a retry makes sense."""
