@@ -6,13 +6,50 @@ from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Any, Final, cast
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictStr, Tag, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictStr,
+    Tag,
+    ValidationError,
+    field_validator,
+)
 from pydantic_core import from_json
 
 from shared.errors import BadRequestError, InvalidRequestError, TooLargeError
 from shared.languages import LanguagePair, canonical_tag
 
 AUTO: Final = "auto"
+# Names and terms of one request. Each is looked for in every text and may stand in every prompt: 256 are a glossary
+# for one document, not a company's whole terminology; 200 characters are the longest product name and then some.
+MAX_PHRASES: Final = 256
+MAX_PHRASE_CHARS: Final = 200
+
+
+class TextFormat(StrEnum):
+    """How a text is to be read: as plain text, or as markup whose tags come back as they were."""
+
+    TEXT = "text"
+    HTML = "html"
+    MARKDOWN = "markdown"
+
+
+def _fault_of(phrase: object) -> str | None:
+    """Say what is wrong with a phrase, without repeating it."""
+    if not isinstance(phrase, str):
+        return "must be a string"
+    if not 0 < len(phrase) <= MAX_PHRASE_CHARS:
+        return f"has {len(phrase)} characters; 1 to {MAX_PHRASE_CHARS} are taken"
+    return None if phrase.strip() else "is blank; it must hold more than white space"
+
+
+def _phrase(value: str) -> str:
+    if fault := _fault_of(value):
+        raise ValueError(fault)
+    return value
 
 
 def _kind_of_text(value: object) -> str:
@@ -20,7 +57,7 @@ def _kind_of_text(value: object) -> str:
 
 
 class TranslateRequest(BaseModel):
-    """The body of ``POST /translate``: one text or a list, a pair of languages."""
+    """The body of ``POST /translate``: one text or a list, a pair of languages, and what to keep or how to say it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,6 +70,25 @@ class TranslateRequest(BaseModel):
         StrictStr, Field(description='BCP-47 tag, or "auto" (proxy only) to detect it.', examples=["en"])
     ] = AUTO
     target_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["de"])]
+    format: Annotated[
+        TextFormat, Field(description="How the texts are to be read; tags of markup come back as they were.")
+    ] = TextFormat.TEXT
+    do_not_translate: Annotated[
+        list[Annotated[StrictStr, AfterValidator(_phrase)]],
+        Field(
+            max_length=MAX_PHRASES,
+            description=f"Names and phrases that stay as they are, each 1 to {MAX_PHRASE_CHARS} characters.",
+            examples=[["Pairway"]],
+        ),
+    ] = []
+    terms: Annotated[
+        dict[StrictStr, StrictStr],
+        Field(
+            max_length=MAX_PHRASES,
+            description=f"How to say what: source to target, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
+            examples=[{"invoice": "Rechnung"}],
+        ),
+    ] = {}
 
     @field_validator("source_lang")
     @classmethod
@@ -43,6 +99,19 @@ class TranslateRequest(BaseModel):
     @classmethod
     def _canonical_target(cls, value: str) -> str:
         return canonical_tag(value)
+
+    @field_validator("terms", mode="before")
+    @classmethod
+    def _terms_fit(cls, value: object) -> object:
+        if isinstance(value, dict) and len(terms := cast("dict[object, object]", value)) <= MAX_PHRASES:
+            for number, entry in enumerate(terms.items(), 1):
+                for side, phrase in zip(("source", "target"), entry, strict=True):
+                    fault = _fault_of(phrase)
+                    if fault is None and str(phrase).splitlines() != [phrase]:
+                        fault = "holds a line break; it must stand on one line"
+                    if fault is not None:
+                        raise ValueError(f"the {side} of entry {number} {fault}")
+        return cast("object", value)
 
     @property
     def texts(self) -> list[str]:
@@ -222,17 +291,18 @@ def _field_name(location: tuple[int | str, ...]) -> str:
     return str(first)[:64] + "".join(f"[{part}]" for part in inner)
 
 
+# What would be right, for the kinds of errors that pydantic words for programmers.
+_RIGHT: Final = {
+    "missing": "is required",
+    "extra_forbidden": "is no field of this request",
+    "string_type": "must be a string",
+    "list_type": "must be a list of strings",
+    "dict_type": "must be an object of strings",
+    "enum": f"must be one of {', '.join(TextFormat)}",
+    "too_short": "must not be an empty list",
+    "too_long": f"has more than {MAX_PHRASES} entries",
+}
+
+
 def _right(kind: str, message: str, context: dict[str, Any]) -> str:
-    match kind:
-        case "missing":
-            return "is required"
-        case "extra_forbidden":
-            return "is no field of this request"
-        case "string_type":
-            return "must be a string"
-        case "too_short":
-            return "must not be an empty list"
-        case "value_error":
-            return str(context.get("error", message))
-        case _:
-            return message
+    return str(context.get("error", message)) if kind == "value_error" else _RIGHT.get(kind, message)
