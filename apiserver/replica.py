@@ -12,10 +12,11 @@ from shared.version import VERSION
 from shared.wire import AUTO, ReplicaReport, ServerState, TranslateRequest, Translation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from apiserver.admission import Admission
     from apiserver.host import ModelHost
+    from apiserver.translator import Prepared
     from shared.deadline import Deadline
     from shared.telemetry import ApiServerMetrics
 
@@ -57,9 +58,16 @@ class Replica:
         return serving[0]
 
     async def translate(
-        self, pair: LanguagePair, request: TranslateRequest, deadline: Deadline, request_id: str
+        self,
+        pair: LanguagePair,
+        request: TranslateRequest,
+        deadline: Deadline,
+        request_id: str,
+        on_delta: Callable[[int, str], None] | None = None,
     ) -> list[Translation]:
         """Translate every text concurrently, all or nothing but for texts without usable output; same order.
+
+        ``on_delta`` is called on the event loop with the text's index and its next part as soon as that is final.
 
         Raises:
             PairUnavailableError: the pair is not ready, or its engine died meanwhile.
@@ -72,6 +80,13 @@ class Replica:
         texts = request.texts
         single = isinstance(request.text, str)
         self._metrics.texts.labels(str(pair)).inc(len(texts))
+
+        async def complete(index: int, each: Prepared) -> Translation:
+            result = await translator.complete(each, f"{request_id}-{index}")
+            if on_delta is not None and result.translation:
+                on_delta(index, result.translation)
+            return result
+
         with self._admission.permit(len(texts)):
             try:
                 async with asyncio.timeout(deadline.remaining()):
@@ -80,10 +95,7 @@ class Replica:
                         for index, text in enumerate(texts)
                     ]
                     async with asyncio.TaskGroup() as group:
-                        tasks = [
-                            group.create_task(translator.complete(each, f"{request_id}-{index}"))
-                            for index, each in enumerate(prepared)
-                        ]
+                        tasks = [group.create_task(complete(index, each)) for index, each in enumerate(prepared)]
             except TimeoutError:
                 raise deadline.exceeded() from None
             except ExceptionGroup as failed:
