@@ -34,13 +34,15 @@ class Mark:
     """Something that comes back literally: ``source`` stands in the text, ``target`` in its translation.
 
     They differ only for a term. ``partner`` is the index in the block's marks of the mark that closes (or opens) what
-    this one opens (or closes); None where it stands alone or its partner is in another block.
+    this one opens (or closes); None where it stands alone or its partner is in another block. ``words`` says that both
+    are words like those around them, for the block's ``escape`` to write; else they are the document's own syntax.
     """
 
     kind: MarkKind
     source: str
     target: str
     partner: int | None = None
+    words: bool = False
 
 
 def mark_char(index: int) -> str:
