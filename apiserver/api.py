@@ -3,46 +3,52 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from shared import web
+from shared import events, stream, web
 from shared.deadline import TIMEOUT_HEADER, Deadline
 from shared.wire import ReplicaReport, TranslateRequest, Translation, Translations, parse_translate_request
 
 if TYPE_CHECKING:
     from apiserver.app import Parts
+    from shared.events import OnDelta
 
 routes = APIRouter()
 
 TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
-PROBLEMS: Final = web.problem_documentation((400, 404, 413, 422, 502, 503, 504))
+ANSWERS: Final = {
+    200: {"content": events.documentation()},
+    **web.problem_documentation((400, 404, 413, 422, 502, 503, 504)),
+}
 
 
 def _parts(request: Request) -> Parts:
     return request.app.state.parts
 
 
-@routes.post("/translate", response_model=Translation | Translations, responses=PROBLEMS, openapi_extra=TRANSLATE_DOC)
+@routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
 async def translate(request: Request) -> Response:
-    """Translate one text or a list."""
+    """Translate one text or a list; with ``Accept: text/event-stream`` each part is sent as soon as it is final."""
+    return await stream.respond(request, partial(_translate, request))
+
+
+async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = _parts(request)
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
-        limit = parts.settings.request_timeout
-        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), limit, time.monotonic)
+        times = parts.settings.time_limits
+        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         body = await web.read_body(request, parts.limits.body_bytes, deadline, hold)
         asked = parse_translate_request(body, parts.limits)
+        deadline = deadline.extended(times.seconds(asked.chars))
         pair = parts.replica.resolve(asked)
         measured.pair = str(pair)
         web.log_fields(request, pair=measured.pair, texts=len(asked.texts))
-        results = await web.while_connected(
-            request, parts.replica.translate(pair, asked, deadline, request.state.request_id)
-        )
-    if isinstance(asked.text, str):
-        return JSONResponse(results[0].to_json())
-    return JSONResponse({"results": [result.to_json() for result in results]})
+        work = parts.replica.translate(pair, asked, deadline, request.state.request_id, on_delta)
+        return asked.answer(await web.while_connected(request, work))
 
 
 @routes.get("/report")

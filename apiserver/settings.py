@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared.deadline import TimeLimits
 from shared.telemetry import LogFormat
 from shared.wire import Limits
 
@@ -29,7 +30,16 @@ class Settings(BaseSettings):
         default=30.0,
         gt=0,
         le=600,
-        description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it.",
+        description="Longest time for one request of up to 1,000 characters, seconds; X-Timeout-Ms can only shorten it.",
+    )
+    seconds_per_1000_chars: float = Field(
+        default=2.0,
+        ge=0,
+        le=600,
+        description="Seconds more for every further 1,000 characters of a request's texts together.",
+    )
+    max_request_timeout: float = Field(
+        default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
     )
     max_waiting: int = Field(
         default=300,
@@ -39,7 +49,11 @@ class Settings(BaseSettings):
     )
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
-    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes in one request's body.")
+    max_body_bytes: int = Field(
+        default=2_097_152,
+        ge=1024,
+        description="Bytes in one request's body; 200,000 characters fit even where each is escaped.",
+    )
     max_bodies_bytes: int = Field(
         default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
     )
@@ -61,6 +75,21 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _times_fit(self) -> Settings:
+        if self.request_timeout > self.max_request_timeout:
+            message = (
+                f"APISERVER_MAX_REQUEST_TIMEOUT ({self.max_request_timeout:g} s) must not be shorter than "
+                f"APISERVER_REQUEST_TIMEOUT ({self.request_timeout:g} s)"
+            )
+            raise ValueError(message)
+        return self
+
+    @property
+    def time_limits(self) -> TimeLimits:
+        """How long a request may take, by the length of its texts."""
+        return TimeLimits(self.request_timeout, self.seconds_per_1000_chars, self.max_request_timeout)
 
     @property
     def limits(self) -> Limits:

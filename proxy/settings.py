@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared.deadline import TimeLimits
 from shared.telemetry import LogFormat
 from shared.wire import Limits
 
@@ -71,12 +72,25 @@ class Settings(BaseSettings):
         default=30.0,
         gt=0,
         le=600,
-        description="Longest time for one request, seconds; X-Timeout-Ms can only shorten it.",
+        description="Longest time for one request of up to 1,000 characters, seconds; X-Timeout-Ms can only shorten it.",
+    )
+    seconds_per_1000_chars: float = Field(
+        default=2.0,
+        ge=0,
+        le=600,
+        description="Seconds more for every further 1,000 characters of a request's texts together.",
+    )
+    max_request_timeout: float = Field(
+        default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
     )
     max_attempts: int = Field(default=3, ge=1, le=10, description="Replicas tried for one request before it fails.")
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
-    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes in one request's body.")
+    max_body_bytes: int = Field(
+        default=2_097_152,
+        ge=1024,
+        description="Bytes in one request's body; 200,000 characters fit even where each is escaped.",
+    )
     max_bodies_bytes: int = Field(
         default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
     )
@@ -121,10 +135,16 @@ class Settings(BaseSettings):
         return value
 
     @model_validator(mode="after")
-    def _connecting_fits_in_a_request(self) -> Settings:
+    def _times_fit(self) -> Settings:
         if self.connect_timeout > self.request_timeout:
             message = (
                 f"PROXY_CONNECT_TIMEOUT ({self.connect_timeout:g} s) must not exceed "
+                f"PROXY_REQUEST_TIMEOUT ({self.request_timeout:g} s)"
+            )
+            raise ValueError(message)
+        if self.request_timeout > self.max_request_timeout:
+            message = (
+                f"PROXY_MAX_REQUEST_TIMEOUT ({self.max_request_timeout:g} s) must not be shorter than "
                 f"PROXY_REQUEST_TIMEOUT ({self.request_timeout:g} s)"
             )
             raise ValueError(message)
@@ -139,6 +159,11 @@ class Settings(BaseSettings):
     def lease_ttl(self) -> float:
         """Seconds after which another proxy takes over from a dead prober; renewed every sweep."""
         return self.probe_interval + self.probe_timeout + 2 * self.redis_timeout
+
+    @property
+    def time_limits(self) -> TimeLimits:
+        """How long a request may take, by the length of its texts."""
+        return TimeLimits(self.request_timeout, self.seconds_per_1000_chars, self.max_request_timeout)
 
     @property
     def limits(self) -> Limits:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from shared.errors import DeadlineExceededError, InvalidRequestError
@@ -14,15 +15,34 @@ if TYPE_CHECKING:
 TIMEOUT_HEADER: Final = "X-Timeout-Ms"
 # ASCII digits only (int() takes others too); nine of them are 11 days, far beyond any cap.
 _MILLISECONDS: Final = re.compile(r"[0-9]{1,9}")
+# Characters that the base time is meant for: a paragraph. What a request has beyond them earns it more time.
+BASE_CHARS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """How many seconds a request may take: ``base``, more for what is long, and never above ``longest``."""
+
+    base: float
+    per_1000_chars: float
+    longest: float
+
+    def seconds(self, chars: int) -> float:
+        """Return the limit for texts of that many characters in all: grows evenly beyond the first 1,000."""
+        return min(self.base + self.per_1000_chars * max(0, chars - BASE_CHARS) / 1000, self.longest)
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A point on the clock after which nobody waits for the answer; ``clock`` gives seconds, monotonic."""
+    """A point on the clock after which nobody waits for the answer; ``clock`` gives seconds, monotonic.
+
+    ``given`` is how long it was from its start, ``wanted`` what the client itself asked for (both seconds).
+    """
 
     expires_at: float
     given: float
     clock: Callable[[], float]
+    wanted: float = math.inf
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float]) -> Deadline:
@@ -40,7 +60,13 @@ class Deadline:
             return cls.after(cap, clock)
         if not _MILLISECONDS.fullmatch(value) or int(value) == 0:
             raise InvalidRequestError([(TIMEOUT_HEADER, f"a whole number of milliseconds > 0, not {value[:20]!r}")])
-        return cls.after(min(int(value) / 1000, cap), clock)
+        wanted = int(value) / 1000
+        return replace(cls.after(min(wanted, cap), clock), wanted=wanted)
+
+    def extended(self, cap: float) -> Deadline:
+        """Return the deadline as if it had been started with that cap (seconds): what the client asked for still holds."""
+        given = min(self.wanted, cap)
+        return replace(self, expires_at=self.expires_at - self.given + given, given=given)
 
     def remaining(self) -> float:
         """Return the seconds left, never below 0."""

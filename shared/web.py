@@ -57,9 +57,9 @@ QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/re
 KEEP_ALIVE_SECONDS: Final = 75
 
 
-def problem_response(error: PairwayError, request_id: str | None) -> JSONResponse:
-    """Render an error as problem+json, with ``Retry-After`` in whole seconds where it has one."""
-    problem = Problem(
+def problem_of(error: PairwayError, request_id: str | None) -> Problem:
+    """Return an error as the client reads it."""
+    return Problem(
         type=f"urn:pairway:{error.code}",
         title=error.title,
         status=error.http_status,
@@ -68,8 +68,12 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
         request_id=request_id,
         **error.facts,
     )
+
+
+def problem_response(error: PairwayError, request_id: str | None) -> JSONResponse:
+    """Render an error as problem+json, with ``Retry-After`` in whole seconds where it has one."""
     headers = {} if error.retry_after is None else {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
-    return JSONResponse(problem.model_dump(), error.http_status, headers, PROBLEM_JSON)
+    return JSONResponse(problem_of(error, request_id).model_dump(), error.http_status, headers, PROBLEM_JSON)
 
 
 def install(app: FastAPI) -> None:

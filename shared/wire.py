@@ -17,7 +17,7 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from shared.errors import BadRequestError, InvalidRequestError, TooLargeError
 from shared.languages import LanguagePair, canonical_tag
@@ -117,6 +117,16 @@ class TranslateRequest(BaseModel):
     def texts(self) -> list[str]:
         """The texts as a list, whichever form they came in."""
         return [self.text] if isinstance(self.text, str) else self.text
+
+    @property
+    def chars(self) -> int:
+        """Characters of all texts together."""
+        return sum(map(len, self.texts))
+
+    def answer(self, results: list[Translation]) -> bytes:
+        """Return the answer's JSON: one object for one text, a list of them for a list."""
+        each = [result.to_json() for result in results]
+        return to_json(each[0] if isinstance(self.text, str) else {"results": each})
 
 
 class Detected(BaseModel):
