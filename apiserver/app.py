@@ -18,7 +18,9 @@ from fastapi import FastAPI
 from apiserver import api, catalog
 from apiserver.admission import Admission
 from apiserver.engine import VllmEngine
+from apiserver.guards import Guards
 from apiserver.host import EngineFactory, HostSettings, ModelHost
+from apiserver.output_language import OutputLanguage
 from apiserver.replica import Replica
 from shared import web
 from shared.background import Loop, running
@@ -68,12 +70,14 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
     metrics = ApiServerMetrics()
     rng = random.Random()  # noqa: S311 - jitter, not secrets
     start_lock = asyncio.Lock()
+    guards = Guards(OutputLanguage())
     hosts = [
         ModelHost(
             entry,
             factory,
             HostSettings(settings.canary_timeout, settings.restart_backoff),
             metrics,
+            guards,
             start_lock=start_lock,
             clock=time.monotonic,
             rng=rng,

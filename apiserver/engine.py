@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 import logging
 import time
 from concurrent.futures import Future
@@ -22,21 +21,27 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from apiserver.admission import RETRY_AFTER_SECONDS
 from apiserver.arguments import check_arguments, check_share
 from apiserver.progress import EngineMetrics, StepCounter
-from apiserver.translator import EngineGoneError, Generation
+from apiserver.tokenizer import ModelTokenizer
+from apiserver.generation import EngineGoneError, Generation
 from shared.errors import BadRequestError, OverloadedError
 from shared.wire import ModelReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from tokenizers import Tokenizer
-
-    from apiserver.catalog import ModelEntry, Sampling
+    from apiserver.catalog import ModelEntry
+    from apiserver.generation import Ask
+    from apiserver.sampling import Sampling
 
 log = logging.getLogger(__name__)
 
 # vLLM force-kills its EngineCore after this long; a stopping server should not take longer.
 STOP_SECONDS: Final = 3.0
+
+# A pattern of up to 24 tokens (a clause) four times over is a loop: no reference translation of ours has one, and a
+# loop of that length is found long before the output budget is used up (docs/decisions/0009-guards.md).
+LONGEST_LOOP: Final = 24
+LOOP_COUNT: Final = 4
 
 # Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
 ENVIRONMENT: Final = {
@@ -64,12 +69,10 @@ class VllmEngine:
         self._llm = llm
         self._steps = steps
         self.metrics = EngineMetrics(registry, entry.name)
-        tokenizer: Any = llm.get_tokenizer()
-        self._tokenizer = tokenizer
-        self._control: Any = tokenizer.backend_tokenizer
-        self._text = text_tokenizer(self._control.to_str())
-        # Byte-level vocabularies write a character for each byte, so this is never less than the characters.
-        self.longest_token = max(len(token) for token in self._text.get_vocab())
+        self._tokenizer = ModelTokenizer(llm.get_tokenizer())
+        self.controls: Mapping[str, int] = self._tokenizer.controls
+        self.begin: Sequence[int] = self._tokenizer.begin
+        self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
     def __repr__(self) -> str:
         """Show model, life and steps."""
@@ -99,6 +102,7 @@ class VllmEngine:
         arguments: dict[str, Any] = {
             "served_model_name": entry.name,
             "generation_config": "vllm",  # sampling is the catalog's, never the weights'
+            "scheduling_policy": "priority",  # short texts before the segments of long ones
             **entry.engine,
         }
         registry = CollectorRegistry()
@@ -108,6 +112,11 @@ class VllmEngine:
         )
         steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
         return cls(entry, llm, registry, steps)
+
+    @property
+    def max_num_seqs(self) -> int:
+        """Requests that run in one batch."""
+        return self._steps.limit
 
     @property
     def alive(self) -> bool:
@@ -120,40 +129,42 @@ class VllmEngine:
         return int(self._llm.model_config.max_model_len)
 
     def encode_text(self, text: str) -> list[int]:
-        """Tokenise a client's text; control tokens in it are split into ordinary ones."""
-        return self._text.encode(text, add_special_tokens=False).ids
+        """Tokenise words; control tokens in them are split into ordinary ones."""
+        return self._tokenizer.encode_text(text)
 
     def encode_control(self, text: str) -> list[int]:
         """Tokenise our own frame, control tokens included; nothing is added around."""
-        return list(self._control.encode(text, add_special_tokens=False).ids) if text else []
+        return self._tokenizer.encode_control(text)
 
-    def chat_template(self, message: str) -> str:
-        """Render one user message with the model's chat template, generation prompt included."""
-        turns = [{"role": "user", "content": message}]
-        return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+    def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
+        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        return self._tokenizer.chat_template(messages, arguments)
 
-    async def generate(self, prompt_ids: list[int], sampling: Sampling, max_tokens: int, request_id: str) -> Generation:
+    async def generate(self, ask: Ask, request_id: str) -> Generation:
         """Generate one answer; cancelling the task aborts the engine's request."""
-        from vllm import SamplingParams, TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
-        from vllm.sampling_params import RequestOutputKind  # noqa: PLC0415
+        from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
 
-        parameters = SamplingParams(
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            top_k=sampling.top_k,
-            repetition_penalty=sampling.repetition_penalty,
-            seed=sampling.seed,
-            stop_token_ids=list(sampling.stop_token_ids) or None,
-            max_tokens=max_tokens,
-            output_kind=RequestOutputKind.FINAL_ONLY,
-        )
+        prompt = TokensPrompt(prompt_token_ids=list(ask.prompt_ids))
+        priority = ask.priority if self._by_priority else 0
         with _mapped_errors():
-            async for output in self._llm.generate(TokensPrompt(prompt_token_ids=prompt_ids), parameters, request_id):
-                made = output.outputs[0]
+            outputs = self._llm.generate(prompt, _parameters(ask), request_id, priority=priority)
+            async for output in outputs:
                 if output.finished:
-                    return Generation(made.text, list(made.token_ids), made.finish_reason)
+                    return self._generation(output.outputs[0])
         message = f"{self._entry.name}: the engine ended a request without an answer"
         raise EngineGoneError(message)
+
+    def _generation(self, made: Any) -> Generation:
+        ids = list(made.token_ids)
+        # The token that ended the answer is no part of it.
+        body = ids[:-1] if made.finish_reason == "stop" else ids
+        return Generation(
+            made.text,
+            ids,
+            made.finish_reason,
+            repeats=made.stop_reason == "repetition_detected",
+            leaked_controls=not self._tokenizer.silent.isdisjoint(body),
+        )
 
     def progress(self) -> ModelReport:
         """Return load and progress; ``running`` is as of the last step, ``waiting`` is all other work in hand."""
@@ -214,22 +225,24 @@ async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) 
         raise
 
 
-def text_tokenizer(saved: str) -> Tokenizer:
-    """Return a copy of a saved tokenizer that splits every added token, so that no text can become one.
+def _parameters(ask: Ask) -> Any:
+    from vllm import SamplingParams  # noqa: PLC0415 - imported by now: a dictionary look-up
+    from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind  # noqa: PLC0415
 
-    Nothing changes its settings later, so threads may share it.
-    """
-    from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM; see the module's docstring
-
-    content: dict[str, Any] = json.loads(saved)
-    # encode_special_tokens splits only those marked special; a model's <think> or <tool_call> often is not.
-    for token in content["added_tokens"]:
-        token["special"] = True
-    tokenizer = Tokenizer.from_str(json.dumps(content))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True
-    return tokenizer
+    sampling = ask.sampling
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        repetition_penalty=sampling.repetition_penalty,
+        presence_penalty=sampling.presence_penalty,
+        frequency_penalty=sampling.frequency_penalty,
+        seed=sampling.seed,
+        stop_token_ids=list(sampling.stop_token_ids) or None,
+        max_tokens=ask.max_tokens,
+        output_kind=RequestOutputKind.FINAL_ONLY,
+        repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
+    )
 
 
 @contextmanager

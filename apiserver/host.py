@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import canary
-from apiserver.prompt import FAMILIES
-from apiserver.translator import Engine, EngineGoneError, Frame, Translator
+from apiserver.framing import Frame, decoding_for
+from apiserver.generation import Engine, EngineGoneError
+from apiserver.lanes import CANARY_PRIORITY
+from apiserver.placeholders import Protection
+from apiserver.plan import Wish
+from apiserver.translator import Translator
 from shared.background import Loop
 from shared.errors import PairUnavailableError, PairwayError
-from shared.wire import ModelReport, PairReport
+from shared.wire import ModelReport, PairReport, TextFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
     from apiserver.catalog import ModelEntry
+    from apiserver.guards import Guards
     from shared.languages import LanguagePair
     from shared.telemetry import ApiServerMetrics
 
@@ -34,6 +39,9 @@ WELL_AFTER_SECONDS: Final = 60.0
 CANARY_AGAIN_SECONDS: Final = 10.0
 # Restarting a small engine takes about this long; a client that obeys it finds the pair served again.
 RETRY_AFTER_SECONDS: Final = 5.0
+
+# A canary is an ordinary text.
+PLAIN: Final = Wish(TextFormat.TEXT, Protection.of((), {}))
 
 DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"
@@ -64,6 +72,7 @@ class ModelHost:
         factory: EngineFactory,
         settings: HostSettings,
         metrics: ApiServerMetrics,
+        guards: Guards,
         *,
         start_lock: asyncio.Lock,
         clock: Callable[[], float],
@@ -71,6 +80,7 @@ class ModelHost:
     ) -> None:
         """Take everything; ``start_lock`` lets one engine of the server start at a time."""
         self.entry = entry
+        self._guards = guards
         self._factory = factory
         self._settings = settings
         self._metrics = metrics
@@ -173,14 +183,12 @@ class ModelHost:
             began = self._clock()
             engine = await self._factory(self.entry)
             try:
-                frames = {
-                    pair: Frame.of(FAMILIES[self.entry.prompt].render(pair, engine.chat_template), engine)
-                    for pair in self.entry.all_pairs
-                }
+                decoding = decoding_for(self.entry, engine)
+                frames = {pair: Frame.of(self.entry.family, pair, engine) for pair in self.entry.all_pairs}
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
                 raise
-            self._translator = Translator(self.entry, engine, frames)
+            self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
         await self._prove(self._translator)
@@ -210,7 +218,10 @@ class ModelHost:
         limit = self._settings.canary_timeout
         try:
             async with asyncio.timeout(limit):
-                answer = await translator.translate(pair, source, f"canary-{uuid.uuid4().hex}")
+                planned = await translator.prepare(pair, source, PLAIN)
+                answer = await translator.complete(
+                    planned, f"canary-{uuid.uuid4().hex}", priority=CANARY_PRIORITY
+                )
         except TimeoutError:
             return f"its canary translation took longer than {limit:g} s"
         except EngineGoneError:
@@ -220,7 +231,8 @@ class ModelHost:
         except Exception as error:  # whatever it is, the pair does not work; the engine lives and is tried again
             log.exception("canary raised", extra={"model": self.entry.name, "pair": str(pair)})
             return f"its canary failed: {type(error).__name__}"
-        return canary.fault_of(source, answer.translation or "")
+        fault = canary.fault_of(source, answer.translation or "")
+        return fault or (f"its canary: {answer.warnings[0].message}" if answer.warnings else None)
 
     def _stands_still(self, engine: Engine) -> bool:
         """Say whether work has waited for as long as a canary may take, without a single step."""

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING
 
-from apiserver.translator import EngineGoneError
+from apiserver.generation import EngineGoneError
+from apiserver.placeholders import Protection
+from apiserver.plan import Wish
 from shared.errors import InvalidRequestError, UnknownPairError, UnusableOutputError
-from shared.languages import LanguagePair, stand_ins
+from shared.identity import needs_translation
+from shared.languages import LanguagePair, closeness, stand_ins
+from shared.untranslated import same_language, unchanged
 from shared.version import VERSION
-from shared.wire import AUTO, ReplicaReport, ServerState, TranslateRequest, Translation
+from shared.wire import AUTO, PairReport, ReplicaReport, ServerState, TranslateRequest, Translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from apiserver.admission import Admission
     from apiserver.host import ModelHost
-    from apiserver.translator import Prepared
+    from apiserver.translator import Translator
     from shared.deadline import Deadline
     from shared.telemetry import ApiServerMetrics
 
@@ -40,10 +46,15 @@ class Replica:
         self._admission = admission
         self._metrics = metrics
         self._started_at = started_at
-        self._by_pair = {pair: host for host in hosts for pair in host.entry.all_pairs}
+        by_pair: dict[LanguagePair, list[ModelHost]] = defaultdict(list)
+        for host in hosts:
+            for pair in host.entry.all_pairs:
+                by_pair[pair].append(host)
+        # The order of the catalog is the order of preference.
+        self._by_pair = dict(by_pair)
 
     def resolve(self, request: TranslateRequest) -> LanguagePair:
-        """Return the pair that serves the request.
+        """Return the pair that serves the request; the pair asked for where there is nothing to translate.
 
         Raises:
             InvalidRequestError: ``auto``, which only the proxy can resolve.
@@ -53,9 +64,11 @@ class Replica:
             raise InvalidRequestError([("source_lang", "must name the language: only the proxy detects it")])
         wanted = LanguagePair(request.source_lang, request.target_lang)
         serving = stand_ins(wanted, self._by_pair)
-        if not serving:
+        if serving:
+            return serving[0]
+        if closeness(wanted.target, wanted.source) is None:
             raise UnknownPairError(str(wanted), sorted(map(str, self._by_pair)))
-        return serving[0]
+        return wanted  # en into en-GB, and no model for just that
 
     async def translate(
         self,
@@ -72,41 +85,32 @@ class Replica:
         Raises:
             PairUnavailableError: the pair is not ready, or its engine died meanwhile.
             OverloadedError: no room for the texts now.
+            TooLargeError: the terms leave no room for a text.
             UnusableOutputError: the one text asked for has no usable output.
             DeadlineExceededError: the time is over.
         """
-        host = self._by_pair[pair]
+        hosts = self._by_pair.get(pair)
+        if hosts is None or not any(map(needs_translation, request.texts)):  # whether or not an engine runs
+            as_it_came = same_language if hosts is None else unchanged
+            if on_delta is not None:
+                for index, text in enumerate(request.texts):
+                    on_delta(index, text)
+            return [as_it_came(text, pair.source, pair.target) for text in request.texts]
+        host = next((host for host in hosts if host.ready(pair)), hosts[0])
         translator = host.translator(pair)
-        texts = request.texts
         single = isinstance(request.text, str)
-        self._metrics.texts.labels(str(pair)).inc(len(texts))
-
-        async def complete(index: int, each: Prepared) -> Translation:
-            result = await translator.complete(each, f"{request_id}-{index}")
-            if on_delta is not None and result.translation:
-                on_delta(index, result.translation)
-            return result
-
-        with self._admission.permit(len(texts)):
+        self._metrics.texts.labels(str(pair)).inc(len(request.texts))
+        with self._admission.permit(len(request.texts)):
             try:
                 async with asyncio.timeout(deadline.remaining()):
-                    prepared = [
-                        await translator.prepare(pair, text, "text" if single else f"text[{index}]")
-                        for index, text in enumerate(texts)
-                    ]
-                    async with asyncio.TaskGroup() as group:
-                        tasks = [group.create_task(complete(index, each)) for index, each in enumerate(prepared)]
+                    results = await _translate_all(translator, pair, request, request_id, on_delta)
             except TimeoutError:
                 raise deadline.exceeded() from None
-            except ExceptionGroup as failed:
-                first = failed.exceptions[0]
-                if isinstance(first, EngineGoneError):
-                    raise host.unavailable(pair) from first
-                raise first from None
-        results = [task.result() for task in tasks]
+            except EngineGoneError as error:
+                raise host.unavailable(pair) from error
         for result in results:
-            for warning in result.warnings:
-                self._metrics.unusable.labels(str(pair), warning.code).inc()
+            if result.translation is None:
+                self._metrics.unusable.labels(str(pair), result.warnings[0].code).inc()
         if single and results[0].translation is None:
             reason = results[0].warnings[0]
             raise UnusableOutputError(reason.message, facts={"warnings": [reason.model_dump()]})
@@ -114,7 +118,11 @@ class Replica:
 
     def report(self) -> ReplicaReport:
         """Return what the proxy wants to know; costs no I/O."""
-        pairs = {label: report for host in self.hosts for label, report in host.pair_reports().items()}
+        pairs: dict[str, PairReport] = {}
+        for host in self.hosts:  # of several models for a pair, the report names the one that serves it now
+            for label, report in host.pair_reports().items():
+                if label not in pairs or (report.ready and not pairs[label].ready):
+                    pairs[label] = report
         if self.draining:
             state = ServerState.DRAINING
         elif any(report.ready for report in pairs.values()):
@@ -135,3 +143,28 @@ class Replica:
     def drain(self) -> None:
         """Stop being ready; what is in flight goes on, and so does what still comes."""
         self.draining = True
+
+
+async def _translate_all(
+    translator: Translator,
+    pair: LanguagePair,
+    request: TranslateRequest,
+    request_id: str,
+    on_delta: Callable[[int, str], None] | None,
+) -> list[Translation]:
+    """Plan every text before the engine is asked for any, then translate them all at once."""
+    wish = Wish(request.format, Protection.of(request.do_not_translate, request.terms))
+    plans = [await translator.prepare(pair, text, wish) for text in request.texts]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(
+                    translator.complete(
+                        each, f"{request_id}-{index}", on_delta=None if on_delta is None else partial(on_delta, index)
+                    )
+                )
+                for index, each in enumerate(plans)
+            ]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]

@@ -1,190 +1,162 @@
-"""One text in, one translation out, on one model: frame, generate, check, put back."""
+"""Translator: one text in, one translation out, on one model: planned, asked segment by segment, put back in order."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from apiserver import ladder, segmenter
+from apiserver.assembly import Assembly
+from apiserver.inquiry import ANSWER_MARGIN, Inquiry
+from apiserver.lanes import LONG_PRIORITY, SHORT_PRIORITY, SHORT_SEGMENTS, BatchShare
+from apiserver.plan import Plan, Words, plan, untranslated
 from shared.errors import TooLargeError
-from shared.wire import ModelReport, Notice, Translation
+from shared.wire import Notice, Translation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
-    from prometheus_client.registry import Collector
-
-    from apiserver.catalog import ModelEntry, Sampling
-    from apiserver.prompt import Prompt
+    from apiserver.catalog import ModelEntry
+    from apiserver.framing import Frame
+    from apiserver.generation import Engine
+    from apiserver.guards import Guards
+    from apiserver.plan import Wish
+    from apiserver.sampling import Sampling
     from shared.languages import LanguagePair
+    from shared.telemetry import ApiServerMetrics
 
-# Output tokens allowed for a source of n tokens: 3 n + 32. The longest ratio between languages in one vocabulary is
-# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop, not a translation.
-BUDGET_PER_TOKEN: Final = 3
-BUDGET_EXTRA: Final = 32
-# Room that a model's context must leave for the answer, beyond the source's own length.
-ANSWER_MARGIN: Final = 16
-# About 0.3 ms of tokenising; longer texts are tokenised in a thread, so that the event loop never waits for one.
+T = TypeVar("T")
+
+# A segment shorter than this is no sentence any more: terms and frame leave too little of the context.
+MIN_SEGMENT_TOKENS: Final = 16
+# About 1 ms of planning; longer texts are planned in a thread, so that the event loop never waits for one.
 INLINE_CHARS: Final = 2000
-
-
-class EngineGoneError(Exception):
-    """The engine died under the request, or was dead already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """What an engine made of a prompt: its text, its token ids, and why it stopped.
-
-    ``finish_reason`` is ``stop`` where the model came to an end; anything else (``length``, ``abort``, …) is not whole.
-    """
-
-    text: str
-    token_ids: Sequence[int]
-    finish_reason: str | None
-
-
-class Engine(Protocol):
-    """A running model. One real one (engine.py); tests bring scripted ones."""
-
-    @property
-    def alive(self) -> bool:
-        """False from the moment the engine is known to be dead."""
-        ...
-
-    @property
-    def max_model_len(self) -> int:
-        """Tokens that prompt and answer may have together."""
-        ...
-
-    @property
-    def longest_token(self) -> int:
-        """Characters of a text that one token can stand for at most."""
-        ...
-
-    @property
-    def metrics(self) -> Collector:
-        """The engine's own metrics."""
-        ...
-
-    def encode_text(self, text: str) -> list[int]:
-        """Tokenise a client's text; no control token can come out. Thread-safe."""
-        ...
-
-    def encode_control(self, text: str) -> list[int]:
-        """Tokenise our own frame, control tokens included."""
-        ...
-
-    def chat_template(self, message: str) -> str:
-        """Render one user message with the model's chat template, generation prompt included."""
-        ...
-
-    async def generate(self, prompt_ids: list[int], sampling: Sampling, max_tokens: int, request_id: str) -> Generation:
-        """Generate; cancelling aborts the engine's request.
-
-        Raises:
-            EngineGoneError: the engine is dead.
-        """
-        ...
-
-    def progress(self) -> ModelReport:
-        """Return the engine's load and progress, as it was at its last step."""
-        ...
-
-    async def stop(self) -> None:
-        """End the engine and its processes; bounded."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A pair's prompt as token ids before and behind the text."""
-
-    before: list[int]
-    behind: list[int]
-
-    @classmethod
-    def of(cls, prompt: Prompt, engine: Engine) -> Frame:
-        """Tokenise a prompt once, so that a request only joins lists."""
-        return cls(engine.encode_control(prompt.before), engine.encode_control(prompt.behind))
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A text ready for the engine: its whole prompt as token ids (empty: blank text) and its output budget."""
-
-    pair: LanguagePair
-    text: str
-    prompt: list[int]
-    max_tokens: int
 
 
 class Translator:
     """Translates texts of one model's pairs on its running engine."""
 
-    def __init__(self, entry: ModelEntry, engine: Engine, frames: dict[LanguagePair, Frame]) -> None:
-        """Take the model's entry, its engine, and each pair's frame."""
+    def __init__(
+        self,
+        entry: ModelEntry,
+        engine: Engine,
+        frames: Mapping[LanguagePair, Frame],
+        decoding: Sampling,
+        guards: Guards,
+        metrics: ApiServerMetrics,
+    ) -> None:
+        """Take the model's entry, its engine, each pair's frame, how it chooses tokens, and the guards."""
         self.engine = engine
         self._entry = entry
         self._frames = frames
+        self._decoding = decoding
+        self._guards = guards
+        self._metrics = metrics
+        self._share = BatchShare(engine.max_num_seqs)
         self._aside = asyncio.Lock()
 
-    async def translate(self, pair: LanguagePair, text: str, request_id: str) -> Translation:
-        """Prepare and complete one text; see both."""
-        return await self.complete(await self.prepare(pair, text), request_id)
-
-    async def prepare(self, pair: LanguagePair, text: str, where: str = "text") -> Prepared:
-        """Turn a text into a prompt, without the engine: a request is refused before any of its texts costs a step.
+    async def prepare(self, pair: LanguagePair, text: str, wish: Wish) -> Plan:
+        """Plan a text, without the engine: a request is refused before any of its texts costs a step.
 
         Raises:
-            TooLargeError: the text has more tokens than the model can take at once; ``where`` names it.
+            TooLargeError: the request's terms leave no room for a text in the model's context.
         """
-        core = text.strip()
-        frame = self._frames[pair]
-        room = self.engine.max_model_len - len(frame.before) - len(frame.behind)
-        limit = (room - ANSWER_MARGIN) // 2
-        unit = f"tokens of model {self._entry.name}"
-        if len(core) > limit * self.engine.longest_token:  # too many tokens, however they fall: not worth counting
-            raise TooLargeError(where, size=None, limit=limit, unit=unit)
-        ids = self.engine.encode_text(core) if len(core) <= INLINE_CHARS else await self._encode_aside(core)
-        if len(ids) > limit:
-            raise TooLargeError(where, size=len(ids), limit=limit, unit=unit)
-        prompt = [*frame.before, *ids, *frame.behind] if core else []
-        return Prepared(pair, text, prompt, min(BUDGET_PER_TOKEN * len(ids) + BUDGET_EXTRA, room - len(ids)))
+        limit = self._segment_limit(pair, wish)
+        chosen = self._entry.segment
+        budget = segmenter.Budget(
+            max_tokens=limit if chosen.tokens is None else min(chosen.tokens, limit),
+            max_sentences=chosen.sentences,
+            count=lambda words: len(self.engine.encode_text(words)),
+        )
+        if len(text) <= INLINE_CHARS:
+            return plan(text, pair, wish, budget)
+        async with self._aside:  # one at a time: the rest of the server needs the interpreter too
+            return await asyncio.to_thread(plan, text, pair, wish, budget)
 
-    async def complete(self, prepared: Prepared, request_id: str) -> Translation:
-        """Translate a prepared text; white space around it comes back as it was, a blank text unchanged.
+    async def complete(
+        self,
+        planned: Plan,
+        request_id: str,
+        *,
+        priority: int | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> Translation:
+        """Translate a planned text; ``on_delta`` is given each further part of the answer as soon as it is final.
 
-        Where no usable output could be had, ``translation`` is None and a warning says why.
+        Where no segment has usable output, ``translation`` is None and a warning says why.
 
         Raises:
             EngineGoneError: the engine died.
         """
-        pair, text = prepared.pair, prepared.text
-        if not prepared.prompt:
-            return self._answer(pair, text)
-        made = await self.engine.generate(prepared.prompt, self._entry.sampling, prepared.max_tokens, request_id)
-        head, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-        output = made.text.strip()
-        if made.finish_reason == "length":
-            return self._answer(pair, None, Notice(code="output-too-long", message="The model did not come to an end."))
-        if made.finish_reason != "stop":
-            early = "The engine ended the request early; what it made is not the whole."
-            return self._answer(pair, None, Notice(code="output-incomplete", message=early))
-        if not output:
-            return self._answer(pair, None, Notice(code="output-empty", message="The model answered with nothing."))
-        return self._answer(pair, f"{head}{output}{tail}")
-
-    async def _encode_aside(self, text: str) -> list[int]:
-        async with self._aside:  # one at a time: the rest of the server needs the interpreter too
-            return await asyncio.to_thread(self.engine.encode_text, text)
-
-    def _answer(self, pair: LanguagePair, translation: str | None, *warnings: Notice) -> Translation:
+        pair = planned.pair
+        count = len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
+        if priority is None:
+            priority = SHORT_PRIORITY if count <= SHORT_SEGMENTS else LONG_PRIORITY
+        inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, request_id)
+        way = ladder.Way(pair, self._entry.family, self._decoding, self._guards, inquiry)
+        warnings: list[Notice] = []
+        if planned.inner:
+            inside = await _gathered(self._run(inner.plan, way, priority, None) for inner in planned.inner)
+            texts = [made.text for made in inside]
+            warnings += [notice for made in inside for notice in made.warnings()]
+            planned = planned.with_inner(
+                [untranslated(inner.plan) if text is None else text for inner, text in zip(planned.inner, texts, strict=True)]
+            )
+        assembly = await self._run(planned, way, priority, on_delta)
+        warnings += assembly.warnings()
         return Translation(
-            translation=translation,
+            translation=assembly.text,
             source_lang=pair.source,
             target_lang=pair.target,
             model=self._entry.name,
             route=[pair.source, pair.target],
-            warnings=list(warnings),
+            warnings=list({notice.code: notice for notice in reversed(warnings)}.values()),
         )
+
+    async def _run(
+        self, planned: Plan, way: ladder.Way, priority: int, on_delta: Callable[[str], None] | None
+    ) -> Assembly:
+        """Ask for every segment of a plan and put its text together."""
+        assembly = Assembly(planned, on_delta)
+        wanted = planned.segments
+        queue = iter(wanted)
+
+        async def work() -> None:
+            for index in queue:
+                step = planned.steps[index]
+                if isinstance(step, Words):
+                    made = await ladder.climb(step.text, step.block.marks, way)
+                    self._count(planned.pair, made)
+                    assembly.done(index, made)
+
+        # A long text has no more tasks than it may have requests in the batch: 50,000 would be memory for nothing.
+        workers = len(wanted) if priority < LONG_PRIORITY else min(len(wanted), self._share.width)
+        await _gathered(work() for _ in range(workers))
+        assembly.close()
+        return assembly
+
+    def _segment_limit(self, pair: LanguagePair, wish: Wish) -> int:
+        """Return how many tokens of source one request can take, the answer being about as long."""
+        terms = wish.protection.terms if self._entry.family.term_prompt else {}
+        limit = (self.engine.max_model_len - len(self._frames[pair].ids("", terms)) - ANSWER_MARGIN) // 2
+        if limit < MIN_SEGMENT_TOKENS:
+            raise TooLargeError("terms", size=len(terms), limit=len(terms) // 2, unit="entries (with this model)")
+        return limit
+
+    def _count(self, pair: LanguagePair, made: ladder.Made) -> None:
+        """Count how the segment was had, and for each guard that caught something what came of it."""
+        self._metrics.segments.labels(str(pair), made.rung).inc()
+        left = {fault.code for fault in made.faults}
+        for code in made.caught:
+            outcome = "given-up" if made.words is None else "shown" if code in left else "mended"
+            self._metrics.guards.labels(str(pair), code, outcome).inc()
+
+
+async def _gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
+    """Await all of the work; what fails first ends the rest and is raised itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in work]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]

@@ -188,6 +188,18 @@ class ApiServerMetrics(ServerMetrics):
             ["model"],
             registry=self.registry,
         )
+        self.segments = Counter(
+            "pairway_apiserver_segments_total",
+            "Segments by how they were had: first or second asking, in pieces, best of what there was, none.",
+            ["pair", "rung"],
+            registry=self.registry,
+        )
+        self.guards = Counter(
+            "pairway_apiserver_guards_total",
+            "What guards caught in segments, and what came of it: mended, shown with a warning, given-up.",
+            ["pair", "guard", "outcome"],
+            registry=self.registry,
+        )
         self.unusable = Counter(
             "pairway_apiserver_unusable_outputs_total",
             "Outputs that could not be shown, by reason.",

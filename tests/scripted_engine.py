@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from apiserver.catalog import ModelEntry, Sampling
-from apiserver.translator import EngineGoneError, Generation
+from apiserver.catalog import ModelEntry
+from apiserver.generation import Ask, EngineGoneError, Generation
+from apiserver.sampling import Sampling
 from shared.wire import ModelReport
 
 # Text tokens are code points; the frame's tokens lie beyond them, so that a test sees which is which.
 FRAME = 2_000_000
+# The control tokens of the demo prompt and of the scripted chat template.
+CONTROLS = ("s", "sep", "en", "de", "fr", "user", "assistant")
 
 
 @dataclass
@@ -27,6 +30,7 @@ class Asked:
     behind: str
     max_tokens: int
     sampling: Sampling
+    priority: int = 0
 
 
 def in_brackets(asked: Asked) -> Generation:
@@ -50,7 +54,9 @@ class ScriptedEngine:
         self.steps = 0
         self.stopped = 0
         self.max_model_len = max_model_len
-        self.longest_token = 1
+        self.max_num_seqs = int(entry.engine.get("max_num_seqs", 4))
+        self.controls = {f"<{name}>": FRAME + number for number, name in enumerate(CONTROLS)}
+        self.begin: Sequence[int] = ()
         self._death = asyncio.Event()
         self.metrics = CollectorRegistry()
         labels = ["model_name", "engine"]
@@ -73,11 +79,12 @@ class ScriptedEngine:
     def encode_control(self, text: str) -> list[int]:
         return [FRAME + ord(char) for char in text]
 
-    def chat_template(self, message: str) -> str:
-        return self.template(message)
+    def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
+        del arguments
+        return self.template("".join(message["content"] for message in messages))
 
-    async def generate(self, prompt_ids: list[int], sampling: Sampling, max_tokens: int, request_id: str) -> Generation:
-        asked = _read(prompt_ids, sampling, max_tokens, request_id)
+    async def generate(self, ask: Ask, request_id: str) -> Generation:
+        asked = _read(ask, request_id)
         self.asked.append(asked)
         self.running += 1
         self.most_running = max(self.most_running, self.running)
@@ -123,18 +130,19 @@ class ScriptedEngine:
         self.die()
 
 
-def _read(prompt_ids: list[int], sampling: Sampling, max_tokens: int, request_id: str) -> Asked:
-    at = [index for index, token in enumerate(prompt_ids) if token < FRAME]
+def _read(ask: Ask, request_id: str) -> Asked:
+    at = [index for index, token in enumerate(ask.prompt_ids) if token < FRAME]
     first, last = at[0], at[-1] + 1
-    before, text, behind = prompt_ids[:first], prompt_ids[first:last], prompt_ids[last:]
+    before, text, behind = ask.prompt_ids[:first], ask.prompt_ids[first:last], ask.prompt_ids[last:]
     assert all(token < FRAME for token in text), "a control token stands inside the text"
     return Asked(
         request_id,
         "".join(chr(token - FRAME) for token in before),
         "".join(map(chr, text)),
         "".join(chr(token - FRAME) for token in behind),
-        max_tokens,
-        sampling,
+        ask.max_tokens,
+        ask.sampling,
+        ask.priority,
     )
 
 

@@ -12,8 +12,17 @@ from typing import Any
 import pytest
 
 from apiserver.catalog import ModelEntry
-from apiserver.host import CANARY_AGAIN_SECONDS, MAX_BACKOFF_SECONDS, WELL_AFTER_SECONDS, HostSettings, ModelHost
-from apiserver.translator import EngineGoneError, Generation
+from apiserver.generation import EngineGoneError, Generation
+from apiserver.guards import Guards
+from apiserver.host import (
+    CANARY_AGAIN_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    PLAIN,
+    WELL_AFTER_SECONDS,
+    HostSettings,
+    ModelHost,
+)
+from apiserver.output_language import OutputLanguage
 from shared.telemetry import ApiServerMetrics
 from shared.wire import Translation
 from tests.scripted_engine import ScriptedEngine, ScriptedFactory
@@ -33,6 +42,7 @@ class Steady(Random):
         return (a + b) / 2
 
 
+GUARDS = Guards(OutputLanguage())
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de", "de-en"], "prompt": "demo-tags"})
 
 
@@ -42,6 +52,7 @@ def host_of(factory: ScriptedFactory, clock: Clock, lock: asyncio.Lock | None = 
         factory,
         HostSettings(canary_timeout=0.2, restart_backoff=1.0),
         ApiServerMetrics(),
+        GUARDS,
         start_lock=lock or asyncio.Lock(),
         clock=clock,
         rng=Steady(),
@@ -63,7 +74,8 @@ async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[
     """Let one request wait in the engine until its gate is opened."""
     engine.gate.clear()
     pair = ENTRY.all_pairs[0]
-    asked = asyncio.create_task(host.translator(pair).translate(pair, "a", "r"))
+    translator = host.translator(pair)
+    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r"))
     await wait_until(lambda: engine.running == 1, 5)
     return asked
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.settings import Settings
-from apiserver.translator import Generation
+from apiserver.generation import Generation
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedFactory
 from tests.waiting import wait_until
@@ -170,12 +170,33 @@ async def test_an_impossible_timeout_header_is_422_and_named(served: Served, val
     assert problem(answer, 422, "invalid-request")["errors"][0]["field"] == "X-Timeout-Ms"
 
 
-@pytest.mark.parametrize(("source", "target"), [("en", "es"), ("de", "fr"), ("en", "en"), ("zh-Hant", "de")])
+@pytest.mark.parametrize(("source", "target"), [("en", "es"), ("de", "fr"), ("zh-Hant", "de")])
 async def test_a_pair_that_no_model_serves_is_404_with_those_that_exist(
     served: Served, source: str, target: str
 ) -> None:
     answer = await served.client.post("/translate", json={**GOOD, "source_lang": source, "target_lang": target})
     assert set(problem(answer, 404, "unknown-pair")["pairs"]) == PAIRS
+
+
+@pytest.mark.parametrize("target", ["en", "en-GB"])
+async def test_a_text_in_the_target_language_already_comes_back_and_it_is_said(
+    served: Served, factory: ScriptedFactory, target: str
+) -> None:
+    asked = len(factory.engine("en-de").asked)
+    answer = await served.client.post("/translate", json={**GOOD, "target_lang": target})
+    assert answer.status_code == 200
+    assert answer.json()["translation"] == GOOD["text"]
+    assert [warning["code"] for warning in answer.json()["warnings"]] == ["same-language"]
+    assert len(factory.engine("en-de").asked) == asked
+
+
+async def test_texts_without_words_come_back_even_while_their_engine_is_dead(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    factory.engine("en-de").die()
+    texts = ["", "42", "🎉", "https://example.org/"]
+    answer = await served.translate(texts)
+    assert [result["translation"] for result in answer.json()["results"]] == texts
 
 
 async def test_no_such_path_is_404_and_no_such_method_405(served: Served) -> None:
@@ -208,14 +229,28 @@ async def test_limits_are_413_and_named(factory: ScriptedFactory, settings_for: 
         assert (body["limit"], body["unit"]) == (1024, "bytes")
 
 
-async def test_more_tokens_than_the_model_takes_are_413_naming_tokens_and_the_text(served: Served) -> None:
-    longest = (512 - len("<s><en><de><sep>") - 16) // 2
-    assert (await served.translate("a" * longest)).status_code == 200
-    body = problem(await served.translate("a" * (longest + 1)), 413, "too-large")
-    assert body["limit"] == longest
-    assert "tokens of model en-de" in body["detail"]
-    body = problem(await served.translate(["a", "b" * 3000]), 413, "too-large")
-    assert body["detail"].startswith(f"text[1] has more than {longest} tokens")
+async def test_a_text_of_any_length_is_asked_for_in_segments_that_the_model_takes(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    text = "Some words and some more of them. " * 200
+    answer = await served.translate(text)
+    assert answer.status_code == 200
+    asked = [each.text for each in factory.engine("en-de").asked if each.text in text]
+    assert len(asked) > 10
+    assert max(map(len, asked)) <= (512 - len("<s><en><de><sep>") - 16) // 2
+    assert answer.json()["translation"].count("Some words") == 200
+
+
+async def test_terms_that_fill_the_models_context_are_413(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
+    async with serving(factory, settings_for(catalog)) as served:
+        await served.until_ready({"en-de"})
+        terms = {f"word number {number}": "x" * 100 for number in range(50)}
+        body = {"text": "Good morning.", "source_lang": "en", "target_lang": "de", "terms": terms}
+        answer = problem(await served.client.post("/translate", json=body), 413, "too-large")
+        assert "terms" in answer["detail"]
 
 
 async def test_more_texts_than_the_server_could_ever_hold_are_413_not_an_endless_503(
@@ -225,14 +260,6 @@ async def test_more_texts_than_the_server_could_ever_hold_are_413_not_an_endless
         await served.until_ready()
         assert (await served.translate(["a"] * 9)).status_code == 200
         assert problem(await served.translate(["a"] * 10), 413, "too-large")["limit"] == 9
-
-
-async def test_a_list_is_all_or_nothing(served: Served, factory: ScriptedFactory) -> None:
-    engine = factory.engine("en-de")
-    engine.gate.clear()
-    problem(await served.translate(["fine", "a" * 500, "fine too"]), 413, "too-large")
-    assert engine.running == 0
-    assert (await served.report())["in_flight"] == 0
 
 
 def of(text: str, reason: str | None) -> Callable[[Asked], Generation]:
@@ -247,7 +274,7 @@ def of(text: str, reason: str | None) -> Callable[[Asked], Generation]:
         ("und und und", "length", "output-too-long"),
         ("half a sent", "abort", "output-incomplete"),
         ("half a sent", "error", "output-incomplete"),
-        ("und und und", "repetition", "output-incomplete"),
+        ("und und und", "repetition", "output-repeats"),
         ("half a sent", None, "output-incomplete"),
     ],
 )

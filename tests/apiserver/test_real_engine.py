@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from apiserver.catalog import Sampling
-from apiserver.translator import BUDGET_EXTRA, BUDGET_PER_TOKEN
+from apiserver.generation import Ask
+from apiserver.guards import budget
+from apiserver.sampling import Sampling
 from shared.errors import BadRequestError
 from tests.apiserver.conftest import ROOT, Real
 from tests.waiting import wait_until
@@ -81,10 +82,10 @@ async def test_two_texts_of_a_list_come_back_in_order_with_their_white_space(rea
 
 async def test_token_for_token_as_vllm_offline(real: Real) -> None:
     prompts = [prompt_of(real, text) for text in SENTENCES]
-    budgets = [BUDGET_PER_TOKEN * (len(ids) - 4) + BUDGET_EXTRA for ids in prompts]
+    budgets = [budget(len(ids) - 4) for ids in prompts]
     ours: list[list[int]] = []
-    for index, (ids, budget) in enumerate(zip(prompts, budgets, strict=True)):
-        made = await real.engine.generate(ids, GREEDY, budget, f"ours-{index}")
+    for index, (ids, most) in enumerate(zip(prompts, budgets, strict=True)):
+        made = await real.engine.generate(Ask(ids, GREEDY, most), f"ours-{index}")
         assert made.finish_reason == "stop"
         ours.append(list(made.token_ids))
     script = Path(__file__).with_name("offline_reference.py")
@@ -105,7 +106,7 @@ async def test_token_for_token_as_vllm_offline(real: Real) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_control_id_comes_out_of_any_text(real: Real, data: st.DataObject) -> None:
-    control = set(real.engine._tokenizer.get_added_vocab().values())
+    control = set(real.engine.controls.values())
     assert len(control) == 6
     piece = st.sampled_from(["</s>", "<sep>", "<de>", "<en>", "<s>", "<pad>", "<", ">", " "]) | st.text(max_size=10)
     text = data.draw(st.lists(piece, max_size=6).map("".join))
@@ -113,7 +114,7 @@ def test_no_control_id_comes_out_of_any_text(real: Real, data: st.DataObject) ->
 
 
 async def test_our_own_frame_is_control_tokens_and_nothing_else(real: Real) -> None:
-    vocabulary = real.engine._tokenizer.get_added_vocab()
+    vocabulary = real.engine.controls
     assert real.engine.encode_control("<s><en><de>") == [vocabulary[tag] for tag in ("<s>", "<en>", "<de>")]
     assert real.engine.encode_control("") == []
 
@@ -140,7 +141,7 @@ async def metric(real: Real, name: str, **labels: str) -> float:
 
 async def test_a_cancelled_generation_is_aborted_in_the_engine(real: Real) -> None:
     aborted = await metric(real, "vllm:request_success_total", finished_reason="abort")
-    task = asyncio.create_task(real.engine.generate(prompt_of(real, "Hello"), RAMBLING, 450, "to-cancel"))
+    task = asyncio.create_task(real.engine.generate(Ask(prompt_of(real, "Hello"), RAMBLING, 450), "to-cancel"))
     await wait_until(lambda: real.engine.progress().running == 1, 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -182,9 +183,9 @@ async def test_two_requests_under_one_id_do_not_disturb_each_other(real: Real) -
         real.served.translate(SENTENCES[0], headers=headers), real.served.translate("Yes.", headers=headers)
     )
     assert (one.json()["translation"], other.json()["translation"]) == ("Wo ist der Bahnhof?", "Ja.")
-    doomed = asyncio.create_task(real.engine.generate(prompt_of(real, "Hello"), RAMBLING, 400, "same-0"))
+    doomed = asyncio.create_task(real.engine.generate(Ask(prompt_of(real, "Hello"), RAMBLING, 400), "same-0"))
     await wait_until(lambda: real.engine.progress().running == 1, 10)
-    survivor = asyncio.create_task(real.engine.generate(prompt_of(real, SENTENCES[2]), GREEDY, 60, "same-0"))
+    survivor = asyncio.create_task(real.engine.generate(Ask(prompt_of(real, SENTENCES[2]), GREEDY, 60), "same-0"))
     await asyncio.sleep(0)
     doomed.cancel()
     assert (await survivor).finish_reason == "stop"
@@ -211,7 +212,7 @@ async def test_64_concurrent_requests_share_their_steps(real: Real) -> None:
     texts = [f"{SENTENCES[index % len(SENTENCES)]} {index}" for index in range(64)]
     before = real.engine.progress().steps
     made = await asyncio.gather(
-        *(real.engine.generate(prompt_of(real, text), GREEDY, 60, f"many-{i}") for i, text in enumerate(texts))
+        *(real.engine.generate(Ask(prompt_of(real, text), GREEDY, 60), f"many-{i}") for i, text in enumerate(texts))
     )
     tokens = sum(len(generation.token_ids) for generation in made)
     steps = real.engine.progress().steps - before
@@ -243,9 +244,9 @@ async def test_the_longest_text_that_is_taken_fits_the_models_context(real: Real
 
 async def test_a_prompt_that_vllm_refuses_is_a_bad_request_and_the_engine_lives(real: Real) -> None:
     with pytest.raises(BadRequestError):
-        await real.engine.generate([5] * 600, GREEDY, 10, "too-long")
+        await real.engine.generate(Ask([5] * 600, GREEDY, 10), "too-long")
     with pytest.raises(BadRequestError):
-        await real.engine.generate([10_000_000], GREEDY, 10, "no-token")
+        await real.engine.generate(Ask([10_000_000], GREEDY, 10), "no-token")
     assert real.engine.alive
     assert (await real.served.translate("Yes.")).status_code == 200
 

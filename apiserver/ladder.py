@@ -1,0 +1,209 @@
+"""Ladder: one segment's way to words that may be shown.
+
+Rungs, each only where the one before failed: the segment as it is, once more with another decoding (or its marks in
+another form, where they were what got lost), in pieces, and at last the best of what there is, with the faults that it
+has. So one segment costs a bounded number of engine requests, and none fails in silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from apiserver import cleanup, projection, rendering, segmenter
+from apiserver.decoding import second_decoding
+from apiserver.guards import placeholder_lost
+from shared.identity import needs_translation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from apiserver.document import Mark
+    from apiserver.guards import Fault, Guards, Output
+    from apiserver.prompt import PromptFamily
+    from apiserver.sampling import Sampling
+    from shared.languages import LanguagePair
+
+# A piece that fails too is cut once more; what then fails is shown or given up.
+MAX_DEPTH: Final = 2
+# More pieces than this are a segment that nothing will save.
+MAX_PIECES: Final = 32
+
+
+class Asker(Protocol):
+    """Asks the engine to translate words; what it makes is not yet looked at."""
+
+    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> Output:
+        """Return what the engine made of the words; ``terms`` are for the family's term prompt."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What all segments of one text share: languages, family, decoding, guards, terms by their source."""
+
+    pair: LanguagePair
+    family: PromptFamily
+    sampling: Sampling
+    guards: Guards
+    ask: Asker
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a segment: its words with the marks in place, None where nothing may be shown.
+
+    ``faults`` are those that the words still have (or, for None, why there are none). ``caught`` are the codes of all
+    faults on the way, ``rung`` says which rung made it: first, second, pieces, best, none.
+    """
+
+    words: str | None
+    faults: tuple[Fault, ...] = ()
+    caught: tuple[str, ...] = ()
+    rung: str = "first"
+
+    @property
+    def weight(self) -> int:
+        """How bad the remaining faults are in all."""
+        return sum(fault.weight for fault in self.faults)
+
+
+@dataclass(slots=True)
+class _Climb:
+    """What one segment's ladder has seen so far."""
+
+    candidates: list[Made] = field(default_factory=list["Made"])
+    caught: list[str] = field(default_factory=list[str])
+
+    def add(self, made: Made) -> bool:
+        """Note a candidate; say whether it is without fault."""
+        self.candidates.append(made)
+        self.caught += made.caught
+        return made.words is not None and not made.faults
+
+    def result(self, rung: str) -> Made:
+        """Return the last candidate as the result."""
+        last = self.candidates[-1]
+        return Made(last.words, last.faults, tuple(dict.fromkeys(self.caught)), rung)
+
+    def best(self) -> Made:
+        """Return the candidate with the lightest faults; without words where none has any."""
+        shown = [made for made in self.candidates if made.words is not None]
+        caught = tuple(dict.fromkeys(self.caught))
+        if not shown:
+            return Made(None, self.candidates[0].faults, caught, "none")
+        best = min(shown, key=lambda made: made.weight)
+        return Made(best.words, best.faults, caught, "best")
+
+
+async def climb(text: str, marks: Sequence[Mark], way: Way, depth: int = 0) -> Made:
+    """Translate one segment (its marks as characters), however many rungs it takes.
+
+    Raises:
+        EngineGoneError: the engine died.
+    """
+    seen = _Climb()
+    forms = [form for make in _forms(text, marks, way) if (form := make()) is not None]
+    if forms:
+        first = forms[0]
+        if seen.add(await _attempt(first, marks, way, way.sampling)):
+            return seen.result("first")
+        lost_marks = "placeholder-lost" in seen.caught
+        second = forms[1] if lost_marks and len(forms) > 1 else first
+        sampling = way.sampling if second is not first else second_decoding(way.sampling)
+        if seen.add(await _attempt(second, marks, way, sampling)):
+            return seen.result("second")
+    elif (projected := await _projected(text, marks, way, depth)) is not None and seen.add(projected):
+        return seen.result("first")
+    if depth < MAX_DEPTH and (pieces := await _in_pieces(text, marks, way, depth)) is not None and seen.add(pieces):
+        return seen.result("pieces")
+    return seen.best()
+
+
+def _forms(text: str, marks: Sequence[Mark], way: Way) -> Iterator[Callable[[], rendering.Rendering | None]]:
+    """Yield the forms in which the marks can travel, the likeliest first."""
+    if next(rendering.marks_in(text), None) is None:
+        yield lambda: rendering.Rendering(text, ())
+        return
+    if way.family.copies_literals:
+        yield lambda: rendering.literally(text, marks, terms_in_prompt=way.family.term_prompt)
+    yield lambda: rendering.marked(text, marks, way.family.marks)
+
+
+async def _attempt(form: rendering.Rendering, marks: Sequence[Mark], way: Way, sampling: Sampling) -> Made:
+    """Ask once, tidy the answer, judge it, and find the marks in it again."""
+    output = await way.ask(form.text, _terms(form, marks) if way.family.term_prompt else {}, sampling)
+    tidy = cleanup.cleaned(output.text, form.text, way.pair)
+    faults = way.guards.faults(form.text, replace(output, text=tidy.text), way.pair)
+    words = form.restore(tidy.text)
+    if words is None:
+        faults = [*faults, placeholder_lost()]
+    elif not rendering.in_order(words, marks):
+        faults, words = [*faults, placeholder_lost()], None
+    caught = (*tidy.removed, *(fault.code for fault in faults))
+    if not all(fault.usable for fault in faults):
+        words = None
+    return Made(words, tuple(faults), caught)
+
+
+def _terms(form: rendering.Rendering, marks: Sequence[Mark]) -> dict[str, str]:
+    """Return the terms that stand in this segment: a prompt names no others."""
+    found = (marks[index] for _, char in form.spellings for _, index in rendering.marks_in(char))
+    return {mark.source: mark.target for mark in found if mark.words and mark.source != mark.target}
+
+
+async def _projected(text: str, marks: Sequence[Mark], way: Way, depth: int) -> Made | None:
+    """Translate without the tags and put them where their words are; None where that can not be told."""
+    bare = projection.untagged(text, marks)
+    if bare is None or depth > 0:
+        return None
+    whole, *inner = await asyncio.gather(
+        climb(bare.words, marks, way, MAX_DEPTH),
+        *(climb(stretch.words, marks, way, MAX_DEPTH) for stretch in bare.stretches),
+    )
+    if whole.words is None or any(made.words is None for made in inner):
+        return None
+    found = [(stretch, made.words or "") for stretch, made in zip(bare.stretches, inner, strict=True)]
+    words = projection.place(whole.words, found)
+    return None if words is None else Made(words, whole.faults, whole.caught)
+
+
+async def _in_pieces(text: str, marks: Sequence[Mark], way: Way, depth: int) -> Made | None:
+    """Cut the segment, at its marks where it has any, and translate each piece; None where it can not be cut."""
+    parts = _cut(text, way.pair.source)
+    wordy = [index for index, part in enumerate(parts) if needs_translation(part)]
+    if len(parts) < 2 or not wordy or len(wordy) > MAX_PIECES:
+        return None
+    made = await asyncio.gather(*(climb(parts[index], marks, way, depth + 1) for index in wordy))
+    if all(each.words is None for each in made):
+        return None
+    for index, each in zip(wordy, made, strict=True):
+        if each.words is not None:
+            parts[index] = each.words
+    faults = tuple(fault for each in made for fault in each.faults)
+    return Made("".join(parts), faults, tuple(code for each in made for code in each.caught))
+
+
+def _cut(text: str, language: str) -> list[str]:
+    """Return the parts of a segment, which joined are the segment: words, and what stands between them."""
+    if next(rendering.marks_in(text), None) is None:
+        return [part.text if isinstance(part, segmenter.Segment) else part for part in segmenter.smaller(text, language)]
+    parts: list[str] = []
+    words = ""
+    for char in text:
+        if next(rendering.marks_in(char), None) is None:
+            words += char
+            continue
+        parts += [*_trimmed(words), char]
+        words = ""
+    return [*parts, *_trimmed(words)]
+
+
+def _trimmed(words: str) -> list[str]:
+    """Return words with the white space around them apart."""
+    core = words.strip()
+    if not core:
+        return [words] if words else []
+    head, tail = words[: len(words) - len(words.lstrip())], words[len(words.rstrip()) :]
+    return [part for part in (head, core, tail) if part]

@@ -1,0 +1,66 @@
+"""ModelTokenizer: a model's tokenizer as two: one for our frames, one for words, out of which no control token comes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokenizers import Tokenizer
+
+
+class ModelTokenizer:
+    """Tokenises for one model. Nothing changes after the start, so threads may share it.
+
+    ``controls`` maps each control token's spelling to its id, ``begin`` are the ids that the tokenizer puts before a
+    plain text by itself, ``silent`` the ids that leave no trace in a detokenised text.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        """Take the model's own fast tokenizer (transformers)."""
+        self._chat: Any = tokenizer
+        self._control: Tokenizer = tokenizer.backend_tokenizer
+        saved = self._control.to_str()
+        self._words = words_tokenizer(saved)
+        added: list[dict[str, Any]] = json.loads(saved)["added_tokens"]
+        self.controls: Mapping[str, int] = {token["content"]: token["id"] for token in added}
+        self.begin: Sequence[int] = _beginning(self._control)
+        self.silent = frozenset(token["id"] for token in added if token["special"])
+
+    def encode_text(self, text: str) -> list[int]:
+        """Tokenise words; control tokens in them are split into ordinary ones."""
+        return self._words.encode(text, add_special_tokens=False).ids
+
+    def encode_control(self, text: str) -> list[int]:
+        """Tokenise our own frame, control tokens included; nothing is added around."""
+        return self._control.encode(text, add_special_tokens=False).ids if text else []
+
+    def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
+        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        turns = [dict(message) for message in messages]
+        rendered = self._chat.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
+        return str(rendered)
+
+
+def words_tokenizer(saved: str) -> Tokenizer:
+    """Return a copy of a saved tokenizer that splits every added token, so that no text can become one."""
+    from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM, which is imported when an engine starts
+
+    content: dict[str, Any] = json.loads(saved)
+    # encode_special_tokens splits only those marked special; a model's <think> or <tool_call> often is not.
+    for token in content["added_tokens"]:
+        token["special"] = True
+    tokenizer = Tokenizer.from_str(json.dumps(content))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _beginning(tokenizer: Tokenizer) -> list[int]:
+    bare = tokenizer.encode("a", add_special_tokens=False).ids
+    whole = tokenizer.encode("a", add_special_tokens=True).ids
+    at = next((index for index in range(len(whole)) if whole[index : index + len(bare)] == bare), 0)
+    return whole[:at]

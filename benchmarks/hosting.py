@@ -1,0 +1,92 @@
+"""One model of a catalog on a real engine, in this process and without HTTP, for measuring what it makes of texts."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from apiserver.engine import ENVIRONMENT, VllmEngine
+from apiserver.framing import Frame, decoding_for
+from apiserver.generation import Ask
+from apiserver.guards import Guards, budget
+from apiserver.output_language import OutputLanguage
+from apiserver.placeholders import Protection
+from apiserver.plan import Wish
+from apiserver.translator import Translator
+from shared.telemetry import ApiServerMetrics
+from shared.wire import TextFormat, Translation
+
+if TYPE_CHECKING:
+    from apiserver.catalog import ModelEntry
+    from apiserver.generation import Generation
+    from shared.languages import LanguagePair
+
+# Texts in hand at once: what the demo models' engines run in one batch.
+CONCURRENCY: Final = 64
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A text, and what its request asks for beside it."""
+
+    text: str
+    format: TextFormat = TextFormat.TEXT
+    do_not_translate: Sequence[str] = ()
+    terms: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """A running model: asked through the whole pipeline, or bare."""
+
+    entry: ModelEntry
+    engine: VllmEngine
+    metrics: ApiServerMetrics
+    translator: Translator
+
+    async def translate(self, pair: LanguagePair, texts: Sequence[Wanted]) -> list[Translation]:
+        """Translate every text as the API server does."""
+        room = asyncio.Semaphore(CONCURRENCY)
+
+        async def one(number: int, wanted: Wanted) -> Translation:
+            async with room:
+                wish = Wish(wanted.format, Protection.of(wanted.do_not_translate, wanted.terms))
+                planned = await self.translator.prepare(pair, wanted.text, wish)
+                return await self.translator.complete(planned, f"bench-{pair}-{number}")
+
+        return await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate(texts)))
+
+    async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[Generation]:
+        """Ask the engine once for each text, with its prompt and budget and no other care."""
+        frame = Frame.of(self.entry.family, pair, self.engine)
+        decoding = decoding_for(self.entry, self.engine)
+        room = asyncio.Semaphore(CONCURRENCY)
+
+        async def one(number: int, text: str) -> Generation:
+            prompt = frame.ids(text, {})
+            left = self.engine.max_model_len - len(prompt)
+            most = min(budget(len(prompt) - frame.bare_length), left)
+            async with room:
+                return await self.engine.generate(Ask(prompt, decoding, most), f"bare-{pair}-{number}")
+
+        return await asyncio.gather(*(one(number, text) for number, text in enumerate(texts)))
+
+
+@asynccontextmanager
+async def hosted(entry: ModelEntry) -> AsyncGenerator[Hosted]:
+    """Run the model's engine while the block lasts."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    engine = await VllmEngine.start(entry)
+    try:
+        frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
+        metrics = ApiServerMetrics()
+        guards = Guards(OutputLanguage())
+        translator = Translator(entry, engine, frames, decoding_for(entry, engine), guards, metrics)
+        yield Hosted(entry, engine, metrics, translator)
+    finally:
+        await engine.stop()

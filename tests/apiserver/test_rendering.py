@@ -1,0 +1,122 @@
+"""How marks travel through a model and are found again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.document import Mark, MarkKind, mark_char
+from apiserver.prompt import MarkStyle
+from apiserver.rendering import Rendering, as_written, in_order, literally, marked, marks_in
+
+NUMBERED = MarkStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
+WORDS = MarkStyle(names=("Tom", "Boston"), quantities=("7",))
+A, B, C, D = (mark_char(index) for index in range(4))
+
+
+def name(source: str, target: str | None = None) -> Mark:
+    return Mark(MarkKind.NAME, source, target or source, words=True)
+
+
+def pair(first: int, second: int, tag: str = "b") -> list[Mark]:
+    return [
+        Mark(MarkKind.OPEN, f"<{tag}>", f"<{tag}>", second),
+        Mark(MarkKind.CLOSE, f"</{tag}>", f"</{tag}>", first),
+    ]
+
+
+def test_a_spelling_that_is_missing_or_doubled_is_no_answer() -> None:
+    rendering = Rendering("Hello Tom", (("Tom", A),))
+    assert rendering.restore("Hallo") is None
+    assert rendering.restore("Hallo Tom, Tom") is None
+    assert rendering.restore("Hallo Tomas") is None
+    assert rendering.restore("Hallo Tom!") == f"Hallo {A}!"
+
+
+def test_marks_of_one_spelling_come_back_in_their_order() -> None:
+    rendering = literally(f"{A} of {B}", [name("%s"), name("%s")], terms_in_prompt=False)
+    assert rendering is not None
+    assert rendering.text == "%s of %s"
+    assert rendering.restore("%s von %s") == f"{A} von {B}"
+    assert rendering.restore("%s") is None
+
+
+def test_a_long_spelling_is_not_taken_for_a_short_one_in_it() -> None:
+    rendering = literally(f"{A} {B}", [name("{a}"), name("{{a}}")], terms_in_prompt=False)
+    assert rendering is not None
+    assert rendering.restore("{{a}} {a}") == f"{B} {A}"
+
+
+def test_a_number_is_not_found_inside_another() -> None:
+    rendering = marked(f"It weighs {A}.", [Mark(MarkKind.QUANTITY, "5 kg", "5 kg", words=True)], WORDS)
+    assert rendering is not None
+    assert rendering.text == "It weighs 7."
+    assert rendering.restore("Es wiegt 17.") is None
+    assert rendering.restore("Es wiegt 7.") == f"Es wiegt {A}."
+
+
+def test_a_term_stands_in_the_target_language_unless_its_prompt_names_it() -> None:
+    marks = [name("station", "Bahnhof")]
+    plain = literally(f"the {A}", marks, terms_in_prompt=False)
+    told = literally(f"the {A}", marks, terms_in_prompt=True)
+    assert plain is not None
+    assert told is not None
+    assert (plain.text, told.text) == ("the Bahnhof", "the station")
+    assert plain.restore("der Bahnhof") == told.restore("der Bahnhof") == f"der {A}"
+
+
+def test_tags_never_travel_literally() -> None:
+    assert literally(f"{A}x{B}", pair(0, 1), terms_in_prompt=False) is None
+
+
+def test_pairs_share_a_number_and_every_other_mark_has_its_own() -> None:
+    marks = [*pair(0, 1), name("%s"), *pair(3, 4, "i")]
+    text = f"{A}a{B} {C} {D}b{mark_char(4)}"
+    rendering = marked(text, marks, NUMBERED)
+    assert rendering is not None
+    assert rendering.text == "<g1>a</g1> <x3/> <g4>b</g4>" or rendering.text.count("<g") == 2
+    assert rendering.restore(rendering.text) == text
+
+
+def test_half_a_pair_stands_alone() -> None:
+    rendering = marked(f"{A}a", pair(0, 1), NUMBERED)
+    assert rendering is not None
+    assert rendering.text == "<x1/>a"
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        pytest.param(f"{A} Tom and Boston", [name("%s")], id="every word is taken by the text"),
+        pytest.param(f"{A} {B} {C}", [name("a"), name("b"), name("c")], id="more marks than words"),
+        pytest.param(f"{A}a{B}", pair(0, 1), id="no spelling for tags"),
+    ],
+)
+def test_without_a_spelling_there_is_no_rendering(text: str, marks: list[Mark]) -> None:
+    assert marked(text, marks, WORDS) is None
+
+
+def test_a_spelling_that_the_text_itself_holds_is_not_used() -> None:
+    assert marked(f"<x1/> {A}", [Mark(MarkKind.ALONE, "<br>", "<br>")], NUMBERED) is None
+
+
+def test_stretches_must_close_after_they_open_and_not_overlap() -> None:
+    marks = [*pair(0, 1), Mark(MarkKind.OPEN, "<i>", "<i>", 3), Mark(MarkKind.CLOSE, "</i>", "</i>", 2)]
+    assert in_order(f"{A}x{C}y{D}{B}", marks)
+    assert in_order(f"{C}y{D} {A}x{B}", marks)
+    assert not in_order(f"{B}x{A}", marks)
+    assert not in_order(f"{A}x{C}y{B}z{D}", marks)
+    assert in_order(f"x{B}", marks)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["a", " ", "Tom", "%s", "{x}", A, B, "é", "7"]), max_size=12).map("".join))
+def test_what_goes_out_comes_back_or_is_refused(text: str) -> None:
+    once = "".join(char for place, char in enumerate(text) if char not in text[:place] or char not in {A, B})
+    marks = [name("%d"), name("{y}")]
+    for rendering in (literally(once, marks, terms_in_prompt=False), marked(once, marks, WORDS)):
+        if rendering is not None:
+            assert not list(marks_in(rendering.text))
+            assert rendering.restore(rendering.text) in {once, None}
+    assert not list(marks_in(as_written(once, marks)))
