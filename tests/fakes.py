@@ -63,6 +63,7 @@ class FakeReplica:
         self.foreign_load = 0
         self.requests: list[Received] = []
         self.probes = 0
+        self.connections = 0
         self.aborts = 0
         self.texts_in_hand = 0
         self._server: asyncio.Server | None = None
@@ -89,6 +90,7 @@ class FakeReplica:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             while await self._serve_one(reader, writer):
                 pass
