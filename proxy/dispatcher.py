@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from proxy.forwarder import RETRY_AFTER_SECONDS, Errand, Relay
-from proxy.prose import words
+from proxy.prose import INLINE_CHARS, words
 from proxy.routing import find_route, known_pairs
 from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shared.deadline import Deadline
     from shared.events import OnDelta
     from shared.telemetry import Measured, ProxyMetrics
+    from shared.wire import TextFormat
 
 M = TypeVar("M", Translation, Translations)
 
@@ -52,7 +53,7 @@ class Dispatcher:
     ) -> bytes:
         """Return the answer's JSON: a replica's own bytes where one serves it all, else put together.
 
-        ``on_delta`` is told every part of a translation as it comes; before the first, nothing is decided.
+        ``on_delta`` is told every part of each text's translation, by its index, as soon as it is final.
 
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
@@ -73,7 +74,8 @@ class Dispatcher:
             return _at_once(request, dict(enumerate(same)), on_delta)
         measured.pair = str(pair)
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
-        if all(words(text, request.format) is None for text in request.texts):
+        # What is longer is sent on unseen: the replica knows identity too, and the event loop has no time to look.
+        if request.chars <= INLINE_CHARS and all(words(text, request.format) is None for text in request.texts):
             same = [_unchanged(text, pair.source, pair.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
         errand = Errand(wanted, request, measured, on_delta and Relay(on_delta, range(len(request.texts))))
@@ -92,7 +94,7 @@ class Dispatcher:
         groups: dict[str, list[int]] = defaultdict(list)
         found: dict[int, Detected] = {}
         for index, text in enumerate(request.texts):
-            read = words(text, request.format)
+            read = await _words(text, request.format)
             if read is None:
                 results[index] = _unchanged(text, None, request.target_lang)
                 continue
@@ -104,7 +106,6 @@ class Dispatcher:
                 continue
             found[index] = detected
             groups[detected.lang].append(index)
-            await asyncio.sleep(0)  # other requests get their turn between two texts
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
         wanted = {lang: LanguagePair(lang, request.target_lang) for lang in groups}
         pairs = [find_route(pair, self._registry.snapshot).pair for pair in wanted.values()]
@@ -146,6 +147,14 @@ class Dispatcher:
             message = f"A replica answered {len(errand.request.text)} texts with {len(results)} translations."
             raise ReplicaFailedError(message)
         return results
+
+
+async def _words(text: str, text_format: TextFormat) -> str | None:
+    """Return what a reader reads, without keeping other requests waiting: in a thread, or else after their turn."""
+    if len(text) > INLINE_CHARS:
+        return await asyncio.to_thread(words, text, text_format)
+    await asyncio.sleep(0)
+    return words(text, text_format)
 
 
 def _part(request: TranslateRequest, indices: list[int]) -> TranslateRequest:

@@ -109,6 +109,16 @@ async def test_in_a_detected_list_only_texts_with_words_are_sent(running: Runnin
     assert [sent.body["text"] for sent in fake.requests] == [[ENGLISH]]
 
 
+async def test_a_long_text_without_words_comes_back_as_it_came_wherever_that_is_found_out(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    text = "12 " * 5000
+    assert (await post(running, text, "auto"))[1]["translation"] == text
+    assert fake.requests == []
+    assert (await post(running, text, "en"))[0] == 200
+    assert fake.requests[0].body["text"] == text
+
+
 async def test_a_list_of_a_named_language_is_forwarded_as_it_is(running: RunningProxy, fake: FakeReplica) -> None:
     texts = ["123", ENGLISH, ""]
     assert (await post(running, texts))[0] == 200

@@ -63,7 +63,7 @@ def test_words_are_found_and_markup_is_not_among_them(text: str, text_format: Te
     assert found.split() == read.split()
 
 
-@pytest.mark.parametrize("text_format", [HTML, MARKDOWN])
+@pytest.mark.parametrize("text_format", list(TextFormat))
 def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None:
     assert words("<br>" * (MAX_SEEN_CHARS // 4) + "5", text_format) is not None
 
