@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import canary
-from apiserver.prompt import FAMILIES
 from apiserver.translator import Engine, EngineGoneError, Frame, Translator
 from shared.background import Loop
 from shared.errors import PairUnavailableError, PairwayError
@@ -174,7 +173,7 @@ class ModelHost:
             engine = await self._factory(self.entry)
             try:
                 frames = {
-                    pair: Frame.of(FAMILIES[self.entry.prompt].render(pair, engine.chat_template), engine)
+                    pair: Frame.of(self.entry.family.render(pair, engine.chat_template), engine)
                     for pair in self.entry.all_pairs
                 }
             except Exception:
