@@ -3,48 +3,58 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from proxy import health as judge
-from shared import web
+from shared import events, stream, web
 from shared.deadline import TIMEOUT_HEADER, Deadline
 from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
 
 if TYPE_CHECKING:
     from proxy.app import Parts
+    from shared.events import OnDelta
 
 routes = APIRouter()
 
 TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
-PROBLEMS: Final = web.problem_documentation((400, 404, 413, 422, 502, 503, 504))
+ANSWERS: Final = {
+    200: {"content": events.documentation()},
+    **web.problem_documentation((400, 404, 413, 422, 502, 503, 504)),
+}
 
 
 def _parts(request: Request) -> Parts:
     return request.app.state.parts
 
 
-@routes.post("/translate", response_model=Translation | Translations, responses=PROBLEMS, openapi_extra=TRANSLATE_DOC)
+@routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
 async def translate(request: Request) -> Response:
-    """Translate one text or a list, wherever in the fleet its pair is served."""
+    """Translate one text or a list, wherever in the fleet its pair is served.
+
+    With ``Accept: text/event-stream`` each part is sent as soon as it is final.
+    """
+    return await stream.respond(request, partial(_translate, request))
+
+
+async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = _parts(request)
     settings = parts.settings
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
-        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), settings.request_timeout, time.monotonic)
+        times = settings.time_limits
+        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
+        deadline = deadline.extended(times.seconds(asked.chars))
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
+        work = parts.dispatcher.translate(asked, deadline, request.state.request_id, measured, on_delta)
         try:
-            answer = await web.while_connected(
-                request, parts.dispatcher.translate(asked, deadline, request.state.request_id, measured)
-            )
+            return await web.while_connected(request, work)
         finally:
             web.log_fields(request, pair=measured.pair, replicas=measured.replicas)
-    if isinstance(answer, bytes):
-        return Response(answer, media_type="application/json")
-    return JSONResponse(answer)
 
 
 @routes.get("/health", responses={503: {"model": judge.Health}})

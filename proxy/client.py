@@ -8,27 +8,33 @@ traffic never keeps a probe waiting.
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 import aiohttp
 import httpx
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from shared import events
 from shared.deadline import TIMEOUT_HEADER
-from shared.wire import Problem, ReplicaReport
+from shared.wire import Problem, ReplicaReport, Translation, Translations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from shared.deadline import Deadline
+    from shared.events import OnDelta
 
 # Shorter than the servers keep an idle connection (shared/web.py: 75 s), so that they never close one under a request.
 IDLE_SECONDS: Final = 30.0
 # 128 texts of the largest size and what JSON adds; more is no answer of ours.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+# A stream says everything twice: in parts, and whole.
+MAX_STREAM_BYTES: Final = 2 * MAX_ANSWER_BYTES
+# The end of a stream comes with its last event; only a connection that ended can be used again.
+END_SECONDS: Final = 1.0
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 MIN_TIMEOUT_SECONDS: Final = 0.001
 # aiohttp's own bound (TOO_LARGE_BYTES_BODY), above which it warns of plain bytes.
@@ -84,18 +90,24 @@ class ReplicaClient:
         async with session, probes:
             yield cls(session, probes, probe_timeout)
 
-    async def translate(self, url: str, body: bytes, deadline: Deadline, request_id: str) -> Answer:
+    async def translate(
+        self, url: str, body: bytes, deadline: Deadline, request_id: str, on_delta: OnDelta | None = None
+    ) -> Answer:
         """Send a translation; cancelling closes the connection, which aborts the work there.
+
+        With ``on_delta`` the replica is asked to stream. It is told every part, also of an answer that came as a whole;
+        the stream's last event is the answer.
 
         Raises:
             UnreachableError: nothing was sent.
-            BrokenAnswerError: the answer broke off, or is far too long.
+            BrokenAnswerError: the answer broke off, is far too long, or is no stream of translations.
             SilentError: the deadline passed.
         """
         headers = {
             "Content-Type": "application/json",
             "X-Request-Id": request_id,
             TIMEOUT_HEADER: deadline.header(),
+            "Accept": "application/json" if on_delta is None else events.EVENT_STREAM,
         }
         # aiohttp takes a total of 0 for no limit at all.
         timeout = aiohttp.ClientTimeout(
@@ -105,7 +117,12 @@ class ReplicaClient:
             async with self._session.post(
                 f"{url}/translate", data=_payload(body), headers=headers, timeout=timeout, allow_redirects=False
             ) as response:
-                return _answer(response.status, await _read(response), response.headers.get("Retry-After"))
+                if on_delta is not None and response.content_type == events.EVENT_STREAM:
+                    return await _read_events(response, on_delta)
+                answer = _answer(response.status, await _read(response), response.headers.get("Retry-After"))
+                if on_delta is not None and answer.status == OK:
+                    _tell_whole(answer.body, on_delta)
+                return answer
         except (
             aiohttp.ClientConnectorError,
             aiohttp.ConnectionTimeoutError,
@@ -170,6 +187,50 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
             raise BrokenAnswerError(f"an answer of more than {MAX_ANSWER_BYTES} bytes")
         parts.append(part)
     return b"".join(parts)
+
+
+async def _read_events(response: aiohttp.ClientResponse, on_delta: OnDelta) -> Answer:
+    """Pass on a stream's deltas; return its last event as the answer."""
+    reader = events.EventReader(MAX_ANSWER_BYTES)
+    size = 0
+    try:
+        async for part in response.content.iter_any():
+            size += len(part)
+            if size > MAX_STREAM_BYTES:
+                raise BrokenAnswerError(f"a stream of more than {MAX_STREAM_BYTES} bytes")
+            for event in reader.feed(part):
+                match event.name:
+                    case events.DELTA:
+                        delta = events.Delta.model_validate_json(event.data)
+                        on_delta(delta.index, delta.text)
+                    case events.RESULT:
+                        with suppress(TimeoutError, aiohttp.ClientError):
+                            async with asyncio.timeout(END_SECONDS):
+                                await response.content.readany()
+                        return Answer(OK, event.data, None, None)
+                    case events.ERROR:
+                        problem = Problem.model_validate_json(event.data)
+                        return Answer(max(problem.status, 400), event.data, None, problem)
+                    case _:  # a later version may have more to say
+                        pass
+    except ValidationError:
+        raise BrokenAnswerError("a stream with an event that can not be read") from None
+    except events.BrokenStreamError as error:
+        raise BrokenAnswerError(str(error)) from None
+    raise BrokenAnswerError("a stream that ended without a result")
+
+
+def _tell_whole(body: bytes, on_delta: OnDelta) -> None:
+    """Tell an answer that came as a whole as if it had come in parts."""
+    try:
+        each = _WHOLE.validate_json(body)
+    except ValidationError:
+        raise BrokenAnswerError("an answer that can not be read") from None
+    for index, one in enumerate(each.results if isinstance(each, Translations) else [each]):
+        on_delta(index, one.translation or "")
+
+
+_WHOLE: Final = TypeAdapter[Translation | Translations](Translation | Translations)
 
 
 def _answer(status: int, body: bytes, retry_after: str | None) -> Answer:

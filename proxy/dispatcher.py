@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from proxy.forwarder import RETRY_AFTER_SECONDS, Errand
+from proxy.forwarder import RETRY_AFTER_SECONDS, Errand, Relay
+from proxy.prose import INLINE_CHARS, words
 from proxy.routing import find_route, known_pairs
 from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from proxy.forwarder import Forwarder
     from proxy.registry import Registry
     from shared.deadline import Deadline
+    from shared.events import OnDelta
     from shared.telemetry import Measured, ProxyMetrics
+    from shared.wire import TextFormat
 
 M = TypeVar("M", Translation, Translations)
 
@@ -41,9 +44,16 @@ class Dispatcher:
         self._metrics = metrics
 
     async def translate(
-        self, request: TranslateRequest, deadline: Deadline, request_id: str, measured: Measured
-    ) -> bytes | dict[str, Any]:
-        """Return the answer's JSON: a replica's own bytes where one serves it all, else an object put together.
+        self,
+        request: TranslateRequest,
+        deadline: Deadline,
+        request_id: str,
+        measured: Measured,
+        on_delta: OnDelta | None = None,
+    ) -> bytes:
+        """Return the answer's JSON: a replica's own bytes where one serves it all, else put together.
+
+        ``on_delta`` is told every part of each text's translation, by its index, as soon as it is final.
 
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
@@ -52,7 +62,7 @@ class Dispatcher:
             asked = f"{request.source_lang}-{request.target_lang}"
             raise PairUnavailableError(asked, "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
         if request.source_lang == AUTO:
-            return await self._translate_detected(request, deadline, request_id, measured)
+            return await self._translate_detected(request, deadline, request_id, measured, on_delta)
         wanted = LanguagePair(request.source_lang, request.target_lang)
         try:
             pair = known_pairs(wanted, self._registry.snapshot)[0]
@@ -60,27 +70,36 @@ class Dispatcher:
             if closeness(wanted.target, wanted.source) is None:
                 raise
             # Nothing to do: en into en-GB, unless somebody hosts a model for just that.
-            return _shaped(request, [_same_language(text, wanted.source, wanted.target) for text in request.texts])
+            same = [_same_language(text, wanted.source, wanted.target) for text in request.texts]
+            return _at_once(request, dict(enumerate(same)), on_delta)
         measured.pair = str(pair)
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
-        if all(not text.strip() for text in request.texts):
-            return _shaped(request, [_unchanged(text, pair.source, pair.target) for text in request.texts])
-        return await self._forwarder.send(Errand(wanted, request.text, measured), deadline, request_id)
+        # What is longer is sent on unseen: the replica knows identity too, and the event loop has no time to look.
+        if request.chars <= INLINE_CHARS and all(words(text, request.format) is None for text in request.texts):
+            same = [_unchanged(text, pair.source, pair.target) for text in request.texts]
+            return _at_once(request, dict(enumerate(same)), on_delta)
+        errand = Errand(wanted, request, measured, on_delta and Relay(on_delta, range(len(request.texts))))
+        return await self._forwarder.send(errand, deadline, request_id)
 
     async def _translate_detected(
-        self, request: TranslateRequest, deadline: Deadline, request_id: str, measured: Measured
-    ) -> dict[str, Any]:
+        self,
+        request: TranslateRequest,
+        deadline: Deadline,
+        request_id: str,
+        measured: Measured,
+        on_delta: OnDelta | None,
+    ) -> bytes:
         """Detect and route each text alone; texts of one language travel together."""
         results: dict[int, Translation] = {}
         groups: dict[str, list[int]] = defaultdict(list)
         found: dict[int, Detected] = {}
-        served = self._registry.snapshot.source_languages
-        single = isinstance(request.text, str)
         for index, text in enumerate(request.texts):
-            if not text.strip():
+            read = await _words(text, request.format)
+            if read is None:
                 results[index] = _unchanged(text, None, request.target_lang)
                 continue
-            detected = self._detector.detect(text, served, "text" if single else f"text[{index}]")
+            where = "text" if isinstance(request.text, str) else f"text[{index}]"
+            detected = self._detector.detect(read, self._registry.snapshot.source_languages, where)
             self._metrics.detected.labels(detected.lang).inc()
             if closeness(request.target_lang, detected.lang) is not None:
                 results[index] = _same_language(text, detected.lang, request.target_lang, detected)
@@ -93,11 +112,18 @@ class Dispatcher:
         measured.pair = str(pairs[0]) if len(pairs) == 1 else ("mixed" if pairs else "none")
         for pair, indices in zip(pairs, groups.values(), strict=True):
             self._metrics.texts.labels(str(pair)).inc(len(indices))
+        _tell(results, on_delta)
         try:
             async with asyncio.TaskGroup() as tasks:
                 sent = {
                     lang: tasks.create_task(
-                        self._translate_group(request, wanted[lang], indices, deadline, request_id, measured)
+                        self._translate_group(
+                            Errand(
+                                wanted[lang], _part(request, indices), measured, on_delta and Relay(on_delta, indices)
+                            ),
+                            deadline,
+                            request_id,
+                        )
                     )
                     for lang, indices in groups.items()
                 }
@@ -106,31 +132,49 @@ class Dispatcher:
         for lang, indices in groups.items():
             for index, result in zip(indices, sent[lang].result(), strict=True):
                 results[index] = result.model_copy(update={"detected": found[index]})
-        return _shaped(request, [results[index] for index in range(len(request.texts))])
+        return request.answer([results[index] for index in range(len(request.texts))])
 
-    async def _translate_group(
-        self,
-        request: TranslateRequest,
-        wanted: LanguagePair,
-        indices: list[int],
-        deadline: Deadline,
-        request_id: str,
-        measured: Measured,
-    ) -> list[Translation]:
-        if isinstance(request.text, str):
-            body = await self._forwarder.send(Errand(wanted, request.text, measured), deadline, request_id)
-            return [_parsed(Translation, body)]
-        texts = [request.text[index] for index in indices]
+    async def _translate_group(self, errand: Errand, deadline: Deadline, request_id: str) -> list[Translation]:
+        if isinstance(errand.request.text, str):
+            return [_parsed(Translation, await self._forwarder.send(errand, deadline, request_id))]
         try:
-            body = await self._forwarder.send(Errand(wanted, texts, measured), deadline, request_id)
+            body = await self._forwarder.send(errand, deadline, request_id)
         except RelayedError as error:
-            error.detail = f"{error.detail} (Counted among the texts detected as {wanted.source}.)"
+            error.detail = f"{error.detail} (Counted among the texts detected as {errand.wanted.source}.)"
             raise
         results = _parsed(Translations, body).results
-        if len(results) != len(indices):
-            message = f"A replica answered {len(indices)} texts with {len(results)} translations."
+        if len(results) != len(errand.request.text):
+            message = f"A replica answered {len(errand.request.text)} texts with {len(results)} translations."
             raise ReplicaFailedError(message)
         return results
+
+
+async def _words(text: str, text_format: TextFormat) -> str | None:
+    """Return what a reader reads, without keeping other requests waiting: in a thread, or else after their turn."""
+    if len(text) > INLINE_CHARS:
+        return await asyncio.to_thread(words, text, text_format)
+    await asyncio.sleep(0)
+    return words(text, text_format)
+
+
+def _part(request: TranslateRequest, indices: list[int]) -> TranslateRequest:
+    """Return the request for some of its texts; a single text stays one."""
+    if isinstance(request.text, str):
+        return request
+    return request.model_copy(update={"text": [request.text[index] for index in indices]})
+
+
+def _tell(results: dict[int, Translation], on_delta: OnDelta | None) -> None:
+    """Tell translations that are whole from the first."""
+    if on_delta is not None:
+        for index, result in results.items():
+            on_delta(index, result.translation or "")
+
+
+def _at_once(request: TranslateRequest, results: dict[int, Translation], on_delta: OnDelta | None) -> bytes:
+    """Answer a request for which nothing had to be sent."""
+    _tell(results, on_delta)
+    return request.answer(list(results.values()))
 
 
 def _parsed(model: type[M], body: bytes) -> M:
@@ -144,7 +188,7 @@ def _parsed(model: type[M], body: bytes) -> M:
 def _unchanged(
     text: str, source: str | None, target: str, detected: Detected | None = None, *warnings: Notice
 ) -> Translation:
-    """Return a text as it came: blank, or in the target language already."""
+    """Return a text as it came: nothing of it needs a translation, or it is in the target language already."""
     route = [source, target] if source is not None else [target]
     return Translation(
         translation=text,
@@ -160,10 +204,3 @@ def _unchanged(
 def _same_language(text: str, source: str, target: str, detected: Detected | None = None) -> Translation:
     notice = Notice(code="same-language", message="The text is in the target language already.")
     return _unchanged(text, source, target, detected, notice)
-
-
-def _shaped(request: TranslateRequest, results: list[Translation]) -> dict[str, Any]:
-    """Answer one text with one object, a list with a list."""
-    if isinstance(request.text, str):
-        return results[0].to_json()
-    return {"results": [result.to_json() for result in results]}

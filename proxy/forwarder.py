@@ -14,17 +14,19 @@ from proxy import balancer
 from proxy.client import OK, BrokenAnswerError, SilentError, UnreachableError
 from proxy.routing import find_route
 from shared.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
-from shared.languages import LanguagePair
-from shared.wire import TranslateRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from proxy.client import Answer, ReplicaClient
     from proxy.evidence import LocalEvidence
     from proxy.registry import Registry
     from shared.deadline import Deadline
+    from shared.events import OnDelta
+    from shared.languages import LanguagePair
     from shared.telemetry import Measured, ProxyMetrics
+    from shared.wire import TranslateRequest
 
 log = logging.getLogger(__name__)
 
@@ -42,26 +44,46 @@ class _AttemptFailedError(Exception):
         self.error = error
 
 
+class Relay:
+    """Passes a replica's deltas on to the client; once one was, no other replica can take over: ``begun``."""
+
+    def __init__(self, on_delta: OnDelta, indices: Sequence[int]) -> None:
+        """Take whom to tell, and the index in the client's request of each of the replica's texts."""
+        self._on_delta = on_delta
+        self._indices = indices
+        self.begun = False
+
+    def __call__(self, index: int, text: str) -> None:
+        """Pass one on.
+
+        Raises:
+            BrokenAnswerError: the replica was sent no such text.
+        """
+        if not 0 <= index < len(self._indices):
+            raise BrokenAnswerError(f"a delta of text {index} of {len(self._indices)}")
+        if text:
+            self.begun = True
+            self._on_delta(self._indices[index], text)
+
+
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What is sent to one replica: texts of one pair."""
+    """What is sent to one replica: texts of one pair, as the client wants them; ``relay`` where it wants a stream."""
 
     wanted: LanguagePair
-    text: str | list[str]
+    request: TranslateRequest
     measured: Measured
+    relay: Relay | None
 
     @property
-    def size(self) -> int:
-        """How many texts it has."""
-        return 1 if isinstance(self.text, str) else len(self.text)
+    def begun(self) -> bool:
+        """Whether a part of a replica's answer is on its way to the client."""
+        return self.relay is not None and self.relay.begun
 
     def body_for(self, pair: LanguagePair) -> bytes:
         """Return the request to a replica; it names the pair that the route chose, not what the client wrote."""
-        return (
-            TranslateRequest(text=self.text, source_lang=pair.source, target_lang=pair.target)
-            .model_dump_json()
-            .encode()
-        )
+        languages = {"source_lang": pair.source, "target_lang": pair.target}
+        return self.request.model_copy(update=languages).model_dump_json(exclude_defaults=True).encode()
 
 
 class Forwarder:
@@ -88,7 +110,7 @@ class Forwarder:
         """Return the body of the first replica that serves the errand; a failed one is not asked twice.
 
         Raises:
-            PairwayError: none could; the error says why.
+            PairwayError: none could, or one broke off what the relay had begun; the error says why.
         """
         failed: dict[str, PairwayError] = {}
         try:
@@ -133,6 +155,8 @@ class Forwarder:
             return await self._exchange(url, errand, route.pair, deadline, request_id, first=not failed)
         except _AttemptFailedError as failure:
             failed[url] = failure.error
+            if errand.begun:
+                raise ReplicaFailedError("A replica failed after a part of its answer was sent on.") from failure
             raise
 
     async def _exchange(
@@ -144,9 +168,9 @@ class Forwarder:
         outcome = "client-gone"
         try:
             async with asyncio.timeout(None) as patience:
-                lost = partial(self._give_up, patience, url, errand.wanted) if first else _wait_on
-                with self._evidence.in_flight(url, errand.size, lost):
-                    answer = await self._client.translate(url, body, deadline, request_id)
+                lost = partial(self._give_up, patience, url, errand) if first else _wait_on
+                with self._evidence.in_flight(url, len(errand.request.texts), lost):
+                    answer = await self._client.translate(url, body, deadline, request_id, errand.relay)
             outcome = "ok" if answer.status == OK else (answer.problem.code if answer.problem else str(answer.status))
         except UnreachableError as error:
             outcome = "unreachable"
@@ -175,11 +199,13 @@ class Forwarder:
             raise deadline.exceeded()
         raise _classified(url, pair, answer)
 
-    def _give_up(self, patience: asyncio.Timeout, url: str, wanted: LanguagePair) -> None:
+    def _give_up(self, patience: asyncio.Timeout, url: str, errand: Errand) -> None:
         """End the wait for a replica that is DOWN, if another can take over; else it may still answer."""
+        if errand.begun:
+            return
         snapshot = self._registry.snapshot
         try:
-            others = [each for each in find_route(wanted, snapshot).urls if each != url]
+            others = [each for each in find_route(errand.wanted, snapshot).urls if each != url]
         except PairwayError:
             return
         if self._evidence.reachable(others, snapshot) and not patience.expired():

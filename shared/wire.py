@@ -15,6 +15,7 @@ from pydantic import (
     StrictStr,
     Tag,
     ValidationError,
+    WithJsonSchema,
     field_validator,
 )
 from pydantic_core import from_json, to_json
@@ -23,10 +24,9 @@ from shared.errors import BadRequestError, InvalidRequestError, TooLargeError
 from shared.languages import LanguagePair, canonical_tag
 
 AUTO: Final = "auto"
-# Names and terms of one request. Each is looked for in every text and may stand in every prompt: 256 are a glossary
-# for one document, not a company's whole terminology; 200 characters are the longest product name and then some.
+# Names or terms of one request. Each is looked for in every text and may stand in every prompt: a document's glossary.
 MAX_PHRASES: Final = 256
-MAX_PHRASE_CHARS: Final = 200
+MAX_PHRASE_CHARS: Final = 200  # the longest product name, and then some
 
 
 class TextFormat(StrEnum):
@@ -71,7 +71,9 @@ class TranslateRequest(BaseModel):
     ] = AUTO
     target_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["de"])]
     format: Annotated[
-        TextFormat, Field(description="How the texts are to be read; tags of markup come back as they were.")
+        TextFormat,
+        Field(description="How the texts are to be read; tags of markup come back as they were."),
+        WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # in place: OpenAPI finds no $defs of ours
     ] = TextFormat.TEXT
     do_not_translate: Annotated[
         list[Annotated[StrictStr, AfterValidator(_phrase)]],

@@ -21,6 +21,7 @@ from shared.web import server_config
 from tests.waiting import wait_until
 
 Fault = Literal["reset", "reset-mid-body", "close", "hang", "drip"]
+Break = Literal["reset", "end", "error", "hang"]
 
 
 @dataclass(slots=True)
@@ -33,6 +34,10 @@ class Script:
     problem: tuple[int, str] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     retry_after: int | None = None
+    streams: bool = True  # False: answers with JSON though asked for events
+    breaks_after: int | None = None  # so many deltas of a stream come before it breaks
+    breaks_with: Break = "reset"
+    raw_stream: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class FakeReplica:
         self.foreign_load = 0
         self.requests: list[Received] = []
         self.probes = 0
+        self.connections = 0
         self.aborts = 0
         self.texts_in_hand = 0
         self._server: asyncio.Server | None = None
@@ -84,6 +90,7 @@ class FakeReplica:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             while await self._serve_one(reader, writer):
                 pass
@@ -109,9 +116,48 @@ class FakeReplica:
         texts = 1 if isinstance(asked["text"], str) else len(asked["text"])
         self.texts_in_hand += texts
         try:
-            return await self._answer(reader, writer, self.translate, self._translation(asked))
+            good = self._translation(asked)
+            if "text/event-stream" in headers.get("accept", "") and self.translate.streams and self._is_well():
+                return await self._stream(reader, writer, self.translate, good)
+            return await self._answer(reader, writer, self.translate, good)
         finally:
             self.texts_in_hand -= texts
+
+    def _is_well(self) -> bool:
+        """Say whether a translation at least begins as it should."""
+        script = self.translate
+        begins = script.breaks_after is not None or script.problem is None
+        return begins and script.fault is None and script.raw is None
+
+    async def _stream(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, script: Script, good: dict[str, Any]
+    ) -> bool:
+        if script.delay and await _hung_up(reader, script.delay):
+            self.aborts += 1
+            return False
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        if script.raw_stream is not None:
+            for start in range(0, len(script.raw_stream), 65_536):
+                await _write_chunk(writer, script.raw_stream[start : start + 65_536])
+            await _write_chunk(writer, b"")
+            return True
+        told = deltas_of(good)
+        for event in told if script.breaks_after is None else told[: script.breaks_after]:
+            await _write_chunk(writer, event)
+        if script.breaks_after is None:
+            await _write_chunk(writer, _event("result", good), b": nothing more follows\n\n")
+        elif script.breaks_with == "reset":
+            _reset(writer)
+            return False
+        elif script.breaks_with == "hang":
+            self.aborts += await _hung_up(reader, 3600)
+            return False
+        elif script.breaks_with == "error":
+            status, code = script.problem or (500, "internal")
+            problem = {"type": f"urn:pairway:{code}", "title": "Said so", "status": status, "code": code}
+            await _write_chunk(writer, _event("error", {**problem, "detail": f"The replica says {code}."}))
+        await _write_chunk(writer, b"")
+        return True
 
     async def _answer(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, script: Script, good: dict[str, Any]
@@ -191,6 +237,25 @@ class FakeReplica:
     def timeouts_ms(self) -> list[int]:
         """Return what every request said of its remaining time."""
         return [int(received.headers[TIMEOUT_HEADER.lower()]) for received in self.requests]
+
+
+def deltas_of(good: dict[str, Any]) -> list[bytes]:
+    """Return the events before a result: the first half of every text, then all the second ones."""
+    texts = [one["translation"] for one in good.get("results", [good])]
+    first = [_event("delta", {"index": index, "text": text[: len(text) // 2]}) for index, text in enumerate(texts)]
+    second = [_event("delta", {"index": index, "text": text[len(text) // 2 :]}) for index, text in enumerate(texts)]
+    return [*first, *second]
+
+
+def _event(name: str, data: dict[str, Any]) -> bytes:
+    return f": a comment\r\n\r\nevent: {name}\r\ndata: {json.dumps(data)}\r\n\r\n".encode()
+
+
+async def _write_chunk(writer: asyncio.StreamWriter, *parts: bytes) -> None:
+    """Write a chunk; an empty one is the end."""
+    body = b"".join(parts)
+    writer.write(b"%x\r\n%s\r\n" % (len(body), body))
+    await writer.drain()
 
 
 async def _hung_up(reader: asyncio.StreamReader, within: float) -> bool:

@@ -21,7 +21,7 @@ def refused(**values: Any) -> str:
 def test_the_defaults_are_those_of_the_design() -> None:
     settings = Settings()
     assert (settings.port, settings.probe_interval, settings.request_timeout) == (8000, 1.0, 30.0)
-    assert (settings.limits.texts, settings.limits.body_bytes) == (128, 1 << 20)
+    assert (settings.limits.texts, settings.limits.body_bytes) == (128, 2 << 20)
     assert settings.replicas == ("http://127.0.0.1:8001",)
 
 
@@ -64,10 +64,25 @@ def test_urls_of_a_redis_are_taken(url: str) -> None:
     "values",
     [{"port": 0}, {"port": 70000}, {"probe_interval": 0.01}, {"request_timeout": 0}, {"max_texts": 0}, {"max_attempts": 0},
      {"redis_prefix": ""}, {"redis_prefix": "a b"}, {"log_format": "xml"}, {"log_level": "loud"}, {"root_path": "mt"},
-     {"root_path": "/mt/"}, {"unknown": 1}, {"connect_timeout": 20, "request_timeout": 10}, {"drain_seconds": -1}],
+     {"root_path": "/mt/"}, {"unknown": 1}, {"connect_timeout": 20, "request_timeout": 10}, {"drain_seconds": -1},
+     {"seconds_per_1000_chars": -1}, {"seconds_per_1000_chars": "nan"}, {"max_request_timeout": 29},
+     {"max_request_timeout": "inf"}],
 )  # fmt: skip
 def test_values_out_of_bounds_are_refused(values: dict[str, Any]) -> None:
     refused(**values)
+
+
+def test_the_longest_time_must_hold_the_base_time_and_the_refusal_names_both() -> None:
+    told = refused(request_timeout=60, max_request_timeout=50)
+    assert "PROXY_MAX_REQUEST_TIMEOUT (50 s)" in told
+    assert "PROXY_REQUEST_TIMEOUT (60 s)" in told
+    assert Settings(request_timeout=60, max_request_timeout=60).time_limits.seconds(10**6) == 60
+
+
+def test_by_default_the_longest_text_gets_its_time_and_fits_in_a_body() -> None:
+    settings = Settings()
+    assert settings.time_limits.seconds(settings.max_text_chars) < settings.max_request_timeout
+    assert settings.max_text_chars * len("\\uXXXX") < settings.max_body_bytes
 
 
 def test_secrets_are_neither_in_the_representation_nor_in_errors() -> None:

@@ -78,7 +78,7 @@ BAD_INPUT: list[tuple[str, bytes, int, str, str]] = [
     ("unknown pair", body(target_lang="ja"), 404, "unknown-pair", "en-de"),
     ("unknown source", body(source_lang="tlh"), 404, "unknown-pair", "en-de"),
     ("another script", body(target_lang="zh-TW"), 404, "unknown-pair", "en-zh-TW"),
-    ("undetectable", body(text="12345 67890", source_lang="auto"), 422, "language-undetected", "text"),
+    ("undetectable", body(text=RUSSIAN, source_lang="auto"), 422, "language-undetected", "text"),
     (
         "undetectable in a list",
         body(text=[ENGLISH, RUSSIAN], source_lang="auto"),
@@ -115,7 +115,7 @@ async def test_unknown_language_pairs_name_those_that_exist(running: RunningProx
 
 
 async def test_an_undetectable_text_names_the_candidates(running: RunningProxy) -> None:
-    _, problem, _ = await running.translate("12345", "auto", "de")
+    _, problem, _ = await running.translate(RUSSIAN, "auto", "de")
     assert {each["lang"] for each in problem["candidates"]} == {"en", "fr", "de"}
 
 

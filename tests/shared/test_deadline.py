@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.deadline import Deadline
+from shared.deadline import Deadline, TimeLimits
 from shared.errors import InvalidRequestError
 
 
@@ -59,3 +59,41 @@ def test_the_header_passed_on_is_taken_by_the_next_server() -> None:
     clock = Clock()
     passed = Deadline.after(0.0001, clock).header()
     assert Deadline.from_header(passed, 30, clock).remaining() > 0
+
+
+LIMITS = TimeLimits(base=30, per_1000_chars=2, longest=60)
+
+
+@pytest.mark.parametrize(
+    ("chars", "seconds"),
+    [(0, 30), (1, 30), (1000, 30), (1500, 31), (2000, 32), (16_000, 60), (16_001, 60), (10**9, 60)],
+)
+def test_the_limit_grows_evenly_beyond_the_first_1000_characters_up_to_the_longest(chars: int, seconds: float) -> None:
+    assert LIMITS.seconds(chars) == seconds
+
+
+def test_no_growth_is_no_growth() -> None:
+    assert TimeLimits(base=30, per_1000_chars=0, longest=600).seconds(10**9) == 30
+
+
+def test_an_extension_counts_from_the_start_not_from_now() -> None:
+    clock = Clock()
+    deadline = Deadline.from_header(None, 30, clock)
+    clock.now += 20
+    extended = deadline.extended(40)
+    assert (extended.remaining(), extended.given) == (20, 40)
+    assert "40 s" in extended.exceeded().detail
+
+
+@pytest.mark.parametrize(("wanted", "given"), [("5000", 5), ("35000", 35), ("999999999", 40)])
+def test_what_a_client_asked_for_can_shorten_an_extension_and_not_lengthen_it(wanted: str, given: float) -> None:
+    deadline = Deadline.from_header(wanted, 30, Clock())
+    assert deadline.remaining() == min(given, 30)
+    assert deadline.extended(40).remaining() == given
+
+
+@given(st.integers(1, 10**9), st.integers(0, 10**7), st.integers(0, 10**7))
+def test_more_characters_never_mean_less_time(wanted: int, chars: int, more: int) -> None:
+    deadline = Deadline.from_header(str(wanted)[:9], LIMITS.base, Clock())
+    short, long = (deadline.extended(LIMITS.seconds(size)).remaining() for size in (chars, chars + more))
+    assert deadline.remaining() <= short <= long <= LIMITS.longest

@@ -167,3 +167,79 @@ def test_a_problem_keeps_members_it_does_not_know() -> None:
     members = {"type": "t", "title": "t", "status": 413, "code": "too-large", "detail": "d", "limit": 5}
     problem = Problem.model_validate(members)
     assert problem.model_extra == {"limit": 5}
+
+
+GOOD = {"text": "a", "target_lang": "de"}
+WRONG_OPTIONS: list[tuple[dict[str, Any], str, str]] = [
+    ({"format": "pdf"}, "format", "must be one of text, html, markdown"),
+    ({"format": None}, "format", "must be one of text, html, markdown"),
+    ({"format": "HTML"}, "format", "must be one of text, html, markdown"),
+    ({"do_not_translate": "a"}, "do_not_translate", "must be a list of strings"),
+    ({"do_not_translate": {"a": "b"}}, "do_not_translate", "must be a list of strings"),
+    ({"do_not_translate": ["a", 1]}, "do_not_translate[1]", "must be a string"),
+    ({"do_not_translate": ["a", ""]}, "do_not_translate[1]", "has 0 characters; 1 to 200 are taken"),
+    ({"do_not_translate": ["x" * 201]}, "do_not_translate[0]", "has 201 characters; 1 to 200 are taken"),
+    ({"do_not_translate": ["\u3000 \t"]}, "do_not_translate[0]", "is blank; it must hold more than white space"),
+    ({"do_not_translate": ["a"] * 257}, "do_not_translate", "has more than 256 entries"),
+    ({"terms": []}, "terms", "must be an object of strings"),
+    ({"terms": None}, "terms", "must be an object of strings"),
+    ({"terms": {"a": "b", "c": 1}}, "terms", "the target of entry 2 must be a string"),
+    ({"terms": {"": "b"}}, "terms", "the source of entry 1 has 0 characters; 1 to 200 are taken"),
+    ({"terms": {"a": "x" * 201}}, "terms", "the target of entry 1 has 201 characters; 1 to 200 are taken"),
+    ({"terms": {" ": "b"}}, "terms", "the source of entry 1 is blank; it must hold more than white space"),
+    ({"terms": {"a": "b\nc"}}, "terms", "the target of entry 1 holds a line break; it must stand on one line"),
+    ({"terms": {"a\u2028": "b"}}, "terms", "the source of entry 1 holds a line break; it must stand on one line"),
+    ({"terms": {str(n): "b" for n in range(257)}}, "terms", "has more than 256 entries"),
+]
+
+
+@pytest.mark.parametrize(("options", "field", "message"), WRONG_OPTIONS)
+def test_a_wrong_option_is_named_and_told_what_would_be_right(
+    options: dict[str, Any], field: str, message: str
+) -> None:
+    assert refusal({**GOOD, **options}).facts["errors"] == [{"field": field, "message": message}]
+
+
+def test_options_at_their_limits_are_taken_and_by_default_nothing_is_asked() -> None:
+    plain = parse(GOOD)
+    assert (plain.format, plain.do_not_translate, plain.terms) == ("text", [], {})
+    most = {"do_not_translate": ["x" * 200] * 256, "terms": {f"{n:0200}": "y" * 200 for n in range(256)}}
+    full = parse({**GOOD, "format": "markdown", **most})
+    assert (full.format, full.do_not_translate, full.terms) == ("markdown", *most.values())
+
+
+def test_sizes_are_checked_before_options() -> None:
+    assert isinstance(refusal({"text": ["a"] * 4, "format": "pdf", "terms": 1}), TooLargeError)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"do_not_translate": [""] * 300_000},
+        {"do_not_translate": [1] * 300_000},
+        {"do_not_translate": ["SECRET" * 100] * 256},
+        {"terms": {str(n): "" for n in range(100_000)}},
+        {"terms": {f"SECRET{n}" * 100: "SECRET" * 100 for n in range(256)}},
+        {"terms": {"SECRET" * 100_000: 1}},
+    ],
+    ids=range(6),
+)
+def test_options_made_to_hurt_are_refused_quickly_in_a_few_words_that_repeat_nothing(options: dict[str, Any]) -> None:
+    started = time.perf_counter()
+    error = refusal({**GOOD, **options})
+    assert time.perf_counter() - started < 0.5
+    told = json.dumps([error.detail, error.facts])
+    assert len(told) < 2500
+    assert "SECRET" not in told
+
+
+@pytest.mark.parametrize("text", ["Hallo \u2028 \U0001f600", ["a", "b"]])
+def test_an_answer_has_the_form_of_its_request(text: str | list[str]) -> None:
+    request = parse({**GOOD, "text": text})
+    results = [
+        Translation(translation=each, source_lang="en", target_lang="de", model=None, route=["en", "de"])
+        for each in request.texts
+    ]
+    answer = json.loads(request.answer(results))
+    each = [result.to_json() for result in results]
+    assert answer == (each[0] if isinstance(text, str) else {"results": each})

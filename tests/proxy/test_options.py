@@ -1,0 +1,196 @@
+"""What a request may ask for beside its text: formats, names and terms travel; texts without words need no replica."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeReplica, Script, replicas
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.test_translate import ENGLISH, FRENCH, GERMAN
+
+OPTIONS: dict[str, Any] = {"format": "html", "do_not_translate": ["Pairway"], "terms": {"walk": "Wanderung"}}
+EMOJI = "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467"
+URL = "https://example.org/a?b=c"
+
+
+@pytest.fixture(scope="module")
+async def fake() -> AsyncGenerator[FakeReplica]:
+    one = FakeReplica("en>de", "fr>de", "de>en", name="one")
+    async with replicas(one):
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake], request_timeout=10.0, seconds_per_1000_chars=5.0, max_request_timeout=100.0) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def fresh(fake: FakeReplica) -> None:
+    fake.requests.clear()
+    fake.translate = Script()
+
+
+async def post(running: RunningProxy, text: object, source: str = "en", **more: object) -> tuple[int, dict[str, Any]]:
+    response = await running.client.post(
+        "/translate", json={"text": text, "source_lang": source, "target_lang": "de", **more}
+    )
+    return response.status_code, response.json()
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+@pytest.mark.parametrize("text", [ENGLISH, [ENGLISH, ENGLISH]])
+async def test_every_option_travels_to_the_replica(
+    running: RunningProxy, fake: FakeReplica, source: str, text: object
+) -> None:
+    assert (await post(running, text, source, **OPTIONS))[0] == 200
+    (sent,) = fake.requests
+    assert sent.body == {"text": text, "source_lang": "en", "target_lang": "de", **OPTIONS}
+
+
+async def test_every_group_of_a_detected_list_gets_every_option(running: RunningProxy, fake: FakeReplica) -> None:
+    assert (await post(running, [ENGLISH, FRENCH], "auto", **OPTIONS))[0] == 200
+    assert sorted(sent.body["source_lang"] for sent in fake.requests) == ["en", "fr"]
+    assert all({name: sent.body[name] for name in OPTIONS} == OPTIONS for sent in fake.requests)
+
+
+async def test_what_was_not_asked_for_is_not_sent_so_that_older_replicas_understand(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    await post(running, ENGLISH, format="text", terms={})
+    assert fake.requests[0].body.keys() == {"text", "source_lang", "target_lang"}
+
+
+@pytest.mark.parametrize("option", [{"format": "pdf"}, {"do_not_translate": [" "]}, {"terms": {"a": ""}}])
+async def test_a_wrong_option_costs_no_replica(
+    running: RunningProxy, fake: FakeReplica, option: dict[str, Any]
+) -> None:
+    status, problem = await post(running, ENGLISH, **option)
+    assert (status, problem["code"]) == (422, "invalid-request")
+    assert problem["errors"][0]["field"].startswith(next(iter(option)))
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+@pytest.mark.parametrize(
+    ("text", "text_format"),
+    [("", "text"), (" \n", "text"), ("123", "text"), (EMOJI, "text"), (URL, "text"), ("<p>42</p>", "html"),
+     ("<script>let words</script>", "html"), ("`words`", "markdown")],
+)  # fmt: skip
+async def test_a_text_without_words_comes_back_as_it_came_without_a_replica(
+    running: RunningProxy, fake: FakeReplica, source: str, text: str, text_format: str
+) -> None:
+    status, answer = await post(running, text, source, format=text_format)
+    assert (status, answer["translation"], answer["warnings"], answer["model"]) == (200, text, [], None)
+    assert answer["source_lang"] == (None if source == "auto" else "en")
+    assert answer["route"] == (["de"] if source == "auto" else ["en", "de"])
+    assert "detected" not in answer
+    assert fake.requests == []
+
+
+async def test_in_a_detected_list_only_texts_with_words_are_sent(running: RunningProxy, fake: FakeReplica) -> None:
+    texts = ["123", ENGLISH, EMOJI, GERMAN, URL, " "]
+    status, answer = await post(running, texts, "auto")
+    assert status == 200
+    results = answer["results"]
+    assert [result["translation"] for result in results] == ["123", f"[en>de by one] {ENGLISH}", *texts[2:]]
+    assert [[each["code"] for each in result["warnings"]] for result in results] == [
+        [],
+        [],
+        [],
+        ["same-language"],
+        [],
+        [],
+    ]
+    assert [sent.body["text"] for sent in fake.requests] == [[ENGLISH]]
+
+
+async def test_a_long_text_without_words_comes_back_as_it_came_wherever_that_is_found_out(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    text = "12 " * 5000
+    assert (await post(running, text, "auto"))[1]["translation"] == text
+    assert fake.requests == []
+    assert (await post(running, text, "en"))[0] == 200
+    assert fake.requests[0].body["text"] == text
+
+
+async def test_a_list_of_a_named_language_is_forwarded_as_it_is(running: RunningProxy, fake: FakeReplica) -> None:
+    texts = ["123", ENGLISH, ""]
+    assert (await post(running, texts))[0] == 200
+    assert [sent.body["text"] for sent in fake.requests] == [texts]
+
+
+@pytest.mark.parametrize(
+    ("text_format", "text"),
+    [
+        ("html", f'<div class="the quick brown fox is not the text" style="color: of the day">{FRENCH}</div>' * 3),
+        ("html", f"<style>body {{ margin: 0; the: of }}</style><script>the('quick')</script><p>{FRENCH}</p>"),
+        ("html", f'<img src="the-house-of-the-rising-sun.png" alt="{FRENCH}">'),
+        ("markdown", f"```\nthe house of the rising sun is the house\n```\n\n# {FRENCH}\n"),
+        ("markdown", f"[{FRENCH}](https://example.org/the/house/of/the/rising/sun)"),
+    ],
+)
+async def test_the_language_of_markup_is_that_of_its_words(
+    running: RunningProxy, fake: FakeReplica, text_format: str, text: str
+) -> None:
+    status, answer = await post(running, text, "auto", format=text_format)
+    assert (status, answer["detected"]["lang"]) == (200, "fr")
+    assert fake.requests[0].body["text"] == text
+
+
+@pytest.mark.parametrize("source", ["de", "de-AT", "auto"])
+async def test_markup_in_the_target_language_comes_back_as_it_came_and_is_said_to(
+    running: RunningProxy, fake: FakeReplica, source: str
+) -> None:
+    text = f"<p>{GERMAN}</p>"
+    status, answer = await post(running, text, source, format="html")
+    assert (status, answer["translation"], answer["warnings"][0]["code"]) == (200, text, "same-language")
+    assert fake.requests == []
+
+
+async def test_a_long_request_gets_more_time_and_the_replica_learns_it(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    for text in ("x" * 1000, "x" * 3000, ["x" * 1000] * 3, "x" * 100_000):
+        await post(running, text)
+    short, longer, as_list, longest = fake.timeouts_ms()
+    assert 9_000 < short <= 10_000
+    assert 19_000 < longer <= 20_000
+    assert 19_000 < as_list <= 20_000
+    assert 99_000 < longest <= 100_000
+
+
+async def test_a_client_can_shorten_the_time_of_a_long_request_and_not_lengthen_it(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    for wanted in ("1500", "15000", "999999"):
+        await running.translate("x" * 3000, x_timeout_ms=wanted)
+    short, longer, capped = fake.timeouts_ms()
+    assert 1_000 < short <= 1_500
+    assert 14_000 < longer <= 15_000
+    assert 19_000 < capped <= 20_000
+
+
+async def test_the_longest_text_fits_in_a_body_however_it_is_escaped(running: RunningProxy, fake: FakeReplica) -> None:
+    text = "\u00e4" * 200_000
+    status, answer = await post(running, text)  # httpx writes it as bytes, twice as many
+    assert (status, answer["translation"][-5:]) == (200, "\u00e4" * 5)
+    escaped = b'{"text": "%s", "source_lang": "en", "target_lang": "de"}' % (b"\\u00e4" * 200_000)
+    response = await running.client.post("/translate", content=escaped)
+    assert response.status_code == 200
+    assert fake.requests[1].body["text"] == text
+
+
+async def test_openapi_tells_of_streams_options_and_their_bounds(running: RunningProxy) -> None:
+    response = await running.client.get("/openapi.json")
+    assert "#/$defs" not in response.text
+    described = response.json()["paths"]["/translate"]["post"]
+    assert {"application/json", "text/event-stream"} <= described["responses"]["200"]["content"].keys()
+    fields = described["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert fields["format"]["enum"] == ["text", "html", "markdown"]
+    assert fields["do_not_translate"]["maxItems"] == fields["terms"]["maxProperties"] == 256

@@ -1,0 +1,307 @@
+"""POST /translate with Accept: text/event-stream on the real proxy: what comes when, and how each fault ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeReplica, Script, replicas
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.test_translate import BAD_INPUT, ENGLISH, FRENCH, GERMAN
+from tests.streams import ASKING, Heard, hear, listening
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+async def fakes() -> AsyncGenerator[tuple[FakeReplica, FakeReplica]]:
+    one, two = (FakeReplica("en>de", "fr>de", "de>en", name=name) for name in ("one", "two"))
+    async with replicas(one, two):
+        yield one, two
+
+
+@pytest.fixture(scope="module")
+async def running(fakes: tuple[FakeReplica, FakeReplica]) -> AsyncGenerator[RunningProxy]:
+    async with proxy(fakes, max_texts=5, max_text_chars=1000, max_body_bytes=8192) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def fresh(fakes: tuple[FakeReplica, FakeReplica]) -> None:
+    for fake in fakes:
+        fake.requests.clear()
+        fake.translate = Script()
+        fake.foreign_load = 0
+
+
+async def ask(running: RunningProxy, text: object, source: str = "en", **headers: str) -> Heard:
+    return await hear(running.client, {"text": text, "source_lang": source, "target_lang": "de"}, **headers)
+
+
+def asked_of(fakes: tuple[FakeReplica, FakeReplica]) -> int:
+    return sum(len(fake.requests) for fake in fakes)
+
+
+def scripted(fakes: tuple[FakeReplica, FakeReplica], **changes: Any) -> None:
+    for fake in fakes:
+        fake.translate = Script(**changes)
+
+
+@pytest.mark.parametrize(("sent", "status", "code", "told"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])
+async def test_bad_input_is_an_ordinary_problem(
+    running: RunningProxy, sent: bytes, status: int, code: str, told: str
+) -> None:
+    response = await running.client.post("/translate", content=sent, headers=ASKING)
+    problem = response.json()
+    assert (response.status_code, problem["code"]) == (status, code)
+    assert response.headers["content-type"] == "application/problem+json"
+    assert told or problem["detail"]
+
+
+@pytest.mark.parametrize("breaks", ["reset", "end", "error"])
+async def test_a_stream_that_breaks_before_its_first_delta_is_asked_of_another_replica(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any
+) -> None:
+    one, two = fakes
+    one.translate = Script(breaks_after=0, breaks_with=breaks)
+    two.foreign_load = 50
+    await running.sweeps(2)
+    heard = await ask(running, "Hello there")
+    assert heard.result["translation"] == "[en>de by two] Hello there"
+    assert (len(one.requests), len(two.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+@pytest.mark.parametrize("breaks", ["reset", "end", "error"])
+async def test_a_stream_that_breaks_after_a_delta_is_an_error_event_and_nobody_else_is_asked(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any, source: str
+) -> None:
+    scripted(fakes, breaks_after=1, breaks_with=breaks)
+    heard = await ask(running, [ENGLISH, ENGLISH], source)
+    assert (heard.status, heard.names[-1]) == (200, "error")
+    assert heard.last[1]["code"] == "replica-failed"
+    assert heard.last[1]["request_id"] == heard.headers["x-request-id"]
+    assert asked_of(fakes) == 1
+
+
+async def test_a_stream_that_breaks_everywhere_before_its_first_delta_is_502(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    scripted(fakes, breaks_after=0)
+    heard = await ask(running, "Hello")
+    assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
+    assert asked_of(fakes) == 2
+
+
+@pytest.mark.parametrize("code", ["too-large", "unusable-output"])
+async def test_a_replicas_word_that_holds_for_the_client_is_relayed_as_a_problem_and_as_an_event(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], code: str
+) -> None:
+    scripted(fakes, problem=(413, code))
+    heard = await ask(running, "Hello")
+    assert (heard.status, heard.problem["code"]) == (413, code)
+    scripted(fakes, problem=(413, code), breaks_after=1, breaks_with="error")
+    heard = await ask(running, "Hello")
+    assert (heard.status, heard.names, heard.last[1]["code"]) == (200, ["delta", "error"], code)
+    assert asked_of(fakes) == 2
+
+
+async def test_a_replica_that_ran_out_of_time_in_mid_stream_is_our_own_deadline(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    scripted(fakes, problem=(504, "deadline-exceeded"), breaks_after=1, breaks_with="error")
+    heard = await ask(running, "Hello")
+    assert (heard.last[1]["code"], heard.last[1]["detail"]) == ("deadline-exceeded", "No answer within the 10 s given.")
+
+
+async def test_silence_after_a_delta_is_an_error_event_at_the_deadline_and_is_cancelled(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    scripted(fakes, breaks_after=1, breaks_with="hang")
+    aborts = sum(fake.aborts for fake in fakes)
+    heard = await ask(running, "Hello", x_timeout_ms="300")
+    assert (heard.names, heard.last[1]["code"]) == (["delta", "error"], "deadline-exceeded")
+    await wait_until(lambda: sum(fake.aborts for fake in fakes) == aborts + 1, 3, "the replica saw the end")
+
+
+async def test_silence_before_the_first_delta_is_504(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    scripted(fakes, breaks_after=0, breaks_with="hang")
+    heard = await ask(running, "Hello", x_timeout_ms="300")
+    assert (heard.status, heard.problem["code"]) == (504, "deadline-exceeded")
+
+
+RAW_STREAMS = {
+    "no event": b"hello\n\n",
+    "an unreadable delta": b"event: delta\ndata: {\n\n",
+    "a delta of another shape": b'event: delta\ndata: {"index": "0", "text": "x"}\n\n',
+    "a negative index": b'event: delta\ndata: {"index": -1, "text": "x"}\n\n',
+    "a delta of a text that was not sent": b'event: delta\ndata: {"index": 1, "text": "x"}\n\n',
+    "an unreadable error": b"event: error\ndata: []\n\n",
+    "no UTF-8": b"event: delta\ndata: \xff\xff\n\n",
+    "a huge event": b"event: delta\ndata: " + b"x" * (65 << 20),
+}
+
+
+@pytest.mark.parametrize("raw", RAW_STREAMS.values(), ids=RAW_STREAMS)
+async def test_a_stream_of_no_meaning_is_502_and_shows_nothing_of_it(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], raw: bytes
+) -> None:
+    scripted(fakes, raw_stream=raw)
+    heard = await ask(running, "Hello")
+    assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
+    assert "xx" not in json.dumps(heard.problem)
+
+
+async def test_events_that_a_later_version_may_send_are_skipped(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    known = (
+        b'event: delta\ndata: {"index": 0, "text": "Ha", "new": 1}\n\nevent: result\ndata: {"translation": "Ha"}\n\n'
+    )
+    scripted(fakes, raw_stream=b"event: progress\ndata: {}\n\nid: 3\n" + known + b"event: delta\ndata: late\n\n")
+    assert (await ask(running, "Hello")).result == {"translation": "Ha"}
+
+
+@pytest.mark.parametrize("text", ["Hello", ["Hello", "there", ""]])
+async def test_a_replica_that_answers_with_json_though_asked_to_stream_is_streamed(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], text: object
+) -> None:
+    scripted(fakes, streams=False)
+    heard = await ask(running, text)
+    assert heard.result == (await running.translate(text))[1] or heard.deltas
+    assert asked_of(fakes) == 2
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"no JSON", b'{"results": 1}'])
+async def test_json_that_is_no_answer_though_asked_to_stream_is_502(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], raw: bytes
+) -> None:
+    scripted(fakes, raw=(200, raw))
+    heard = await ask(running, "Hello")
+    assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+async def test_a_client_that_hangs_up_in_mid_stream_cancels_its_request_at_the_replica(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], source: str
+) -> None:
+    scripted(fakes, breaks_after=1, breaks_with="hang")
+    aborts = sum(fake.aborts for fake in fakes)
+    wanted = {"text": ENGLISH, "source_lang": source, "target_lang": "de"}
+    async with listening(running.serving.port, wanted) as listener:
+        await listener.until(b"event: delta")
+    await wait_until(lambda: sum(fake.aborts for fake in fakes) == aborts + 1, 3, "the replica saw the end")
+    evidence, registry = running.parts.evidence, running.parts.registry
+    await wait_until(lambda: all(not evidence.load(fake.url, registry.snapshot) for fake in fakes), 3, "none in flight")
+
+
+async def test_a_stream_is_counted_as_every_request_is(fakes: tuple[FakeReplica, FakeReplica]) -> None:
+    async with proxy(fakes) as counted:
+        assert (await ask(counted, "Hello")).result
+        scripted(fakes, breaks_after=1)
+        assert (await ask(counted, "Hello")).names[-1] == "error"
+        metrics = (await counted.client.get("/metrics")).text
+    assert 'pairway_proxy_requests_total{outcome="ok",pair="en-de"} 1.0' in metrics
+    assert 'pairway_proxy_requests_total{outcome="replica-failed",pair="en-de"} 1.0' in metrics
+    assert sum('attempts_total{outcome="broken-answer"' in line for line in metrics.splitlines()) == 1
+    assert "pairway_proxy_requests_in_flight 0.0" in metrics
+
+
+async def test_the_result_is_the_answer_that_would_come_at_once(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    one, two = fakes
+    two.name = "one"  # whoever answers, says the same
+    try:
+        for text in ("Hello", ["Hello", "", "there"], [ENGLISH, GERMAN, FRENCH, "123"], GERMAN, "123", [""]):
+            for source in ("en", "auto"):
+                if (text, source) == ("Hello", "auto") or (text == ["Hello", "", "there"] and source == "auto"):
+                    continue  # too short to tell
+                heard = await ask(running, text, source)
+                assert heard.result == (await running.translate(text, source))[1]
+    finally:
+        two.name = "two"
+    assert one.requests
+
+
+async def test_deltas_come_before_the_result_is_there(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    scripted(fakes, breaks_after=3, breaks_with="hang")
+    wanted = {"text": ["Hello", "there"], "source_lang": "en", "target_lang": "de"}
+    async with listening(running.serving.port, wanted) as listener:
+        taken = await listener.until(b'"index":1')
+        assert b"event: result" not in taken
+
+
+async def test_groups_of_a_detected_list_stream_at_once_each_under_its_own_index(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    heard = await ask(running, [FRENCH, GERMAN, ENGLISH, "42", FRENCH], "auto")
+    results = heard.result["results"]
+    assert [one["source_lang"] for one in results] == ["fr", "de", "en", None, "fr"]
+    assert [one.get("detected", {}).get("lang") for one in results] == ["fr", "de", "en", None, "fr"]
+    assert asked_of(fakes) == 2
+    assert [index for name, data in heard.events if name == "delta" for index in [data["index"]]][:2] == [1, 3]
+
+
+async def test_a_group_that_breaks_ends_the_whole_and_cancels_the_others(
+    fakes: tuple[FakeReplica, FakeReplica],
+) -> None:
+    del fakes
+    english, french = FakeReplica("en>de", name="english"), FakeReplica("fr>de", name="french")
+    async with replicas(english, french), proxy([english, french]) as running:
+        english.translate = Script(breaks_after=1, breaks_with="hang")
+        french.translate = Script(breaks_after=1, delay=0.2)
+        heard = await ask(running, [ENGLISH, FRENCH], "auto")
+        assert (heard.names[-1], heard.last[1]["code"]) == ("error", "replica-failed")
+        await wait_until(lambda: english.aborts == 1, 3, "the other group was cancelled")
+
+
+async def test_an_unknown_pair_among_detected_ones_is_404_though_other_texts_need_nothing(
+    fakes: tuple[FakeReplica, FakeReplica],
+) -> None:
+    del fakes
+    one = FakeReplica("en>de", "de>fr", name="one")
+    async with replicas(one), proxy([one]) as running:
+        wanted = {"text": ["123", GERMAN, ENGLISH], "source_lang": "auto", "target_lang": "fr"}
+        heard = await hear(running.client, wanted)
+        assert (heard.status, heard.problem["code"]) == (404, "unknown-pair")
+        assert one.requests == []
+
+
+async def test_the_replicas_connection_is_used_again_after_a_stream(
+    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
+) -> None:
+    one, two = fakes
+    two.pairs = dict.fromkeys(two.pairs, False)
+    try:
+        await running.sweeps(2)
+        assert (await ask(running, "Hello")).result
+        taken = one.connections
+        for _ in range(3):
+            assert (await ask(running, "Hello")).result
+        assert one.connections - taken <= 1  # probes have theirs
+    finally:
+        two.pairs = dict.fromkeys(two.pairs, True)
+        await running.sweeps(2)
+
+
+async def test_a_replica_that_goes_down_in_mid_stream_is_waited_for_until_the_deadline() -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    async with replicas(one, two), proxy([one, two], probe_timeout=0.2) as running:
+        for fake in (one, two):
+            fake.translate = Script(breaks_after=1, breaks_with="hang")
+        asked = asyncio.create_task(ask(running, "Hello", x_timeout_ms="2500"))
+        await wait_until(lambda: one.requests or two.requests, 3, "one has it")
+        holder = one if one.requests else two
+        holder.report.fault = "hang"
+        await running.sees(holder, "down")
+        heard = await asked
+        assert (heard.names, heard.last[1]["code"]) == (["delta", "error"], "deadline-exceeded")
+        assert len(one.requests) + len(two.requests) == 1

@@ -1,0 +1,127 @@
+"""Events on the wire: any text survives, however the bytes are cut; who may have events."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared import events
+from shared.events import BrokenStreamError, Event, EventReader
+
+# Everything that str.splitlines would split at, and more.
+ODD = "\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff\U000f0000\U0001f600: data"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=50) | st.text(ODD, max_size=20)
+
+
+def read(stream: bytes, cuts: list[int] | None = None, limit: int = 1 << 20) -> list[Event]:
+    reader = EventReader(limit)
+    found: list[Event] = []
+    start = 0
+    for cut in [*sorted(cuts or []), len(stream)]:
+        found += reader.feed(stream[start:cut])
+        start = max(start, cut)
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(0, 200), TEXTS), max_size=6), st.data())
+def test_any_text_survives_however_the_bytes_are_cut(parts: list[tuple[int, str]], data: st.DataObject) -> None:
+    stream = b"".join(events.encode_delta(index, text) + events.KEEP_ALIVE for index, text in parts)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
+    found = read(stream, cuts)
+    assert [event.name for event in found] == ["delta"] * len(parts)
+    deltas = [events.Delta.model_validate_json(event.data) for event in found]
+    assert [(delta.index, delta.text) for delta in deltas] == parts
+
+
+def test_a_text_is_one_line_whatever_line_ends_it_holds() -> None:
+    assert events.encode_delta(0, ODD).count(b"\n") == 3
+
+
+@given(st.recursive(TEXTS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
+def test_json_on_many_lines_becomes_one_and_means_the_same(value: object) -> None:
+    spread = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
+    (event,) = read(events.encode("result", spread))
+    assert json.loads(event.data) == value
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_names_data_comments_and_unknown_fields_are_told_apart(end: bytes) -> None:
+    lines = [b": comment", b"", b"event: delta", b"id: 7", b"data: {", b"data:1}", b"retry: 5", b"", b"data: bare", b""]
+    assert read(end.join(lines) + end) == [Event("delta", b"{\n1}"), Event("message", b"bare")]
+
+
+@pytest.mark.parametrize(
+    "stream", [b"", b"\n\n\n", b": x\n\n", b"event: delta\n\n", b"data: no end", b"data: no end\n"]
+)
+def test_what_has_no_data_or_no_end_is_no_event(stream: bytes) -> None:
+    assert read(stream) == []
+
+
+def test_a_name_holds_for_one_event() -> None:
+    assert [event.name for event in read(b"event: error\ndata: 1\n\ndata: 2\n\n")] == ["error", "message"]
+
+
+@pytest.mark.parametrize(
+    "stream", [b"data: " + b"x" * 200, b"data: 12345678\n" * 20, b"x" * 200, b"event:" + b"y" * 200]
+)
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_an_event_over_the_limit_is_refused_before_it_has_come_whole(stream: bytes, step: int) -> None:
+    with pytest.raises(BrokenStreamError, match="100 bytes"):
+        read(stream, list(range(0, len(stream), step)), limit=100)
+
+
+def test_many_small_events_never_add_up_to_the_limit() -> None:
+    assert len(read(b"data: 1\n\n" * 1000, limit=20)) == 1000
+
+
+@pytest.mark.parametrize("step", [1, 65_536])
+def test_work_is_linear_in_what_comes(step: int) -> None:
+    stream = b"event: result\ndata: " + b"x" * (300_000 if step == 1 else 30_000_000) + b"\n\n"
+    reader = EventReader(1 << 26)
+    started = time.perf_counter()
+    found = [event for at in range(0, len(stream), step) for event in reader.feed(stream[at : at + step])]
+    assert time.perf_counter() - started < 3
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("accept", "wanted"),
+    [
+        ([], False),
+        ([""], False),
+        (["*/*"], False),
+        (["text/*"], False),
+        (["application/json"], False),
+        (["text/html, application/xhtml+xml, */*;q=0.8"], False),
+        (["text/event-stream"], True),
+        (["Text/Event-Stream"], True),
+        (["text/event-stream;charset=utf-8"], True),
+        (["text/event-stream, */*"], True),
+        (["*/*, text/event-stream"], True),
+        (["application/json, text/event-stream"], True),
+        (["application/json", "text/event-stream"], True),
+        (["text/event-stream;q=0"], False),
+        (["text/event-stream; q=0.0, */*"], False),
+        (["text/event-stream;q=0.5, application/json"], False),
+        (["text/event-stream;q=0.5, */*"], False),
+        (["text/event-stream;q=0.5, application/*;q=0.4"], True),
+        (["text/event-stream;q=0.5, application/json;q=0.4, */*"], True),
+        (["text/event-stream;q=0.5, application/json;q=0, */*"], True),
+        (["text/event-stream;q=high"], True),
+        (["text/event-stream;q=nan"], True),
+        (["text/event-stream;q=-1"], True),
+        (["text/event-streams"], False),
+        ([";q=1,,;,text/event-stream"], True),
+    ],
+)
+def test_events_are_for_those_who_name_them_and_like_json_no_better(accept: list[str], wanted: bool) -> None:
+    assert events.wanted(accept) is wanted
+
+
+@given(st.lists(st.text(max_size=40), max_size=3))
+def test_any_accept_header_is_an_answer(accept: list[str]) -> None:
+    assert events.wanted(accept) in {True, False}
