@@ -8,6 +8,7 @@ has. So one segment costs a bounded number of engine requests, and none fails in
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -137,14 +138,17 @@ async def _attempt(form: rendering.Rendering, marks: Sequence[Mark], way: Way, s
     tidy = cleanup.cleaned(output.text, form.text, way.pair)
     faults = way.guards.faults(form.text, replace(output, text=tidy.text), way.pair)
     words = form.restore(tidy.text)
-    if words is None:
-        faults = [*faults, placeholder_lost()]
-    elif not rendering.in_order(words, marks):
+    if words is None or not _same_marks(words, form) or not rendering.in_order(words, marks):
         faults, words = [*faults, placeholder_lost()], None
     caught = (*tidy.removed, *(fault.code for fault in faults))
     if not all(fault.usable for fault in faults):
         words = None
     return Made(words, tuple(faults), caught)
+
+
+def _same_marks(words: str, form: rendering.Rendering) -> bool:
+    """Say whether the words have the segment's marks and no other: a model can write a mark's character by itself."""
+    return Counter(char for char, _ in rendering.marks_in(words)) == Counter(char for _, char in form.spellings)
 
 
 def _terms(form: rendering.Rendering, marks: Sequence[Mark]) -> dict[str, str]:
