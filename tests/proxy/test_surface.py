@@ -203,7 +203,8 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
     assert set(described["paths"]) == {"/translate", "/health", "/languages", "/livez", "/readyz", "/metrics"}
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
-    assert set(asked["properties"]) == {"text", "source_lang", "target_lang"}
+    options = {"format", "do_not_translate", "terms"}
+    assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
     assert set(translate["responses"]) == {"200", "400", "404", "413", "422", "502", "503", "504"}
     assert all(
