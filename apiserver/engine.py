@@ -128,13 +128,9 @@ class VllmEngine:
         """Tokens that prompt and answer may have together."""
         return int(self._llm.model_config.max_model_len)
 
-    def encode_text(self, text: str) -> list[int]:
+    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
         """Tokenise words; control tokens in them are split into ordinary ones."""
-        return self._tokenizer.encode_text(text)
-
-    def encode_control(self, text: str) -> list[int]:
-        """Tokenise our own frame, control tokens included; nothing is added around."""
-        return self._tokenizer.encode_control(text)
+        return self._tokenizer.encode_text(text, first=first)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
         """Render a conversation with the model's chat template and its arguments, generation prompt included."""

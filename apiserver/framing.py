@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Frame:
-    """Turns words into prompts; control pieces are tokenised once, words each time with their neighbours.
+    """Turns words into prompts.
 
     ``bare_length`` is the number of tokens that a prompt has without any words.
     """
@@ -27,8 +27,6 @@ class Frame:
         self._prompt = prompt
         self._engine = engine
         self._begin = tuple(engine.begin) if begin else ()
-        # As many as the template has control tokens; filled on first use.
-        self._controls: dict[str, list[int]] = {}
         self.bare_length = len(self.ids("", {}))
 
     @classmethod
@@ -43,13 +41,11 @@ class Frame:
     def ids(self, words: str, terms: Mapping[str, str]) -> list[int]:
         """Return the whole prompt as token ids."""
         ids = list(self._begin)
-        for piece in self._prompt.pieces(words, terms):
+        for number, piece in enumerate(self._prompt.pieces(words, terms)):
             if isinstance(piece, Control):
-                if piece.text not in self._controls:
-                    self._controls[piece.text] = self._engine.encode_control(piece.text)
-                ids += self._controls[piece.text]
+                ids.append(self._engine.controls[piece.text])
             else:
-                ids += self._engine.encode_text(piece.text)
+                ids += self._engine.encode_text(piece.text, first=number == 0)
         return ids
 
 

@@ -77,12 +77,11 @@ class Engine(Protocol):
         """The engine's own metrics."""
         ...
 
-    def encode_text(self, text: str) -> list[int]:
-        """Tokenise words, a client's among them; no control token can come out. Thread-safe."""
-        ...
+    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
+        """Tokenise words, a client's among them; no control token can come out. Thread-safe.
 
-    def encode_control(self, text: str) -> list[int]:
-        """Tokenise our own frame, control tokens included. Thread-safe."""
+        ``first``: nothing of the prompt is before them. Some tokenizers put a space before the first words only.
+        """
         ...
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:

@@ -184,7 +184,8 @@ class ModelHost:
             engine = await self._factory(self.entry)
             try:
                 decoding = decoding_for(self.entry, engine)
-                frames = {pair: Frame.of(self.entry.family, pair, engine) for pair in self.entry.all_pairs}
+                # A thousand pairs take more than a second.
+                frames = await asyncio.to_thread(self._frames, engine)
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
                 raise
@@ -193,6 +194,9 @@ class ModelHost:
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
         await self._prove(self._translator)
         self._ready_since = self._clock()
+
+    def _frames(self, engine: Engine) -> dict[LanguagePair, Frame]:
+        return {pair: Frame.of(self.entry.family, pair, engine) for pair in self.entry.all_pairs}
 
     async def _prove(self, translator: Translator) -> None:
         """Send every unproven pair's canary through the engine, all at once."""

@@ -97,14 +97,6 @@ class Wording:
     term_line: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What stands before and behind the text; both may hold control tokens."""
-
-    before: str
-    behind: str
-
-
 _Part = Control | tuple[str, ...]
 
 
@@ -193,17 +185,6 @@ class PromptFamily:
             return None
         found = ", ".join(f"{tag} is in group {number}" for number, tag in sorted(seen.items()))
         return f"a model of {self.name} knows the languages of one group and {self.via}: {found}"
-
-    def render(self, pair: LanguagePair, template: Callable[[str], str]) -> Prompt:
-        """Render without pieces; for the host, until it takes pieces.
-
-        Raises:
-            PromptError: as ``for_pair``.
-        """
-        message = self._wordings(pair)[0]
-        (parts,) = self._parts(pair, message, lambda messages, _: template(messages[-1]["content"]), ())
-        before, behind = "".join(parts).split(TEXT) if not isinstance(parts, Control) else ("", "")
-        return Prompt(before, behind)
 
     def for_pair(self, pair: LanguagePair, template: ChatTemplate, controls: Collection[str]) -> PairPrompt:
         """Render the family's prompt for a pair; ``controls`` are all control tokens of the model's tokenizer.

@@ -1,4 +1,4 @@
-"""ModelTokenizer: a model's tokenizer as two: one for our frames, one for words, out of which no control token comes."""
+"""ModelTokenizer: a model's tokenizer for words, out of which no control token comes, and for our frames."""
 
 from __future__ import annotations
 
@@ -21,21 +21,18 @@ class ModelTokenizer:
     def __init__(self, tokenizer: Any) -> None:
         """Take the model's own fast tokenizer (transformers)."""
         self._chat: Any = tokenizer
-        self._control: Tokenizer = tokenizer.backend_tokenizer
-        saved = self._control.to_str()
-        self._words = words_tokenizer(saved)
+        own: Tokenizer = tokenizer.backend_tokenizer
+        saved = own.to_str()
+        self._first = words_tokenizer(saved)
+        self._later = words_tokenizer(without_first_space(saved))
         added: list[dict[str, Any]] = json.loads(saved)["added_tokens"]
         self.controls: Mapping[str, int] = {token["content"]: token["id"] for token in added}
-        self.begin: Sequence[int] = _beginning(self._control)
+        self.begin: Sequence[int] = _beginning(own)
         self.silent = frozenset(token["id"] for token in added if token["special"])
 
-    def encode_text(self, text: str) -> list[int]:
-        """Tokenise words; control tokens in them are split into ordinary ones."""
-        return self._words.encode(text, add_special_tokens=False).ids
-
-    def encode_control(self, text: str) -> list[int]:
-        """Tokenise our own frame, control tokens included; nothing is added around."""
-        return self._control.encode(text, add_special_tokens=False).ids if text else []
+    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
+        """Tokenise words; control tokens in them are split into ordinary ones. ``first``: no control token is before."""
+        return (self._first if first else self._later).encode(text, add_special_tokens=False).ids
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
         """Render a conversation with the model's chat template and its arguments, generation prompt included."""
@@ -57,6 +54,24 @@ def words_tokenizer(saved: str) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True
     return tokenizer
+
+
+def without_first_space(saved: str) -> str:
+    """Return a saved tokenizer that puts no space before its first words, if before those alone it does.
+
+    SentencePiece's "first": behind a control token, words have no space before them; alone they would get one.
+    """
+    content: dict[str, Any] = json.loads(saved)
+    waiting: list[Any] = [content.get("pre_tokenizer")]
+    while waiting:
+        match waiting.pop():
+            case {"type": "Metaspace", "prepend_scheme": "first"} as metaspace:
+                metaspace["prepend_scheme"] = "never"
+            case {"pretokenizers": [*inner]}:
+                waiting += inner
+            case _:
+                pass
+    return json.dumps(content)
 
 
 def _beginning(tokenizer: Tokenizer) -> list[int]:

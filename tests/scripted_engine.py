@@ -73,11 +73,9 @@ class ScriptedEngine:
         """Fail everything in flight and to come."""
         self._death.set()
 
-    def encode_text(self, text: str) -> list[int]:
+    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
+        del first
         return [ord(char) for char in text]
-
-    def encode_control(self, text: str) -> list[int]:
-        return [FRAME + ord(char) for char in text]
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
         del arguments
@@ -130,6 +128,10 @@ class ScriptedEngine:
         self.die()
 
 
+def _spelt(tokens: Sequence[int]) -> str:
+    return "".join(f"<{CONTROLS[token - FRAME]}>" for token in tokens)
+
+
 def _read(ask: Ask, request_id: str) -> Asked:
     at = [index for index, token in enumerate(ask.prompt_ids) if token < FRAME]
     first, last = at[0], at[-1] + 1
@@ -137,9 +139,9 @@ def _read(ask: Ask, request_id: str) -> Asked:
     assert all(token < FRAME for token in text), "a control token stands inside the text"
     return Asked(
         request_id,
-        "".join(chr(token - FRAME) for token in before),
+        _spelt(before),
         "".join(map(chr, text)),
-        "".join(chr(token - FRAME) for token in behind),
+        _spelt(behind),
         ask.max_tokens,
         ask.sampling,
         ask.priority,

@@ -16,10 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from apiserver.families import FAMILIES
+from apiserver.framing import Frame
 from apiserver.generation import Ask
 from apiserver.guards import budget
 from apiserver.sampling import Sampling
 from shared.errors import BadRequestError
+from shared.languages import LanguagePair
 from tests.apiserver.conftest import ROOT, Real
 from tests.waiting import wait_until
 
@@ -56,9 +59,8 @@ RAMBLING = Sampling(temperature=2.0, seed=1)
 GREEDY = Sampling()
 
 
-def prompt_of(real: Real, text: str, tags: str = "<s><en><de>") -> list[int]:
-    engine = real.engine
-    return [*engine.encode_control(tags), *engine.encode_text(text), *engine.encode_control("<sep>")]
+def prompt_of(real: Real, text: str) -> list[int]:
+    return Frame.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids(text, {})
 
 
 async def test_the_server_answers_while_the_engine_starts(real: Real) -> None:
@@ -114,9 +116,9 @@ def test_no_control_id_comes_out_of_any_text(real: Real, data: st.DataObject) ->
 
 
 async def test_our_own_frame_is_control_tokens_and_nothing_else(real: Real) -> None:
-    vocabulary = real.engine.controls
-    assert real.engine.encode_control("<s><en><de>") == [vocabulary[tag] for tag in ("<s>", "<en>", "<de>")]
-    assert real.engine.encode_control("") == []
+    ids = prompt_of(real, "")
+    assert ids == [real.engine.controls[tag] for tag in ("<s>", "<en>", "<de>", "<sep>")]
+    assert list(real.engine.begin) == []
 
 
 async def test_a_text_that_names_control_tokens_is_translated_as_text(real: Real) -> None:
