@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import cleanup, projection, rendering, segmenter
@@ -136,7 +136,7 @@ async def _attempt(form: rendering.Rendering, marks: Sequence[Mark], way: Way, s
     """Ask once, tidy the answer, judge it, and find the marks in it again."""
     output = await way.ask(form.text, _terms(form, marks) if way.family.term_prompt else {}, sampling)
     tidy = cleanup.cleaned(output.text, form.text, way.pair)
-    faults = way.guards.faults(form.text, replace(output, text=tidy.text), way.pair)
+    faults = way.guards.faults(form.text, output.with_text(tidy.text), way.pair)
     words = form.restore(tidy.text)
     if words is None or not _same_marks(words, form) or not rendering.in_order(words, marks):
         faults, words = [*faults, placeholder_lost()], None

@@ -17,6 +17,7 @@ from apiserver.ladder import MAX_DEPTH, MAX_PIECES, Made, Way, climb
 from apiserver.output_language import OutputLanguage
 from apiserver.prompt import PromptFamily
 from apiserver.sampling import Sampling
+from apiserver.segmenter import skeleton
 from shared.languages import LanguagePair
 
 EN_DE = LanguagePair("en", "de")
@@ -91,7 +92,7 @@ async def test_a_bad_answer_is_mended_by_another_decoding(bad: Output, request: 
     asked = Asked(one_after_the_other(bad, says(GERMAN)))
     made = await climbed(asked)
     assert (made.words, made.faults, made.rung) == (GERMAN, (), "second")
-    assert request.node.callspec.id in made.caught
+    assert request.node.callspec.id.rstrip("012") in made.caught
     assert asked.samplings[0].temperature == 0
     assert asked.samplings[1].temperature > 0
 
@@ -196,4 +197,4 @@ async def test_whatever_a_model_answers_no_mark_is_lost_or_invented(
     made = await climbed(asked, once, [name("{x}"), name("%d")], family)
     if made.words is not None:
         assert marks_of(made.words) == marks_of(once)
-        assert all(not char.isspace() or char == " " for char in made.words)
+        assert skeleton(made.words) == ["", ""]
