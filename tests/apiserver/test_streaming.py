@@ -12,6 +12,7 @@ from typing_extensions import override
 from apiserver.settings import Settings
 from apiserver.translator import Generation
 from tests.apiserver.conftest import Served, serving
+from tests.proxy.proxies import proxy
 from tests.scripted_engine import FRAME, Asked, ScriptedEngine, ScriptedFactory
 from tests.streams import Heard, hear, listening
 from tests.waiting import wait_until
@@ -182,3 +183,18 @@ async def test_a_long_request_gets_more_time(settings_for: Callable[..., Setting
         await served.until_ready()
         assert "0.2 s" in (await served.translate("slow")).json()["detail"]
         assert "0.6 s" in (await served.translate(["slow"] + ["x" * 100] * 20)).json()["detail"]
+
+
+async def test_through_the_proxy_a_stream_is_the_same_and_a_client_that_hangs_up_aborts_the_engine(
+    held: tuple[Served, Holding],
+) -> None:
+    served, engine = held
+    async with proxy([f"http://127.0.0.1:{served.port}"]) as running:
+        for text in ("Hello", ["Hello", "there", " "]):
+            heard = await hear(running.client, body(text))
+            assert heard.result == (await served.translate(text)).json()
+        async with listening(running.serving.port, body(["quick", "slow"])) as listener:
+            await listener.until(b"event: delta")
+        await wait_until(lambda: engine.given_up == 1, 5, "the engine's request is aborted")
+        heard = await hear(running.client, body(["quick", "slow"]), x_timeout_ms="300")
+        assert (heard.names, heard.last[1]["code"]) == (["delta", "error"], "deadline-exceeded")

@@ -1,0 +1,73 @@
+"""Where a sentence may be cut: punctuation, words, grapheme clusters, in that order."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from apiserver.breaks import best_break, clause_ends, cluster_ends, middle_break
+from apiserver.document import mark_char
+
+FAMILY = "👩‍👩‍👧‍👦"
+PAIR = "\ud83d\ude00"  # two surrogates that JSON left apart
+
+
+@pytest.mark.parametrize("text", ["", "a", "e\u0301", FAMILY, PAIR, "a" + "\u0301" * 5000])
+def test_a_text_of_one_cluster_has_no_middle(text: str) -> None:
+    assert middle_break(text, "en") is None
+
+
+@pytest.mark.parametrize("text", ["e\u0301" * 20, FAMILY * 4, PAIR * 20, "，\u0301" * 20, " \u0301" * 20])
+def test_no_reach_is_so_short_that_a_cluster_is_cut(text: str) -> None:
+    for reach in range(1, len(text)):
+        place = best_break(text, 0, max(1, reach // 2), reach, "zh")
+        assert place is None or (0 < place <= reach and place in cluster_ends(text))
+
+
+def test_a_cluster_that_reaches_too_far_has_no_break() -> None:
+    assert best_break("a" + "\u0301" * 500, 0, 50, 100, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "left"),
+    [
+        ("en", "It is late. However, we go on to the end", "It is late. "),
+        ("en", "It is 10:30, or 3,50 as they say there", "It is 10:30, "),
+        ("en", f"It was <late>,{mark_char(0)} and we went on there", f"It was <late>,{mark_char(0)} "),
+        ("en", "one two three four five six", "one two three "),
+        ("en", "https://example.org/one/two?three=four", "https://example.org/"),
+        ("zh", "我们去看书，然后回家因为很晚了", "我们去看书，"),
+        ("zh", "我们今天去北京大学图书馆看书", "我们今天去北京"),
+        ("ja", "図書館へ行って、本を読みます", "図書館へ行って、"),
+        ("th", "ประเทศไทยมีอากาศร้อนและประชาชนจำนวนมาก", "ประเทศไทยมีอากาศร้อน"),
+        ("km", "ខ្ញុំចូលចិត្តសៀវភៅនេះណាស់", "ខ្ញុំចូលចិត្ត"),
+        ("ar", "ذهبنا إلى البيت، ثم أكلنا الطعام", "ذهبنا إلى البيت، "),
+        ("en", FAMILY * 2, FAMILY),
+    ],
+)
+def test_the_best_kind_of_place_near_the_aim_is_taken(language: str, text: str, left: str) -> None:
+    place = best_break(text, 0, len(text) // 2, len(text) - 1, language)
+    assert text[:place] == left
+
+
+def test_clauses_end_at_punctuation_and_not_inside_numbers_or_addresses() -> None:
+    clauses = ["At 10:30, ", "for 3,50; ", "http://a.b,c ", "then（好，", "是）、", "end: "]
+    text = "".join(clauses) + "last."
+    ends = [0, *clause_ends(text), len(text)]
+    assert [text[start:end] for start, end in pairwise(ends)] == [
+        *clauses[:2],
+        clauses[2] + clauses[3],
+        *clauses[4:],
+        "last.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "unit", [".", ",", "。", "a", "a,", ". ", '."', "，”", "\u0301", "ก", "漢", FAMILY[:2], "\ud800"]
+)
+def test_the_ends_in_200_000_characters_of_one_kind_are_found(unit: str) -> None:
+    text = (unit * 200_000)[:200_000]
+    clause_ends(text)
+    place = middle_break(text, "th")
+    assert place is None or 0 < place < len(text)
