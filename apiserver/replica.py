@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from apiserver.generation import EngineGoneError
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
+from apiserver.translator import INLINE_CHARS
 from shared.errors import InvalidRequestError, UnknownPairError, UnusableOutputError
 from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
@@ -90,7 +91,9 @@ class Replica:
             DeadlineExceededError: the time is over.
         """
         hosts = self._by_pair.get(pair)
-        if hosts is None or not any(map(needs_translation, request.texts)):  # whether or not an engine runs
+        # Whether or not an engine runs; what is longer is looked at in a thread, with the rest of its planning.
+        wordless = request.chars <= INLINE_CHARS and not any(map(needs_translation, request.texts))
+        if hosts is None or wordless:
             as_it_came = same_language if hosts is None else unchanged
             if on_delta is not None:
                 for index, text in enumerate(request.texts):
@@ -154,7 +157,8 @@ async def _translate_all(
 ) -> list[Translation]:
     """Plan every text before the engine is asked for any, then translate them all at once."""
     wish = Wish(request.format, Protection.of(request.do_not_translate, request.terms))
-    plans = [await translator.prepare(pair, text, wish) for text in request.texts]
+    aside = request.chars > INLINE_CHARS
+    plans = [await translator.prepare(pair, text, wish, aside=aside) for text in request.texts]
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [

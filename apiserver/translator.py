@@ -55,8 +55,10 @@ class Translator:
         self._share = BatchShare(engine.max_num_seqs)
         self._aside = asyncio.Lock()
 
-    async def prepare(self, pair: LanguagePair, text: str, wish: Wish) -> Plan:
+    async def prepare(self, pair: LanguagePair, text: str, wish: Wish, *, aside: bool = False) -> Plan:
         """Plan a text, without the engine: a request is refused before any of its texts costs a step.
+
+        ``aside`` plans it in a thread, because others of its request are planned too.
 
         Raises:
             TooLargeError: the request's terms leave no room for a text in the model's context.
@@ -68,7 +70,7 @@ class Translator:
             max_sentences=chosen.sentences,
             count=lambda words: len(self.engine.encode_text(words)),
         )
-        if len(text) <= INLINE_CHARS:
+        if not aside and len(text) <= INLINE_CHARS:
             return plan(text, pair, wish, budget)
         async with self._aside:  # one at a time: the rest of the server needs the interpreter too
             return await asyncio.to_thread(plan, text, pair, wish, budget)

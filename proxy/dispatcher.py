@@ -13,7 +13,9 @@ from proxy.prose import INLINE_CHARS, words
 from proxy.routing import find_route, known_pairs
 from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
-from shared.wire import AUTO, Detected, Notice, TranslateRequest, Translation, Translations
+from shared.untranslated import same_language, unchanged
+from shared.untranslated import same_language, unchanged
+from shared.wire import AUTO, Detected, TranslateRequest, Translation, Translations
 
 if TYPE_CHECKING:
     from proxy.detector import Detector
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from shared.deadline import Deadline
     from shared.events import OnDelta
     from shared.telemetry import Measured, ProxyMetrics
-    from shared.wire import TextFormat
+from shared.wire import TextFormat
 
 M = TypeVar("M", Translation, Translations)
 
@@ -70,13 +72,13 @@ class Dispatcher:
             if closeness(wanted.target, wanted.source) is None:
                 raise
             # Nothing to do: en into en-GB, unless somebody hosts a model for just that.
-            same = [_same_language(text, wanted.source, wanted.target) for text in request.texts]
+            same = [same_language(text, wanted.source, wanted.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
         measured.pair = str(pair)
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
         # What is longer is sent on unseen: the replica knows identity too, and the event loop has no time to look.
         if request.chars <= INLINE_CHARS and all(words(text, request.format) is None for text in request.texts):
-            same = [_unchanged(text, pair.source, pair.target) for text in request.texts]
+            same = [unchanged(text, pair.source, pair.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
         errand = Errand(wanted, request, measured, on_delta and Relay(on_delta, range(len(request.texts))))
         return await self._forwarder.send(errand, deadline, request_id)
@@ -96,13 +98,15 @@ class Dispatcher:
         for index, text in enumerate(request.texts):
             read = await _words(text, request.format)
             if read is None:
-                results[index] = _unchanged(text, None, request.target_lang)
+                results[index] = unchanged(text, None, request.target_lang)
                 continue
             where = "text" if isinstance(request.text, str) else f"text[{index}]"
-            detected = self._detector.detect(read, self._registry.snapshot.source_languages, where)
+            # The target too, though nothing may be served from it: a text in it has nothing to be done.
+            served = self._registry.snapshot.source_languages | {request.target_lang}
+            detected = self._detector.detect(read, served, where)
             self._metrics.detected.labels(detected.lang).inc()
             if closeness(request.target_lang, detected.lang) is not None:
-                results[index] = _same_language(text, detected.lang, request.target_lang, detected)
+                results[index] = same_language(text, detected.lang, request.target_lang, detected)
                 continue
             found[index] = detected
             groups[detected.lang].append(index)
@@ -183,24 +187,3 @@ def _parsed(model: type[M], body: bytes) -> M:
     except ValidationError as error:
         message = "A replica's answer can not be read."
         raise ReplicaFailedError(message) from error
-
-
-def _unchanged(
-    text: str, source: str | None, target: str, detected: Detected | None = None, *warnings: Notice
-) -> Translation:
-    """Return a text as it came: nothing of it needs a translation, or it is in the target language already."""
-    route = [source, target] if source is not None else [target]
-    return Translation(
-        translation=text,
-        source_lang=source,
-        target_lang=target,
-        model=None,
-        route=route,
-        detected=detected,
-        warnings=list(warnings),
-    )
-
-
-def _same_language(text: str, source: str, target: str, detected: Detected | None = None) -> Translation:
-    notice = Notice(code="same-language", message="The text is in the target language already.")
-    return _unchanged(text, source, target, detected, notice)
