@@ -20,9 +20,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from apiserver.admission import RETRY_AFTER_SECONDS
 from apiserver.arguments import check_arguments, check_share
+from apiserver.generation import EngineGoneError, Generation
 from apiserver.progress import EngineMetrics, StepCounter
 from apiserver.tokenizer import ModelTokenizer
-from apiserver.generation import EngineGoneError, Generation
 from shared.errors import BadRequestError, OverloadedError
 from shared.wire import ModelReport
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from apiserver.catalog import ModelEntry
     from apiserver.generation import Ask
-    from apiserver.sampling import Sampling
 
 log = logging.getLogger(__name__)
 

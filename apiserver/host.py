@@ -223,9 +223,7 @@ class ModelHost:
         try:
             async with asyncio.timeout(limit):
                 planned = await translator.prepare(pair, source, PLAIN)
-                answer = await translator.complete(
-                    planned, f"canary-{uuid.uuid4().hex}", priority=CANARY_PRIORITY
-                )
+                answer = await translator.complete(planned, f"canary-{uuid.uuid4().hex}", priority=CANARY_PRIORITY)
         except TimeoutError:
             return f"its canary translation took longer than {limit:g} s"
         except EngineGoneError:

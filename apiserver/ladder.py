@@ -12,10 +12,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shared.identity import needs_translation
+
 from apiserver import cleanup, projection, rendering, segmenter
 from apiserver.decoding import second_decoding
 from apiserver.guards import placeholder_lost
-from shared.identity import needs_translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 2
 # More pieces than this are a segment that nothing will save.
 MAX_PIECES: Final = 32
+_FULL_STOPS: Final = ".。।。"
 
 
 class Asker(Protocol):
@@ -184,15 +186,22 @@ async def _in_pieces(text: str, marks: Sequence[Mark], way: Way, depth: int) -> 
         return None
     for index, each in zip(wordy, made, strict=True):
         if each.words is not None:
-            parts[index] = each.words
+            parts[index] = _as_a_piece(each.words, parts[index])
     faults = tuple(fault for each in made for fault in each.faults)
     return Made("".join(parts), faults, tuple(code for each in made for code in each.caught))
+
+
+def _as_a_piece(words: str, source: str) -> str:
+    """Return a piece's words without the full stop of a sentence that the piece is not."""
+    return words if source[-1] in _FULL_STOPS else words.rstrip(_FULL_STOPS) or words
 
 
 def _cut(text: str, language: str) -> list[str]:
     """Return the parts of a segment, which joined are the segment: words, and what stands between them."""
     if next(rendering.marks_in(text), None) is None:
-        return [part.text if isinstance(part, segmenter.Segment) else part for part in segmenter.smaller(text, language)]
+        return [
+            part.text if isinstance(part, segmenter.Segment) else part for part in segmenter.smaller(text, language)
+        ]
     parts: list[str] = []
     words = ""
     for char in text:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shared.identity import needs_translation
+
 from apiserver import formats, placeholders, rendering, segmenter
 from apiserver.document import Block, Mark, Part, mark_index
-from shared.identity import needs_translation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +120,7 @@ def plan(text: str, pair: LanguagePair, wish: Wish, budget: segmenter.Budget) ->
     return _planned(formats.parse(text, wish.format).parts, pair, wish.protection, budget)
 
 
-def _planned(
-    parts: Sequence[Part], pair: LanguagePair, protection: Protection, budget: segmenter.Budget
-) -> Plan:
+def _planned(parts: Sequence[Part], pair: LanguagePair, protection: Protection, budget: segmenter.Budget) -> Plan:
     steps: list[Step] = []
     inner: list[Inner] = []
     for part in parts:

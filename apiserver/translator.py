@@ -102,7 +102,10 @@ class Translator:
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
             planned = planned.with_inner(
-                [untranslated(inner.plan) if text is None else text for inner, text in zip(planned.inner, texts, strict=True)]
+                [
+                    untranslated(inner.plan) if text is None else text
+                    for inner, text in zip(planned.inner, texts, strict=True)
+                ]
             )
         assembly = await self._run(planned, way, priority, on_delta)
         warnings += assembly.warnings()

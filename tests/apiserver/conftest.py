@@ -76,10 +76,13 @@ class Served:
     async def why(self, pair: str) -> str:
         return (await self.report())["pairs"][pair]["why"] or ""
 
-    async def translate(self, text: object, pair: str = "en-de", **more: Any) -> httpx.Response:
+    async def translate(
+        self, text: object, pair: str = "en-de", more: dict[str, Any] | None = None, **sent: Any
+    ) -> httpx.Response:
+        """Send a text; ``more`` are further fields of the request, ``sent`` what httpx sends beside it."""
         source, target = pair.split("-")
-        body = {"text": text, "source_lang": source, "target_lang": target}
-        return await self.client.post("/translate", json=body, **more)
+        body = {"text": text, "source_lang": source, "target_lang": target, **(more or {})}
+        return await self.client.post("/translate", json=body, **sent)
 
 
 @asynccontextmanager

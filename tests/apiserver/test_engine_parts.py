@@ -13,6 +13,7 @@ from apiserver.progress import EngineMetrics
 from shared.telemetry import MergedCollector
 from tests.waiting import wait_until
 
+
 def test_metrics_without_the_models_name_get_it_so_that_two_engines_do_not_collide() -> None:
     collectors: list[EngineMetrics] = []
     for model in ("a", "b"):

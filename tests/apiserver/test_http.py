@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apiserver.settings import Settings
 from apiserver.generation import Generation
+from apiserver.settings import Settings
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedFactory
 from tests.waiting import wait_until

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from apiserver.guards import Guards, Output
+from apiserver.output_language import OutputLanguage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.document import Mark, MarkKind, mark_char, mark_index
 from apiserver.families import FAMILIES
-from apiserver.guards import Guards, Output
 from apiserver.ladder import MAX_DEPTH, MAX_PIECES, Made, Way, climb
-from apiserver.output_language import OutputLanguage
 from apiserver.prompt import PromptFamily
 from apiserver.sampling import Sampling
 from apiserver.segmenter import skeleton

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from apiserver.settings import Settings
 from apiserver.generation import Generation
+from apiserver.settings import Settings
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until

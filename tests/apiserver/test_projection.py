@@ -24,7 +24,11 @@ def test_tags_are_taken_out_and_their_words_kept() -> None:
     bare = untagged(f"This is {A}very {C}important{D}{B}, {NAME}.", MARKS)
     assert bare is not None
     assert bare.words == f"This is very important, {NAME}."
-    assert bare.stretches == (OUTER, INNER)
+    assert [(each.opening, each.closing, each.words) for each in bare.stretches] == [
+        (A, B, "very important"),
+        (C, D, "important"),
+    ]
+    assert bare.stretches[0].place == pytest.approx(0.55, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +55,42 @@ def test_too_many_stretches_are_left_to_the_pieces() -> None:
 
 
 def test_tags_go_around_the_translation_of_their_words() -> None:
-    placed = place("Das ist sehr wichtig.", [(OUTER, "Sehr wichtig."), (INNER, "Wichtig!")])
+    outer, inner = Stretch(A, B, "very important", 0.7), Stretch(C, D, "important", 0.8)
+    placed = place("Das ist sehr wichtig.", [(outer, "Sehr wichtig."), (inner, "Wichtig!")])
     assert placed == f"Das ist {A}sehr {C}wichtig{D}{B}."
 
 
 def test_the_same_stretch_twice_is_nested_as_it_was() -> None:
-    placed = place("Das ist wichtig.", [(Stretch(A, B, "important"), "wichtig"), (INNER, "wichtig")])
+    outer, inner = Stretch(A, B, "important", 0.7), Stretch(C, D, "important", 0.7)
+    placed = place("Das ist wichtig.", [(outer, "wichtig"), (inner, "wichtig")])
     assert placed == f"Das ist {A}{C}wichtig{D}{B}."
 
 
+@pytest.mark.parametrize(
+    ("place_of_it", "expected"), [(0.1, f"{C}Wichtig{D} ist wichtig."), (0.8, f"Wichtig ist {C}wichtig{D}.")]
+)
+def test_of_two_places_the_one_nearer_to_the_sources_is_taken(place_of_it: float, expected: str) -> None:
+    assert place("Wichtig ist wichtig.", [(Stretch(C, D, "important", place_of_it), "wichtig")]) == expected
+
+
+def test_of_a_stretch_that_came_back_as_a_sentence_its_own_words_are_taken() -> None:
+    stretch = Stretch(A, B, "very important", 0.4)
+    placed = place("Das ist sehr wichtig für meinen Bruder.", [(stretch, "Das ist sehr wichtig.")])
+    assert placed == f"Das ist {A}sehr wichtig{B} für meinen Bruder."
+
+
+def test_a_name_is_found_though_its_own_translation_says_more() -> None:
+    placed = place("Ich sah Tom gestern.", [(Stretch(A, B, "Tom", 0.4), "Tom hat einen Hut.")])
+    assert placed == f"Ich sah {A}Tom{B} gestern."
+
+
+def test_words_far_from_where_the_stretch_was_are_not_taken() -> None:
+    whole = "Wichtig ist, dass wir alle heute noch nach Hause gehen und wichtig bleiben, mein Freund."
+    assert place(whole, [(Stretch(A, B, "today", 0.35), "wichtig")]) is None
+
+
 def test_neighbours_do_not_nest() -> None:
-    placed = place("一二", [(Stretch(A, B, "one"), "一"), (Stretch(C, D, "two"), "二")])
+    placed = place("一二", [(Stretch(A, B, "one", 0.3), "一"), (Stretch(C, D, "two", 0.7), "二")])
     assert placed == f"{A}一{B}{C}二{D}"
 
 
@@ -69,14 +98,14 @@ def test_neighbours_do_not_nest() -> None:
     ("whole", "inner"),
     [
         ("Das ist sehr wichtig.", "bedeutend"),
-        ("Wichtig ist wichtig.", "wichtig"),
         ("Das ist unwichtig.", "wichtig"),
         ("Das ist sehr wichtig.", " . "),
     ],
 )
-def test_words_that_are_not_there_once_are_left_to_the_pieces(whole: str, inner: str) -> None:
+def test_words_that_are_not_there_are_left_to_the_pieces(whole: str, inner: str) -> None:
     assert place(whole, [(INNER, inner)]) is None
 
 
 def test_stretches_that_overlap_in_the_translation_are_left_to_the_pieces() -> None:
-    assert place("eins zwei drei", [(OUTER, "eins zwei"), (INNER, "zwei drei")]) is None
+    one, two = Stretch(A, B, "one two", 0.3), Stretch(C, D, "two three", 0.7)
+    assert place("eins zwei drei", [(one, "eins zwei"), (two, "zwei drei")]) is None
