@@ -1,0 +1,126 @@
+"""Placeholders: what must survive in a block becomes marks before anything is translated. Pure.
+
+Marked are literals (shared/literals.py), the client's names and terms (phrases.py), and characters of the private
+planes that came through a parser. Literals of one kind that nothing but a space or a joining sign parts are one mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from apiserver.document import MAX_MARKS, Block, Mark, MarkKind, mark_char, mark_index
+from apiserver.phrases import Phrases
+from shared.literals import LiteralKind, literals_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_PRIVATE: Final = re.compile("[\U000f0000-\U0010fffd]")
+# Between two literals that travel better as one: no words, no end of a sentence, no hard white space.
+_JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What a request wants protected in all of its texts; ``terms`` is source to target, as given."""
+
+    terms: Mapping[str, str]
+    phrases: Phrases
+
+    @classmethod
+    def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
+        """Take the request's names and terms, which shared/wire.py has bounded."""
+        return cls(terms, Phrases.of(do_not_translate, terms))
+
+
+class _Span(NamedTuple):
+    """A part of a block's text that becomes a mark; ``target`` is a term's, None for what stays as it is."""
+
+    start: int
+    end: int
+    kind: MarkKind
+    target: str | None = None
+
+
+def protect(block: Block, protection: Protection) -> Block:
+    """Return the block with marks for what must survive; the marks it has keep their index.
+
+    A block that would have more than MAX_MARKS keeps the rest as words.
+    """
+    room = MAX_MARKS - len(block.marks)
+    spans = list(_merged(block.text, _united(_found(block, protection))))[:room]
+    if not spans:
+        return block
+    text, marks, done = list[str](), list(block.marks), 0
+    for span in spans:
+        source = block.text[span.start : span.end]
+        text += [block.text[done : span.start], mark_char(len(marks))]
+        marks.append(Mark(span.kind, source, source if span.target is None else span.target, words=True))
+        done = span.end
+    text.append(block.text[done:])
+    return replace(block, text="".join(text), marks=tuple(marks))
+
+
+def literals(text: str) -> Counter[str]:
+    """Count the literals of a text: what must be in its translation exactly as often."""
+    return Counter(text[literal.start : literal.end] for literal in literals_in(text))
+
+
+def invented(source: str, output: str) -> bool:
+    """Say whether the output has a placeholder or a tag (other than those of HTML entities) that the source lacks."""
+    return bool(_codes(output) - _codes(source))
+
+
+def _codes(text: str) -> Counter[str]:
+    return Counter(text[start:end] for start, end, kind in literals_in(text) if kind is LiteralKind.CODE)
+
+
+def _found(block: Block, protection: Protection) -> Iterator[_Span]:
+    """Yield what is to be marked, in no order; parts may overlap."""
+    for literal in literals_in(block.text):
+        kind = MarkKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else MarkKind.NAME
+        yield _Span(literal.start, literal.end, kind)
+    for found in protection.phrases.find(block.text):
+        yield _Span(found.start, found.end, MarkKind.NAME, found.target)
+    for match in _PRIVATE.finditer(block.text):
+        if (mark_index(match.group()) or 0) >= len(block.marks):
+            yield _Span(match.start(), match.end(), MarkKind.NAME)
+
+
+def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Yield parts that do not overlap: what stays as it is grows together, a term gives way unless it holds the other."""
+    last: _Span | None = None
+    for span in sorted(spans, key=lambda span: (span.start, -span.end, span.target is not None)):
+        if last is None or span.start >= last.end:
+            if last is not None:
+                yield last
+            last = span
+        elif last.target is None and span.target is None:
+            last = _Span(last.start, max(span.end, last.end), MarkKind.NAME)
+        elif last.target is not None and span.end > last.end:
+            last = span
+    if last is not None:
+        yield last
+
+
+def _merged(text: str, spans: Iterator[_Span]) -> Iterator[_Span]:
+    """Yield the parts, neighbours of one kind that no words part as one."""
+    last: _Span | None = None
+    for span in spans:
+        if last is not None and _joins(text, last, span):
+            last = _Span(last.start, span.end, last.kind)
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last
+
+
+def _joins(text: str, one: _Span, two: _Span) -> bool:
+    if one.kind is not two.kind or one.target is not None or two.target is not None:
+        return False
+    return two.start - one.end <= 1 and _JOINING.fullmatch(text, one.end, two.start) is not None

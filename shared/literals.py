@@ -1,0 +1,139 @@
+"""Literals: what in a text survives translation as it is written: placeholders, addresses, numbers with units. Pure.
+
+One pass finds them all. Every pattern is possessive or bounded and begins at a place that it can begin at only once,
+so the work is linear in the text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Letters and digits of the Latin script: what belongs to an address or a unit even where Japanese follows unspaced.
+_LATIN: Final = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
+# Scripts without spaces (and their punctuation) and private-use characters: an address ends before them, for
+# 「https://example.comをご覧ください」 is far more common than an address with such characters written out.
+_NO_ADDRESS: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3\ue000-\ufaff\ufe30-\ufe4f\uff00-\uffef"
+    "\U00020000-\U0003ffff\U000f0000-\U0010ffff"
+)
+_URL: Final = (
+    rf"(?<![{_LATIN}])(?:(?i:https?|ftps?|wss?|file)://|(?i:www)\.(?=[{_LATIN}]))"
+    rf"[^\s<>\"“”„«»`{_NO_ADDRESS}]++"
+)
+# RFC 5321 §4.5.3.1: 64 characters before the @; RFC 1035 §2.3.4: 63 in each label.
+_MAIL: Final = (
+    rf"(?<![{_LATIN}._%+-])(?:(?i:mailto):)?[{_LATIN}._%+-]{{1,64}}+"
+    rf"@(?:[{_LATIN}-]{{1,63}}+\.){{1,8}}[A-Za-z]{{2,24}}(?![{_LATIN}])"
+)
+
+# printf and strftime, without the flag that is a space: 50% discount.
+_PRINTF: Final = (
+    r"(?<!\d)%(?:[1-9]\d?\$)?[-+#0]{0,4}+(?:\d{1,4}+(?!\$)|\*)?(?:\.(?:\d{1,4}+|\*))?(?:hh?|ll?|[Lqjzt])?"
+    r"(?:[dsS@]|[A-Za-z](?![A-Za-z]))"
+)
+# A tag with at most 24 attributes, each with a value: "x <y and z> 3" is no tag.
+_TAG: Final = (
+    r"</?[A-Za-z][A-Za-z0-9_:.-]{0,63}+"
+    r"(?: [A-Za-z0-9_:.@-]{1,64}+ ?= ?(?:\"[^\"<\n]{0,512}+\"|'[^'<\n]{0,512}+'|[^\s\"'<>=]{1,256}+)){0,24}+ ?/?>"
+)
+# What a client's program puts in a text to fill in or interpret later. Names are at most 64 characters long.
+_CODES: Final = (
+    r"\{\{\{? ?[^{}\s]{1,64}+(?: [^{}\s]{1,64}+){0,8}+ ?\}\}\}?",  # {{x}}, {{ user.name | upper }}
+    r"[$#%@]?\{ ?[!-z|~]{0,64}+ ?\}",  # {name}, {0:N2}, {}, ${x}, #{x}, %{x}
+    r"\{ ?\w{1,64}+ ?, ?(?:number|date|time|ordinal|spellout|duration)(?: ?, ?[^{}\s]{1,64}+)? ?\}",  # ICU, simple
+    _PRINTF,
+    r"%[(<][\w.-]{1,64}+[)>][-+#0]{0,4}+\d{0,4}+(?:\.\d{1,4}+)?[A-Za-z]",  # %(name)s, %<name>s
+    r"%%",
+    _TAG,
+    r"<%[^%<>\n]{1,128}+%>",
+    r"\[\[[A-Za-z0-9_.:-]{1,64}+\]\]",
+    r"&(?:[A-Za-z]{2,31}\d{0,2}|\#\d{1,7}|\#[xX][0-9A-Fa-f]{1,6});",
+)
+_CODE: Final = r"(?=[$#%@{<\[&])(?:" + "|".join(_CODES) + ")"
+
+# Symbols of units. Left out is what is a word in some language too ("5 in the morning", "5 a day", Spanish "5 ha"),
+# or a time of day (French "à 5 h"): these need a translation.
+_UNITS: Final = (
+    "nm µm μm mm cm dm m km ft yd ng µg μg mg g kg t lb lbs oz ml mL cl cL dl dL l L hl hL ns µs μs ms s min "
+    "V mV kV mA W mW kW MW GW Wh kWh MWh GWh Ah mAh Ω kΩ MΩ µF nF pF Hz kHz MHz GHz rpm hPa kPa MPa mbar psi "
+    "kJ MJ kcal eV keV MeV kN Nm kB KB MB GB TB PB KiB MiB GiB TiB bit kbit Mbit Gbit bps kbps Mbps Gbps dB px pt "
+    "dpi ppi fps K lm lx mph"
+)
+_CURRENCY_CODES: Final = (
+    "USD EUR GBP JPY CHF CNY RMB INR KRW RUB CAD AUD NZD SEK NOK DKK PLN CZK HUF BRL MXN ZAR SGD HKD AED BTC"
+)
+_CURRENCIES: Final = "$€£¥￥₹₩₽₺₫₪₴฿₦₱₡₵₸"
+
+
+def _one_of(words: str) -> str:
+    return "(?:" + "|".join(sorted(map(re.escape, words.split()), key=len, reverse=True)) + ")"
+
+
+# Digits of any script; thousands in groups, at most 18 digits, and decimals.
+_NUMBER: Final = r"(?:\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3}(?!\d)){1,5}|\d{1,15})(?:[.,]\d{1,12})?"
+_UNIT: Final = (
+    rf"(?:{_one_of(_UNITS)}(?:[²³]|\^[23])?(?:[/·⋅](?:{_one_of(_UNITS)}|h)(?:[²³]|\^[23])?)?"
+    rf"|{_one_of(_CURRENCY_CODES)}|%%?|[％‰℃℉]|°(?: ?[CF])?|[{_CURRENCIES}])"
+)
+_QUANTITY: Final = (
+    rf"(?<![{_LATIN}.,])[-+−±]?{_NUMBER}(?: ?[-–—~/×] ?{_NUMBER})?[- \u00a0\u202f]?{_UNIT}(?![{_LATIN}]|['’][A-Za-z])"
+    rf"|(?<![{_LATIN}])(?:(?:US|AU?|CA?|HK|NZ|NT|S|R)?\$|[{_CURRENCIES}]|{_one_of(_CURRENCY_CODES)})"
+    rf"[ \u00a0\u202f]?{_NUMBER}(?:[kKMB]|bn|mn)?(?![{_LATIN}])"
+)
+PATTERN: Final = rf"(?P<url>{_URL})|(?P<mail>{_MAIL})|(?P<code>{_CODE})|(?P<quantity>{_QUANTITY})"
+_LITERAL: Final = re.compile(PATTERN)
+# What ends the sentence that an address stands in, not the address.
+_NOT_AT_THE_END: Final = ".,;:!?'’)]}*_"
+_OPENED_BY: Final = {")": "(", "]": "[", "}": "{"}
+
+
+class LiteralKind(StrEnum):
+    """What a literal is."""
+
+    CODE = "code"  # a placeholder, a tag, an entity
+    ADDRESS = "address"
+    QUANTITY = "quantity"
+
+
+_KINDS: Final = {
+    "url": LiteralKind.ADDRESS,
+    "mail": LiteralKind.ADDRESS,
+    "code": LiteralKind.CODE,
+    "quantity": LiteralKind.QUANTITY,
+}
+
+
+class Literal(NamedTuple):
+    """Where in a text a literal stands, and what it is."""
+
+    start: int
+    end: int
+    kind: LiteralKind
+
+
+def literals_in(text: str) -> Iterator[Literal]:
+    """Yield the literals of a text in order; they do not overlap and hold no line break."""
+    for match in _LITERAL.finditer(text):
+        start, end = match.span()
+        name = match.lastgroup or ""
+        yield Literal(start, _address_end(text, start, end) if name == "url" else end, _KINDS[name])
+
+
+def _address_end(text: str, start: int, end: int) -> int:
+    """Return where the address ends without the sentence's own punctuation; a bracket stays where it was opened."""
+    unopened = {
+        close: text.count(close, start, end) - text.count(open_, start, end) for close, open_ in _OPENED_BY.items()
+    }
+    while text[end - 1] in _NOT_AT_THE_END:
+        last = text[end - 1]
+        if last in unopened:
+            if unopened[last] <= 0:
+                break
+            unopened[last] -= 1
+        end -= 1
+    return end

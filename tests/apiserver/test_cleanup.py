@@ -1,0 +1,187 @@
+"""Cleanup: what a model wrote around a translation goes, what belongs to it stays."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.cleanup import Cleaned, cleaned, controls, leftover
+from shared.languages import LanguagePair
+
+PAIR = LanguagePair("en", "de")
+SOURCE = "Where is the station?"
+RIGHT = "Wo ist der Bahnhof?"
+
+
+@pytest.mark.parametrize(
+    ("output", "removed"),
+    [
+        (f"Sure! Here is the translation: {RIGHT}", ["removed-preamble"]),
+        (f'Here is the German translation:\n\n"{RIGHT}"', ["removed-preamble", "removed-quotes"]),
+        (f"**Translation:** {RIGHT}", ["removed-preamble"]),
+        (f"Hier ist die Übersetzung:\n{RIGHT}", ["removed-preamble"]),
+        (f"Voici la traduction : {RIGHT}", ["removed-preamble"]),
+        (f"La traducción es: {RIGHT}", ["removed-preamble"]),
+        (f"译文：{RIGHT}", ["removed-preamble"]),
+        (f"好的，以下是翻译：\n{RIGHT}", ["removed-preamble"]),
+        (f"はい、以下が翻訳です：\n{RIGHT}", ["removed-preamble"]),
+        (f"다음은 번역입니다: {RIGHT}", ["removed-preamble"]),
+        (f"German: {RIGHT}", ["removed-preamble"]),
+        (f"Deutsch: „{RIGHT}“", ["removed-preamble", "removed-quotes"]),
+        (f"{RIGHT}\n\nNote: I used the formal register.", ["removed-note"]),
+        (f"{RIGHT} (Note: formal)", ["removed-note"]),
+        (f"{RIGHT}\n\n**Anmerkung:** förmlich", ["removed-note"]),
+        (f"{RIGHT}\n（注：正式）", ["removed-note"]),
+        (f"{RIGHT}\n\n(This is a formal question.)", ["removed-note"]),
+        (f"{RIGHT}\n\nLet me know if you need more!", ["removed-note"]),
+        (f"<think>\nHm, German.\n</think>\n\n{RIGHT}", ["removed-thinking"]),
+        (f"Hm, German.\n</think>\n{RIGHT}", ["removed-thinking"]),
+        (f"{RIGHT}<|im_end|>\n<|im_start|>user\nAnd now?", ["removed-next-turn"]),
+        (f"{RIGHT}\n\nHuman: And now?", ["removed-next-turn"]),
+        (f"<|im_start|>assistant\n{RIGHT}<|im_end|>", ["removed-controls"]),
+        (f"<start_of_turn>model\n{RIGHT}<end_of_turn></s>", ["removed-controls"]),
+        (f"```\n{RIGHT}\n```", ["removed-wrapping"]),
+        (f"```text\n{RIGHT}\n```", ["removed-wrapping"]),
+        (f"<target>{RIGHT}</target>", ["removed-wrapping"]),
+        (f"{RIGHT}</translation>", ["removed-wrapping"]),
+        (f"`{RIGHT}`", ["removed-quotes"]),
+        (f"»{RIGHT}«", ["removed-quotes"]),
+        (f"Translation: **{RIGHT}**", ["removed-preamble", "removed-quotes"]),
+        (f" {RIGHT}\n", []),
+        (RIGHT.replace(" ", "\n\t"), []),
+    ],
+)
+def test_what_stands_around_the_translation_goes(output: str, removed: list[str]) -> None:
+    found = cleaned(output, SOURCE, PAIR)
+    assert found.text == RIGHT
+    assert list(found.removed) == removed
+    assert not leftover(found.text, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("Translation: a difficult art.", "Übersetzung: eine schwere Kunst."),
+        ("Note: bring food.", "Hinweis: Bitte Essen mitbringen."),
+        ('"Where is it?"', "„Wo ist es?“"),
+        ('"Yes," he said, "no."', '"Ja", sagte er, "nein."'),
+        ("Sure! Let us go.", "Klar! Gehen wir."),
+        ("He wrote ```x```", "```x``` schrieb er ```"),
+        ("German: a language", "Deutsch: eine Sprache"),
+        ("He's here (note: late).", "Er ist da (Anmerkung: zu spät)."),
+        ("</s> ends it", "</s> beendet es"),
+        ("Use <think> and </think>.", "Nimm <think> und </think>."),
+        ("*Very* good", "*Sehr* gut"),
+        ("The user: a study", "User: eine Studie"),
+        ("Here is the thing we talked about: money.", "Hier ist das, worüber wir sprachen: Geld."),
+    ],
+)
+def test_what_the_source_says_too_stays(source: str, output: str) -> None:
+    assert cleaned(output, source, PAIR) == Cleaned(output, ())
+
+
+@pytest.mark.parametrize("output", ["", "   \n", "<think>and never an end", "Here is the translation:", '"'])
+def test_an_answer_without_a_translation_is_empty_or_left_alone(output: str) -> None:
+    assert cleaned(output, SOURCE, PAIR).text in {"", '"'}
+
+
+def test_no_break_spaces_of_french_stay_and_runs_become_one_space() -> None:
+    assert cleaned("Où est\u00a0? \u00a0Là\u202f! \r\n Ici", SOURCE, PAIR).text == "Où est\u00a0? Là\u202f! Ici"
+
+
+@pytest.mark.parametrize(
+    ("words", "source", "left"),
+    [
+        (f"{RIGHT} Note: I used Sie.", SOURCE, True),
+        ("I cannot translate this text.", "Kann ich nicht.", True),
+        (f"{RIGHT} ``` and more", SOURCE, True),
+        (RIGHT, SOURCE, False),
+        ("Hinweis: ja.", "Note: yes.", False),
+        ("I'm sorry, but I can't come.", "Leider kann ich nicht kommen.", False),
+    ],
+)
+def test_what_cleanup_could_not_take_away_is_said(words: str, source: str, left: bool) -> None:
+    assert leftover(words, source) is left
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("<|im_end|>", "</s>", "<s>", "<end_of_turn>", "<eos>", "<pad>", "[INST]", "[/INST]", "<<SYS>>", "<sep>"),
+        *("<think>", "</think>", "<｜end▁of▁sentence｜>", "<0x0A>", "<extra_id_0>", "<unk>", "<|eot_id|>"),
+    ],
+)
+def test_control_tokens_are_told_from_the_sources_own(token: str) -> None:
+    assert controls(f"Wo ist {token} der Bahnhof?", SOURCE)
+    assert not controls(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?")
+    assert cleaned(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?", PAIR).removed == ()
+
+
+CHATTER = st.sampled_from(
+    [
+        *(
+            "<think>",
+            "</think>",
+            "</s>",
+            "<|im_end|>",
+            "Note:",
+            "(",
+            ")",
+            '"',
+            "„",
+            "“",
+            "```",
+            "<target>",
+            "</target>",
+        ),
+        *("\n", "\n\n", "word", " ", "\u00a0", ":", "German:", "**", "User:", "\u2028", "\x1c", "Translation:"),
+    ]
+)
+ANY = st.lists(CHATTER | st.text(st.characters(codec=None), max_size=3), max_size=15).map("".join)
+
+
+@given(ANY, ANY)
+def test_cleaned_words_hold_no_hard_white_space(output: str, source: str) -> None:
+    text = cleaned(output, source, PAIR).text
+    assert text == text.strip()
+    assert all(run in {" ", "\u00a0", "\u202f"} for run in re.findall(r"\s+", text))
+    leftover(text, source)
+
+
+@given(st.text(st.characters(codec=None), max_size=40))
+def test_an_echo_is_never_touched_but_for_white_space(text: str) -> None:
+    assert re.sub(r"\s", "", cleaned(text, text, PAIR).text) == re.sub(r"\s", "", text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "<think>",
+            "</think>",
+            "<|",
+            "<|im_end|>",
+            "Note:",
+            "(",
+            "\n",
+            "\n ",
+            "\n\n(",
+            "Here is ",
+            '"',
+            "<target>",
+            "```",
+        ),
+        *("a:", "<｜", "translation ", "a translation ", "以下是", "翻译", "<<SYS>>", "**", "<"),
+    ],
+)
+def test_hostile_output_takes_linear_time(unit: str) -> None:
+    text = (unit * 100_000)[:100_000]
+    started = time.process_time()
+    cleaned(text, SOURCE, PAIR)
+    cleaned(RIGHT, text, PAIR)
+    leftover(text, text)
+    assert time.process_time() - started < 5  # takes 0.3 s; anything quadratic takes minutes

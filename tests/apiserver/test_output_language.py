@@ -1,0 +1,50 @@
+"""The door to language identification: which labels stand for a language, and how likely a text has them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.output_language import OutputLanguage
+from shared.languages import LanguagePair
+
+
+@pytest.fixture(scope="module")
+def languages() -> OutputLanguage:
+    return OutputLanguage()
+
+
+@pytest.mark.parametrize(
+    ("pair", "labels"),
+    [
+        (("en", "de"), {"de"}),
+        (("en", "pt-BR"), {"pt"}),
+        (("en", "zh-Hant"), {"zh", "yue", "wuu"}),
+        (("en", "no"), {"no", "nn", "da"}),
+        (("da", "no"), {"no", "nn"}),
+        (("en", "yi"), {"yi"}),
+        (("en", "tlh"), set[str]()),
+    ],
+)
+def test_labels_stand_for_the_target_and_its_kin_but_never_for_the_source(
+    languages: OutputLanguage, pair: tuple[str, str], labels: set[str]
+) -> None:
+    assert set(languages.labels(LanguagePair(*pair))) == labels
+
+
+def test_kin_are_languages_in_which_one_sentence_may_be_right(languages: OutputLanguage) -> None:
+    assert languages.are_kin(LanguagePair("da", "no"))
+    assert languages.are_kin(LanguagePair("sr", "hr"))
+    assert not languages.are_kin(LanguagePair("en", "de"))
+    assert not languages.are_kin(LanguagePair("tlh", "en"))
+
+
+def test_the_right_language_has_nearly_all_of_the_share(languages: OutputLanguage) -> None:
+    assert languages.shares("Der Ausschuss trifft sich morgen früh, um den Haushalt zu besprechen.")["de"] > 0.9
+
+
+@settings(max_examples=50)
+@given(st.text(st.characters(codec=None), max_size=300))
+def test_any_text_has_shares(languages: OutputLanguage, text: str) -> None:
+    assert sum(languages.shares(text).values()) < 1.01

@@ -1,0 +1,43 @@
+"""Repetition: loops are counted, whatever they stand among, in any script, in bounded time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.repetition import repeats
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "phrase"),
+    [
+        ("", 1, 1),
+        ("Where is the station?", 1, 1),
+        ("No, no!", 1, 1),
+        ("No, no, no!", 3, 1),
+        ("He said: very, very, VERY good.", 3, 1),
+        ("in the end in the end in the end", 3, 3),
+        ("At last we saw the sea, we saw the sea, we saw the sea and wept.", 3, 3),
+        ("はいはいはいはい", 4, 1),
+        ("ありがとうありがとうありがとう", 3, 3),
+        ("a b c a b", 1, 1),
+        ("x " * 50, 50, 8),
+    ],
+)
+def test_repetitions_are_counted(text: str, words: int, phrase: int) -> None:
+    assert repeats(text, 6.0) == (words, phrase)
+
+
+@given(st.text(st.sampled_from("ab .,あ\ud800"), max_size=40))
+def test_a_phrase_is_words_too(text: str) -> None:
+    found = repeats(text, 2.0)
+    assert found.words >= found.phrase >= 1
+
+
+def test_a_long_text_takes_bounded_time() -> None:
+    started = time.process_time()
+    repeats("one two three four five " * 10_000, 8.0)
+    assert time.process_time() - started < 2  # takes 30 ms
