@@ -63,14 +63,12 @@ def hostile_texts(sentences: Sequence[str], foreign: Sequence[str], each: int) -
         ),
         "emoji and signs": lambda: in_mid(in_mid(one(), "🎉🔥"), "→ ★ ***"),
         "placeholders": lambda: in_mid(one(), rng.choice(["{name}", "%s", "%1$s", "${total}", "{{count}}"])),
-        "links": lambda: in_mid(one(), rng.choice(["https://example.org/a?b=1", "info@example.org", "www.example.org"])),
+        "links": lambda: in_mid(
+            one(), rng.choice(["https://example.org/a?b=1", "info@example.org", "www.example.org"])
+        ),
         "numbers with units": lambda: in_mid(one(), rng.choice(["5 km", "3.5 GB", "25 °C", "$40", "120 km/h"])),
-        "inline tags": lambda: Wanted(
-            in_mid(one(), f"<b>{rng.choice(one().split(' '))}</b>"), TextFormat.HTML
-        ),
-        "protected name": lambda: Wanted(
-            in_mid(one(), "Pairway Cloud"), do_not_translate=("Pairway Cloud",)
-        ),
+        "inline tags": lambda: Wanted(in_mid(one(), f"<b>{rng.choice(one().split(' '))}</b>"), TextFormat.HTML),
+        "protected name": lambda: Wanted(in_mid(one(), "Pairway Cloud"), do_not_translate=("Pairway Cloud",)),
         "term": lambda: Wanted(in_mid(one(), "gateway"), terms={"gateway": "Zubringer"}),
     }
     made: list[Hostile] = []

@@ -78,7 +78,9 @@ def memory() -> dict[str, float]:
     sizes: dict[str, float] = {}
     for process in psutil.process_iter(["cmdline", "name"]):
         words = [*(process.info["cmdline"] or []), process.info["name"] or ""]
-        kind = next((kind for kind in ("proxy", "apiserver", "EngineCore") if any(kind in word for word in words)), None)
+        kind = next(
+            (kind for kind in ("proxy", "apiserver", "EngineCore") if any(kind in word for word in words)), None
+        )
         if kind is not None:
             sizes[f"{kind} {process.pid}"] = process.memory_info().rss / MEGABYTE
     return sizes
@@ -128,7 +130,9 @@ async def measure(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.long_text", description="Short requests beside a long one.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.long_text", description="Short requests beside a long one."
+    )
     parser.add_argument("--pairs", type=Path, required=True, help="file of english<TAB>german lines")
     parser.add_argument("--url", default="http://127.0.0.1:8000", help="proxy (default: %(default)s)")
     parser.add_argument("--chars", type=int, default=100_000, help="length of the document (default: %(default)s)")

@@ -151,7 +151,9 @@ async def measure(options: argparse.Namespace) -> None:
             for pair in entry.all_pairs:
                 await sentences(host, pair, rows)
                 quality.append((host, pair))
-            print("\n| direction | paragraphs | chrF by sentence | chrF by paragraph | difference |\n|---|---|---|---|---|")
+            print(
+                "\n| direction | paragraphs | chrF by sentence | chrF by paragraph | difference |\n|---|---|---|---|---|"
+            )
             for pair in entry.all_pairs:
                 await joined(host, pair, rows)
             before = guard_counts(host)
@@ -160,7 +162,9 @@ async def measure(options: argparse.Namespace) -> None:
                     kinds[kind] = [a + b for a, b in zip(kinds[kind], counts, strict=True)]
             for guard, outcomes in guard_counts(host).items():
                 caught[guard] += outcomes - before.get(guard, Counter[str]())
-    print("\n## Hostile texts\n\n| kind | texts | faulty without | shown with a warning | no usable output |\n|---|---|---|---|---|")
+    print(
+        "\n## Hostile texts\n\n| kind | texts | faulty without | shown with a warning | no usable output |\n|---|---|---|---|---|"
+    )
     for kind, (count, bad, warned, none) in kinds.items():
         print(f"| {kind} | {count} | {bad} | {warned} | {none} |")
     print("\n| guard | caught | mended | shown with a warning | given up |\n|---|---|---|---|---|")
@@ -171,11 +175,15 @@ async def measure(options: argparse.Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--pairs", type=Path, required=True, help="folder of NAME.valid.tsv files")
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
     parser.add_argument("--limit", type=int, default=1000, help="sentences per model (default: %(default)s)")
-    parser.add_argument("--each", type=int, default=20, help="hostile texts of each kind and direction (default: %(default)s)")
+    parser.add_argument(
+        "--each", type=int, default=20, help="hostile texts of each kind and direction (default: %(default)s)"
+    )
     asyncio.run(measure(parser.parse_args(arguments)))
 
 

@@ -54,9 +54,7 @@ def one_after_the_other(*outputs: Output) -> Callable[[str, Sampling], Output]:
     return lambda *_: waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
 
-async def climbed(
-    asked: Asked, text: str = ENGLISH, marks: Sequence[Mark] = (), family: PromptFamily = DEMO
-) -> Made:
+async def climbed(asked: Asked, text: str = ENGLISH, marks: Sequence[Mark] = (), family: PromptFamily = DEMO) -> Made:
     return await climb(text, marks, Way(EN_DE, family, Sampling(), Guards(LANGUAGES), asked))
 
 

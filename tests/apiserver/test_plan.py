@@ -28,7 +28,9 @@ def asked(made: Plan) -> list[str]:
     return ["".join("*" if ord(c) >= 0xF0000 else c for c in step.text) for step in steps if isinstance(step, Words)]
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "123", "5 km", "🎉🎉", "https://example.org/a?b=1", "%s {x} ${y}", "—"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n", "123", "5 km", "🎉🎉", "https://example.org/a?b=1", "%s {x} ${y}", "—"]
+)
 def test_a_text_with_nothing_to_translate_needs_no_engine_and_stays_as_it_is(text: str) -> None:
     made = planned(text)
     assert made.segments == []
@@ -74,8 +76,10 @@ def test_words_are_escaped_and_syntax_is_not() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.lists(st.sampled_from(["a b. ", "<b>", "</b>", "{x}", "\n", "  ", "*", "`c`", "%s", "。"]) | st.text(max_size=6), max_size=12)
-    .map("".join),
+    st.lists(
+        st.sampled_from(["a b. ", "<b>", "</b>", "{x}", "\n", "  ", "*", "`c`", "%s", "。"]) | st.text(max_size=6),
+        max_size=12,
+    ).map("".join),
     st.sampled_from(TextFormat),
 )
 def test_untranslated_the_steps_are_the_text(text: str, form: TextFormat) -> None:

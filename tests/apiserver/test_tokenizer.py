@@ -51,5 +51,6 @@ def test_a_saved_truncation_or_padding_does_not_reach_texts() -> None:
     plain = TEXT.encode("one two three four five six", add_special_tokens=False).ids
     assert len(plain) > 4
     assert (
-        words_tokenizer(json.dumps(content)).encode("one two three four five six", add_special_tokens=False).ids == plain
+        words_tokenizer(json.dumps(content)).encode("one two three four five six", add_special_tokens=False).ids
+        == plain
     )
