@@ -12,11 +12,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from shared.identity import needs_translation
-
 from apiserver import cleanup, projection, rendering, segmenter
 from apiserver.decoding import second_decoding
 from apiserver.guards import placeholder_lost
+from shared.identity import needs_translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shared.identity import needs_translation
-
 from apiserver import formats, placeholders, rendering, segmenter
 from apiserver.document import Block, Mark, Part, mark_index
+from shared.identity import needs_translation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

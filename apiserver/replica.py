@@ -7,13 +7,12 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shared.identity import needs_translation
-
 from apiserver.generation import EngineGoneError
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.translator import INLINE_CHARS
 from shared.errors import InvalidRequestError, UnknownPairError, UnusableOutputError
+from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
 from shared.untranslated import same_language, unchanged
 from shared.version import VERSION

@@ -142,7 +142,7 @@ class Translator:
 
     def _segment_limit(self, pair: LanguagePair, wish: Wish) -> int:
         """Return how many tokens of source one request can take, the answer being about as long."""
-        terms = wish.protection.terms if self._entry.family.term_prompt else {}
+        terms: Mapping[str, str] = wish.protection.terms if self._entry.family.term_prompt else {}
         limit = (self.engine.max_model_len - len(self._frames[pair].ids("", terms)) - ANSWER_MARGIN) // 2
         if limit < MIN_SEGMENT_TOKENS:
             raise TooLargeError("terms", size=len(terms), limit=len(terms) // 2, unit="entries (with this model)")

@@ -52,7 +52,7 @@ class Beat:
     async def _one(self, text: str) -> None:
         began = time.monotonic()
         answer = await self.client.post("/translate", json={"text": text, "source_lang": "en", "target_lang": "de"})
-        self.failed += answer.status_code != httpx.codes.OK
+        self.failed += not answer.is_success
         self.seconds.append(time.monotonic() - began)
 
     def percentile(self, percent: int) -> float:
@@ -77,7 +77,7 @@ def memory() -> dict[str, float]:
     """Return the resident megabytes of each of our servers, EngineCores included."""
     sizes: dict[str, float] = {}
     for process in psutil.process_iter(["cmdline", "name"]):
-        words = [*(process.info["cmdline"] or []), process.info["name"] or ""]
+        words: list[str] = [*(process.info["cmdline"] or []), process.info["name"] or ""]
         kind = next(
             (kind for kind in ("proxy", "apiserver", "EngineCore") if any(kind in word for word in words)), None
         )

@@ -14,7 +14,6 @@ from proxy.routing import find_route, known_pairs
 from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
 from shared.untranslated import same_language, unchanged
-from shared.untranslated import same_language, unchanged
 from shared.wire import AUTO, Detected, TranslateRequest, Translation, Translations
 
 if TYPE_CHECKING:

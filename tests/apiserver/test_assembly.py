@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from apiserver.guards import Fault
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.assembly import UNTRANSLATED, Assembly
 from apiserver.document import Block, Mark, MarkKind, mark_char
+from apiserver.guards import Fault
 from apiserver.ladder import Made
 from apiserver.plan import Between, Plan, Step, Words
 from shared.languages import LanguagePair

@@ -10,11 +10,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from apiserver.guards import Guards
-from apiserver.output_language import OutputLanguage
 
 from apiserver.catalog import ModelEntry
 from apiserver.generation import EngineGoneError, Generation
+from apiserver.guards import Guards
 from apiserver.host import (
     CANARY_AGAIN_SECONDS,
     MAX_BACKOFF_SECONDS,
@@ -23,6 +22,7 @@ from apiserver.host import (
     HostSettings,
     ModelHost,
 )
+from apiserver.output_language import OutputLanguage
 from shared.telemetry import ApiServerMetrics
 from shared.wire import Translation
 from tests.scripted_engine import ScriptedEngine, ScriptedFactory

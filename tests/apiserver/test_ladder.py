@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from apiserver.guards import Guards, Output
-from apiserver.output_language import OutputLanguage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.document import Mark, MarkKind, mark_char, mark_index
 from apiserver.families import FAMILIES
+from apiserver.guards import Guards, Output
 from apiserver.ladder import MAX_DEPTH, MAX_PIECES, Made, Way, climb
+from apiserver.output_language import OutputLanguage
 from apiserver.prompt import PromptFamily
 from apiserver.sampling import Sampling
 from apiserver.segmenter import skeleton
@@ -51,7 +51,7 @@ def says(text: str, finish_reason: str = "stop", *, repeats: bool = False) -> Ou
 
 def one_after_the_other(*outputs: Output) -> Callable[[str, Sampling], Output]:
     waiting = list(outputs)
-    return lambda *_: waiting.pop(0) if len(waiting) > 1 else waiting[0]
+    return lambda _, __: waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
 
 async def climbed(asked: Asked, text: str = ENGLISH, marks: Sequence[Mark] = (), family: PromptFamily = DEMO) -> Made:
@@ -67,7 +67,7 @@ def tags() -> list[Mark]:
 
 
 async def test_a_good_answer_is_asked_for_once() -> None:
-    asked = Asked(lambda *_: says(GERMAN))
+    asked = Asked(lambda _, __: says(GERMAN))
     assert await climbed(asked) == Made(GERMAN, rung="first")
     assert asked.words == [ENGLISH]
 
@@ -114,7 +114,7 @@ async def test_where_nothing_helps_the_best_is_shown_with_its_fault() -> None:
 
 
 async def test_where_nothing_may_be_shown_there_are_no_words_but_a_reason() -> None:
-    asked = Asked(lambda *_: says("x", "length"))
+    asked = Asked(lambda _, __: says("x", "length"))
     made = await climbed(asked)
     assert made.words is None
     assert made.rung == "none"
@@ -141,7 +141,7 @@ async def test_a_lost_placeholder_is_asked_for_in_another_form_and_then_around_i
 
 
 async def test_terms_stand_in_the_prompt_of_a_family_that_has_one_for_them() -> None:
-    asked = Asked(lambda *_: says("Wo ist der Hauptbahnhof in dieser Stadt?"))
+    asked = Asked(lambda _, __: says("Wo ist der Hauptbahnhof in dieser Stadt?"))
     made = await climbed(asked, f"Where is the {A} in this town?", [name("station", "Hauptbahnhof")], HUNYUAN)
     assert asked.words == ["Where is the station in this town?"]
     assert asked.terms == [{"station": "Hauptbahnhof"}]

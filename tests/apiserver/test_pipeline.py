@@ -26,9 +26,10 @@ from shared.languages import LanguagePair
 from shared.telemetry import ApiServerMetrics
 from shared.wire import TextFormat, Translation
 from tests.scripted_engine import Asked, ScriptedEngine
+from tests.waiting import wait_until
 
 EN_DE = LanguagePair("en", "de")
-GERMAN = "Das Haus meines Freundes steht immer noch zwischen Wald und Garten am Wasser".split()
+GERMAN = ["Das", "Haus", "meines", "Freundes", "steht", "immer", "noch", "zwischen", "Wald", "und", "Garten"]
 GUARDS = Guards(OutputLanguage())
 ENTRY = {"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"}
 PLAIN = Wish(TextFormat.TEXT, Protection.of((), {}))
@@ -75,7 +76,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=5), max_size=14).map("".join)
 
 def nasty(seed: int, choices: list[str]) -> Answer:
     """Answer from the choices, or with the text, or by breaking off, as the seed has it."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - variety, not secrets
 
     def answer(asked: Asked) -> Generation:
         text = rng.choice([*choices, asked.text, asked.text[::-1], f"Haus {asked.text}"])
@@ -158,8 +159,7 @@ async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones
     long = asyncio.create_task(translated(translator, "One is here. " * 100))
     other = asyncio.create_task(translated(translator, "Two is there. " * 100))
     short = asyncio.create_task(translated(translator, "Three. Four."))
-    while engine.running < 16 // LONG_SHARE + 2:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: engine.running == 16 // LONG_SHARE + 2, 5)
     for _ in range(20):
         await asyncio.sleep(0)
     assert engine.running == 16 // LONG_SHARE + 2
@@ -189,8 +189,7 @@ async def test_an_engine_that_dies_ends_the_whole_text() -> None:
     translator, engine = translator_of(german)
     engine.gate.clear()
     task = asyncio.create_task(translated(translator, "One is here. " * 30))
-    while not engine.running:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: engine.running, 5)
     engine.die()
     with pytest.raises(EngineGoneError):
         await task
@@ -201,8 +200,7 @@ async def test_a_text_that_nobody_waits_for_is_aborted() -> None:
     translator, engine = translator_of(german)
     engine.gate.clear()
     task = asyncio.create_task(translated(translator, "One is here. " * 30))
-    while not engine.running:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: engine.running, 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

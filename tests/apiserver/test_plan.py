@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from apiserver.placeholders import Protection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.document import Block, Mark, MarkKind, mark_char
+from apiserver.placeholders import Protection
 from apiserver.plan import Plan, Wish, Words, plan, untranslated, written
 from apiserver.segmenter import Budget, skeleton
 from shared.languages import LanguagePair

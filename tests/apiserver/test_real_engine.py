@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apiserver.guards import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
@@ -20,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from apiserver.families import FAMILIES
 from apiserver.framing import Frame
 from apiserver.generation import Ask
+from apiserver.guards import budget
 from apiserver.sampling import Sampling
 from shared.errors import BadRequestError
 from shared.languages import LanguagePair

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from apiserver.generation import Ask, Generation
 from apiserver.settings import Settings
-from apiserver.translator import Generation
 from tests.apiserver.conftest import Served, serving
 from tests.proxy.proxies import proxy
 from tests.scripted_engine import FRAME, Asked, ScriptedEngine, ScriptedFactory
@@ -27,14 +27,14 @@ class Holding(ScriptedEngine):
         self.given_up = 0
 
     @override
-    async def generate(self, prompt_ids: list[int], *others: Any, **named: Any) -> Generation:
-        if "slow" in "".join(chr(token) for token in prompt_ids if token < FRAME):
+    async def generate(self, ask: Ask, request_id: str) -> Generation:
+        if "slow" in "".join(chr(token) for token in ask.prompt_ids if token < FRAME):
             try:
                 await self.slow.wait()
             except asyncio.CancelledError:
                 self.given_up += 1
                 raise
-        return await super().generate(prompt_ids, *others, **named)
+        return await super().generate(ask, request_id)
 
 
 class HoldingFactory(ScriptedFactory):
