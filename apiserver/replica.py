@@ -16,7 +16,7 @@ from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
 from shared.untranslated import same_language, unchanged
 from shared.version import VERSION
-from shared.wire import AUTO, PairReport, ReplicaReport, ServerState, TranslateRequest, Translation
+from shared.wire import AUTO, PairReport, ReplicaReport, ServerState, TextFormat, TranslateRequest, Translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,8 +91,9 @@ class Replica:
             DeadlineExceededError: the time is over.
         """
         hosts = self._by_pair.get(pair)
-        # Whether or not an engine runs; what is longer is looked at in a thread, with the rest of its planning.
-        wordless = request.chars <= INLINE_CHARS and not any(map(needs_translation, request.texts))
+        # Whether or not an engine runs. What is longer, or has to be parsed first, is looked at when it is planned.
+        at_hand = request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
+        wordless = at_hand and not any(map(needs_translation, request.texts))
         if hosts is None or wordless:
             as_it_came = same_language if hosts is None else unchanged
             if on_delta is not None:
