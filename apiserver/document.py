@@ -7,7 +7,8 @@ engine: sentences are found in it, it is cut and joined, and its marks can be co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -17,6 +18,7 @@ from typing import Final
 FIRST_MARK: Final = 0xF0000
 LAST_MARK: Final = 0x10FFFD
 MAX_MARKS: Final = LAST_MARK - FIRST_MARK + 1
+_A_MARK: Final = re.compile(f"([{chr(FIRST_MARK)}-{chr(LAST_MARK)}])")
 
 
 class MarkKind(StrEnum):
@@ -36,6 +38,9 @@ class Mark:
     They differ only for a term. ``partner`` is the index in the block's marks of the mark that closes (or opens) what
     this one opens (or closes); None where it stands alone or its partner is in another block. ``words`` says that both
     are words like those around them, for the block's ``escape`` to write; else they are the document's own syntax.
+    ``inside`` is the target taken apart where it holds words of its own (an image's alternative text): the blocks in it
+    are translated for themselves, and what its parts make then stands in the translation; empty where it holds none.
+    No block in it has a mark with anything inside.
     """
 
     kind: MarkKind
@@ -43,6 +48,7 @@ class Mark:
     target: str
     partner: int | None = None
     words: bool = False
+    inside: tuple[Part, ...] = ()
 
 
 def mark_char(index: int) -> str:
@@ -61,18 +67,49 @@ def as_it_is(text: str) -> str:
     return text
 
 
+# What is written in the document's format, and the mark that it is; None for words.
+Written = tuple[str, Mark | None]
+
+
+def in_a_row(pieces: Sequence[Written]) -> str:
+    """Put words and marks together: the way of a format in which neighbours do not change each other's meaning."""
+    return "".join(text for text, _ in pieces)
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Words that belong together, with marks in them; ``escape`` writes translated words in the document's format.
 
     ``text`` holds characters as a reader sees them (no entities, no backslashes) and a mark's character for each mark.
     ``escape`` is never given a mark. ``source`` is how the block was written, for when it has to stay as it was.
+    ``join`` puts escaped words and marks together.
     """
 
     text: str
     marks: tuple[Mark, ...]
     source: str
     escape: Callable[[str], str] = as_it_is
+    join: Callable[[Sequence[Written]], str] = in_a_row
+
+    def written(self, text: str, inner: Callable[[Block], str]) -> str:
+        """Return a translation of the block as it stands in the document.
+
+        ``text`` holds the characters of this block's marks and of no others; ``inner`` returns the translation of a
+        block inside a mark, as such a text too.
+        """
+        pieces: list[Written] = []
+        for piece in _A_MARK.split(text):
+            index = mark_index(piece) if len(piece) == 1 else None
+            if index is not None:
+                pieces.append((self._written_mark(self.marks[index], inner), self.marks[index]))
+            elif piece:
+                pieces.append((self.escape(piece), None))
+        return self.join(pieces)
+
+    def _written_mark(self, mark: Mark, inner: Callable[[Block], str]) -> str:
+        if mark.inside:
+            return "".join(part if isinstance(part, str) else part.written(inner(part), inner) for part in mark.inside)
+        return self.escape(mark.target) if mark.words else mark.target
 
 
 # A string is verbatim: it comes back as it is.
@@ -87,5 +124,15 @@ class Document:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks in order."""
-        return tuple(part for part in self.parts if isinstance(part, Block))
+        """Every block in order; those inside a block's marks stand before it."""
+        return _blocks(self.parts)
+
+
+def _blocks(parts: tuple[Part, ...]) -> tuple[Block, ...]:
+    found: list[Block] = []
+    for part in parts:
+        if isinstance(part, Block):
+            for mark in part.marks:
+                found += _blocks(mark.inside)
+            found.append(part)
+    return tuple(found)

@@ -1,0 +1,84 @@
+"""HTML tokens that cover a text without gaps. The only file with turbohtml, whose tokenizer follows the standard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import accumulate
+from typing import Final
+
+from turbohtml import Token, TokenType, tokenize
+
+# Line ends and NULs are replaced by what the standard makes of them, one character for one: offsets stay true.
+_AS_READ: Final = str.maketrans({"\r": "\n", "\0": "\ufffd"})
+# The one thing that the tokenizer passes over in the middle of words.
+_NOTHING: Final = "</>"
+
+
+class TokenKind(Enum):
+    """What a stretch of HTML is."""
+
+    WORDS = auto()  # characters that stand for themselves
+    REFERENCE = auto()  # a character reference: &amp;
+    START = auto()  # a start tag
+    END = auto()  # an end tag
+    OTHER = auto()  # a comment, a doctype, anything that a browser passes over
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlToken:
+    """A stretch of the text: what a reference reads as, or a tag's name in lower case and its attributes' values."""
+
+    kind: TokenKind
+    start: int
+    end: int
+    words: str = ""
+    tag: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+
+
+_MARKUP: Final = {
+    TokenType.CHARACTER_REFERENCE: TokenKind.REFERENCE,
+    TokenType.START_TAG: TokenKind.START,
+    TokenType.END_TAG: TokenKind.END,
+}
+
+
+def html_tokens(text: str, start: int, end: int) -> Iterator[HtmlToken]:
+    """Take the HTML between two offsets of a text apart; each token begins where the one before it ended."""
+    source = text[start:end].translate(_AS_READ)
+    lines = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=start))
+    at, words = start, ""
+    for token in tokenize(source, resolve_references=False, capture_source=True):
+        begin = lines[token.line - 1] + token.col
+        yield from _read(source, at, begin, words, start)
+        if token.type is TokenType.TEXT:
+            at, words = begin, token.data or ""
+        else:
+            at, words = begin + len(token.source or ""), ""
+            yield _markup(token, begin, at)
+    yield from _read(source, at, end, words, start)
+
+
+def _markup(token: Token, start: int, end: int) -> HtmlToken:
+    kind = _MARKUP.get(token.type, TokenKind.OTHER)
+    attributes = token.attrs if kind is TokenKind.START else None
+    return HtmlToken(kind, start, end, token.data or "", token.tag or "", tuple(attributes or ()))
+
+
+def _read(source: str, start: int, end: int, words: str, offset: int) -> Iterator[HtmlToken]:
+    """Find the words that the tokenizer read between two offsets, and what it passed over there."""
+    raw, left = source[start - offset : end - offset], len(words)
+    chunks = [raw] if raw == words else raw.split(_NOTHING)
+    at = start
+    for index, chunk in enumerate(chunks):
+        if left and index:
+            yield HtmlToken(TokenKind.OTHER, at, at + len(_NOTHING))
+            at += len(_NOTHING)
+        if read := chunk[:left]:
+            yield HtmlToken(TokenKind.WORDS, at, at + len(read))
+            at += len(read)
+            left -= len(read)
+    if at < end:
+        yield HtmlToken(TokenKind.OTHER, at, end)

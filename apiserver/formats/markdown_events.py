@@ -1,0 +1,106 @@
+"""Markdown's events with their places in the text. The only file with pyromark, which reads as CommonMark and GitHub do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import accumulate
+from typing import Final, cast
+
+from pyromark import Markdown, Options
+
+_MARKDOWN: Final = Markdown(
+    options=Options.ENABLE_TABLES
+    | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_STRIKETHROUGH
+    | Options.ENABLE_TASKLISTS
+    | Options.ENABLE_MATH
+    | Options.ENABLE_GFM
+    | Options.ENABLE_DEFINITION_LIST
+    | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
+    | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+)
+# UTF-8 has no lone surrogates; the parser reads this in their place.
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class EventKind(Enum):
+    """What a stretch of Markdown is."""
+
+    WORDS = auto()
+    NAME = auto()  # code, a formula, a note's number: stays as it is among words
+    HTML = auto()  # HTML among words
+    HTML_LINE = auto()  # a line of a block of HTML
+    SOFT_BREAK = auto()  # the end of a line inside a paragraph
+    HARD_BREAK = auto()  # a line break that a reader sees
+    START = auto()
+    END = auto()
+    OTHER = auto()  # parts blocks: a rule, a box to tick
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownEvent:
+    """An event at its place; ``tag`` is the parser's name of what starts or ends, ``detail`` a link's kind or words."""
+
+    kind: EventKind
+    start: int
+    end: int
+    tag: str = ""
+    detail: str = ""
+
+
+_BREAKS: Final = {"SoftBreak": EventKind.SOFT_BREAK, "HardBreak": EventKind.HARD_BREAK}
+_LEAVES: Final = {
+    "Text": EventKind.WORDS,
+    "Code": EventKind.NAME,
+    "InlineMath": EventKind.NAME,
+    "DisplayMath": EventKind.NAME,
+    "FootnoteReference": EventKind.NAME,
+    "InlineHtml": EventKind.HTML,
+    "Html": EventKind.HTML_LINE,
+}
+
+
+def defines_references(text: str) -> bool:
+    """Say whether a text gives any link a name, so that a bracket may become a link."""
+    return bool(_MARKDOWN.reference_definitions(_SURROGATE.sub("\ufffd", text)))
+
+
+def markdown_events(text: str) -> Iterator[MarkdownEvent]:
+    """Yield a text's events; offsets count characters."""
+    source = _SURROGATE.sub("\ufffd", text)
+    offsets = _char_offsets(source)
+    for event, place in _MARKDOWN.events_with_range(source):
+        start, end = offsets[place["start"]], offsets[place["end"]]
+        if isinstance(event, str):
+            yield MarkdownEvent(_BREAKS.get(event, EventKind.OTHER), start, end)
+        elif "Start" in event:
+            tag, data = _named(event["Start"])
+            yield MarkdownEvent(EventKind.START, start, end, tag, _link_type(data))
+        elif "End" in event:
+            yield MarkdownEvent(EventKind.END, start, end, _named(event["End"])[0])
+        else:
+            tag, data = _named(event)
+            yield MarkdownEvent(_LEAVES.get(tag, EventKind.OTHER), start, end, tag, str(data))
+
+
+def _named(value: str | Mapping[str, object]) -> tuple[str, object]:
+    """Split the parser's "Name" or {"Name": data}."""
+    return (value, None) if isinstance(value, str) else next(iter(value.items()))
+
+
+def _link_type(data: object) -> str:
+    return str(cast("Mapping[str, object]", data).get("link_type", "")) if isinstance(data, Mapping) else ""
+
+
+def _char_offsets(text: str) -> range | list[int]:
+    """Return for each offset in UTF-8 the offset in characters; only offsets between characters are asked for."""
+    if text.isascii():
+        return range(len(text) + 1)
+    sizes = [1 if char < "\x80" else 2 if char < "\u0800" else 3 if char < "\U00010000" else 4 for char in text]
+    offsets = [0] * (sum(sizes) + 1)
+    for index, offset in enumerate(accumulate(sizes, initial=0)):
+        offsets[offset] = index
+    return offsets

@@ -1,0 +1,15 @@
+"""Plain text: one block; its white space is the segmenter's business."""
+
+from __future__ import annotations
+
+from apiserver.document import MAX_MARKS, Block, Document, Mark
+from apiserver.formats.piece import has_words, set_apart
+
+
+def plain_document(text: str) -> Document:
+    """Take a plain text apart: all of it is words, or none of it where there are none to translate."""
+    marks: list[Mark] = []
+    words = set_apart(text, marks)
+    if not has_words(text) or len(marks) > MAX_MARKS:
+        return Document((text,) if text else ())
+    return Document((Block(words, tuple(marks), text),))

@@ -1,0 +1,219 @@
+"""HTML: what is not words comes back as it was, whatever it was; words come out as a reader sees them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import turbohtml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.document import MAX_MARKS, MarkKind
+from apiserver.formats import parse
+from shared.wire import TextFormat
+from tests.apiserver.reassembly import source_of, texts, written
+
+PIECES = [
+    "<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href=x title='a b'>", "</a>", "<", "&", "&amp;", "&nbsp;", "&#13;",
+    "word ", "two words", " ", "\n", "\r\n", "\0", "<br>", "<div>", "</div>", "<ul>", "<li>", "</ul>", "<table>", "<tr>",
+    "<td>", "</table>", "<!--", "-->", "<!-- c -->", "<code>", "</code>", "<svg>", "</svg>", "<script>", "</script>",
+    "<pre>", "</pre>", "<img alt='x y'>", "<img alt=x>", "</>", "<i translate=no>", "<span translate=yes>", "</span>",
+    "<title>", "</title>", "<textarea>", '<option label="a>b">', "\U000f0001", "\ud800", ">", '"', "'", "=", "<x/>",
+    "<input value='a b' type=submit>", "<plaintext>", "<![CDATA[", "]]>", "<?x", "<!doctype html>", "é", "日本",
+]  # fmt: skip
+# In a drawing these tags mean something else, which only a parser that builds the tree can tell: what is read as words
+# then is written as words, so the page can differ.
+DRAWN = {"<svg>", "</svg>", "<plaintext>"}
+MARKED_UP = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+
+
+def translated(text: str) -> str:
+    """Write every word as X, the way a translation would replace it."""
+    return written(parse(text, TextFormat.HTML), lambda words: re.sub(r"[^\W\d_]+", "X", words))
+
+
+def as_shown(text: str) -> str:
+    """What a browser makes of it, white space in words being one space."""
+    return re.sub(r"\s+", " ", turbohtml.parse(text.replace("\r", "\n")).html)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("<p>open <b>never closed<p>next", "<p>X <b>X X<p>X"),
+        ("1 < 2 & 3 > 2 &c &copy", "1 &lt; 2 &amp; 3 &gt; 2 &amp;X ©"),
+        ("a </b> stray </i></p> b", "X </b> X </i></p> X"),
+        ("<b>crossed <i>tags</b> here</i>", "<b>X <i>X</b> X</i>"),
+        ("<p class=a id='b\" title=x>words", "<p class=a id='b\" title=x>words"),
+        ("<a href=x title=Click>word</a", "<a href=x title=X>X</a"),
+        ("words <a href='never closed", "X <a href='never closed"),
+        ("words <!-- never closed", "X <!-- never closed"),
+        ("words <script>let a = '<b>words'", "X <script>let a = '<b>words'"),
+        ("<table>words<tr>more<td>cell<table><td>inner</table>", "<table>X<tr>X<td>X<table><td>X</table>"),
+        ("</p>words</p></div></table>", "</p>X</p></div></table>"),
+        ("<p>one</>two</ p>three<//p>four", "<p>X</>X</ p>X<//p>X"),
+        ("<DIV TITLE=Word>Word</DIV>", "<DIV TITLE=X>X</DIV>"),
+        ("<p title='one' title='two'>word", "<p title='X' title='two'>X"),
+        ("<![CDATA[ words ]]> word", "<![CDATA[ words ]]> X"),
+    ],
+)
+def test_malformed_markup_comes_back_no_worse(text: str, answer: str) -> None:
+    assert translated(text) == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " \n ", "<br>", "&nbsp;", "<!-- words -->", "<script>words()</script>", "<style>p { word: 1 }</style>",
+        "<code>a b</code>", "<pre><code>int main</code></pre>", "<svg><title>t</title><text>words</text></svg>",
+        "<textarea>a value</textarea>", "<iframe>words</iframe>", "<noscript>words</noscript>", "<p><img src=x></p>",
+        "<p translate=no>words</p>", "<p class='x notranslate'>words</p>", "<a href='words' data-title='words'></a>",
+        "<input value='words'>", "<meta name=viewport content='words'>", "<plaintext>words", "<img alt='  '>",
+        "<math><mi>x</mi></math>", "<div translate=no><img alt='words'></div>", "<?xml words?>", "\U000f0000 \U000f0001",
+    ],
+)  # fmt: skip
+def test_what_is_not_words_makes_no_block(text: str) -> None:
+    assert parse(text, TextFormat.HTML).blocks == ()
+
+
+@settings(deadline=None)
+@given(MARKED_UP | st.text())
+def test_the_parts_are_the_text(text: str) -> None:
+    assert source_of(parse(text, TextFormat.HTML)) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([piece for piece in PIECES if piece not in DRAWN]), max_size=25).map("".join))
+def test_the_same_words_make_the_same_page(text: str) -> None:
+    assert as_shown(written(parse(text, TextFormat.HTML))) == as_shown(text)
+
+
+@settings(deadline=None)
+@given(MARKED_UP)
+def test_no_word_becomes_markup(text: str) -> None:
+    document = parse(text, TextFormat.HTML)
+    nasty = written(document, lambda words: words and "<b>&amp;\"'</p>")
+    assert len(parse(nasty, TextFormat.HTML).parts) == len(document.parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("<p>A <b>bold</b> word</p><p>Next</p>", ["A ⟦0⟧bold⟦1⟧ word", "Next"]),
+        ("<p>\n  One sentence\n  in two lines\n</p>", ["One sentence in two lines"]),
+        ("one<br>two<br/>three", ["one", "two", "three"]),
+        ("<ul><li>one<li>two</ul>", ["one", "two"]),
+        ("a &amp; b&nbsp;c &lt;d", ["a & b\u00a0c <d"]),
+        ("use <code>a <b>c</b></code> here", ["use ⟦0⟧ here"]),
+        ("<p>Use <code>never closed.</p><p>Next", ["Use ⟦0⟧", "Next"]),
+        ("see <svg><title>t</title></svg> here", ["see ⟦0⟧ here"]),
+        ("a <!-- c --> <img src=x> b", ["a ⟦0⟧ b"]),
+        ("a <i class=x></i><i class=y></i> b", ["a ⟦0⟧ b"]),
+        ("a <a><b>c</b></a> d", ["a ⟦0⟧c⟦1⟧ d"]),
+        ("<title>T</title><select><option>O</select><button>B</button><table><caption>C<th>H</table>", [*"TOBCH"]),
+        ("<figcaption>F</figcaption><legend>L</legend><summary>S</summary><label>l</label>", [*"FLSl"]),
+        ("<x id=1/>and <g id=2>more</g> text", ["and ⟦0⟧more⟦1⟧ text"]),
+        ("a &#10; b &emsp; c", ["a ⟦0⟧ b ⟦1⟧ c"]),
+        ("<pre>one\n  two</pre>", ["one\n  two"]),
+        ("a \U000f0000\U000f0001 b", ["a ⟦0⟧ b"]),
+        ("a &#xf0000; b", ["a ⟦0⟧ b"]),
+    ],
+)
+def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -> None:
+    assert texts(parse(text, TextFormat.HTML)) == blocks
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<p><b>whole</b></p>", "<a href=x><img src=y> whole </a>", "<span><i class=icon></i> whole</span>",
+     "<b><i><u>whole</u></i></b>", " <!-- c --> whole <img src=x> ", "</b> whole <b>", "<p>\n\twhole\r\n</p>"],
+)  # fmt: skip
+def test_tags_around_all_the_words_stay_outside(text: str) -> None:
+    (block,) = parse(text, TextFormat.HTML).blocks
+    assert (block.text, block.marks) == ("whole", ())
+
+
+def test_pairs_know_each_other_and_others_stand_alone() -> None:
+    (block,) = parse("a <b>b <i>c</b> d</i> <a>e</a> f", TextFormat.HTML).blocks
+    kinds = [(mark.kind, mark.source, mark.partner) for mark in block.marks]
+    assert kinds == [
+        (MarkKind.OPEN, "<b>", 2),
+        (MarkKind.ALONE, "<i>", None),
+        (MarkKind.CLOSE, "</b>", 0),
+        (MarkKind.ALONE, "</i>", None),
+        (MarkKind.OPEN, "<a>", 5),
+        (MarkKind.CLOSE, "</a>", 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("<div translate=no>a <p translate=yes>b</p> c</div>d", ["b", "d"]),
+        ("<ul><li class=notranslate>a<li>b</ul>", ["b"]),
+        ("<p translate=no>a<p>b", ["b"]),
+        ("<div translate=no><p>a</div><p>b", ["b"]),
+        ("a <span translate=no>b <b>c</b></span> d", ["a ⟦0⟧ d"]),
+        ("a <b class='notranslate'>b <i translate=''>c</i></b> d", ["a ⟦0⟧⟦1⟧c⟦2⟧⟦3⟧ d"]),
+        ("<table translate=no><td>a<table><td>b</table>c</table>d", ["d"]),
+        ("<code translate=yes>words</code>", ["words"]),
+        ("<p translate=maybe>a", ["a"]),
+        ("<option class=notranslate>a<option>b", ["b"]),
+        ("<dl><dt translate=no>a<dd>b</dl>", ["b"]),
+    ],
+)
+def test_translate_no_covers_its_element(text: str, blocks: list[str]) -> None:
+    assert texts(parse(text, TextFormat.HTML)) == blocks
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ('<p>See <img alt="A red car" src=x> here</p>', '<p>X <img alt="X X X" src=x> X</p>'),
+        ('<a title="Click me" href="/a">text</a> is it', '<a title="X X" href="/a">X</a> X X'),
+        ("<img alt=Car><input placeholder='Your name'>", "<img alt=X><input placeholder='X X'>"),
+        ('<input type=SUBMIT value="Go on"><option label="One">', '<input type=SUBMIT value="X X"><option label="X">'),
+        ('<meta name="Description" content="About us">', '<meta name="Description" content="X X">'),
+        ('<b aria-label=" Close it ">x</b>', '<b aria-label=" X X ">X</b>'),
+        ('<img title="one\ntwo" alt = "three">', '<img title="X\nX" alt = "X">'),
+        ("a <img alt='b'/> <img alt=c> d", "X <img alt='X'/> <img alt=X> X"),
+    ],
+)
+def test_attributes_that_hold_words_are_translated_in_place(text: str, answer: str) -> None:
+    assert translated(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<img alt=Car src=x>", "a \"b' <c>=`d&amp;"),
+        ("<img alt='Car' src=x>", 'it\'s "&lt;"'),
+        ('<img alt="Car">', '"&'),
+    ],
+)
+def test_an_attributes_words_stay_inside_their_quotes(text: str, words: str) -> None:
+    (tag,) = [
+        token for token in turbohtml.tokenize(written(parse(text, TextFormat.HTML), lambda _: words)) if token.tag
+    ]
+    assert tag.attr("alt") == words
+
+
+def test_no_break_spaces_are_written_as_the_block_wrote_them() -> None:
+    assert written(parse("a&nbsp;b", TextFormat.HTML)) == "a&nbsp;b"
+    assert written(parse("a\u00a0b", TextFormat.HTML)) == "a\u00a0b"
+
+
+HOSTILE = ["<", "<a", "<!--", "&", "</", '<a href="', "<script>", "<div>", "x<b>", "</b>x", "<b>x</b>", "<p>x", "a</>",
+           "<table><td>", "<p><table><td><div>", "<span translate=no>x", "x\U000f0000", "<svg><p>", "<a b=c ", "\r\n"]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_long_row_of_anything_is_taken_apart(piece: str) -> None:
+    text = piece * (50_000 // len(piece))
+    assert source_of(parse(text, TextFormat.HTML)) == text
+
+
+def test_more_marks_than_there_are_leave_the_block_as_it_is() -> None:
+    text = "x<b>" * (MAX_MARKS + 2) + "</p>word"
+    assert len(parse(text, TextFormat.HTML).blocks) == 1

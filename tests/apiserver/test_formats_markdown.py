@@ -1,0 +1,238 @@
+"""Markdown: syntax comes back as it was, and no translated word becomes syntax."""
+
+from __future__ import annotations
+
+import re
+
+import pyromark
+import pytest
+import turbohtml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyromark import Options
+
+from apiserver.document import Block, MarkKind, mark_char
+from apiserver.formats import parse
+from shared.wire import TextFormat
+from tests.apiserver.reassembly import source_of, texts, written
+
+WHOLE = [
+    "*b*", "**c d**", "`code`", '[l](/u "t u")', "[m *n*](/u)", "<b>x</b>", "&amp;", "\\*", "\\_", "\\[", "\\#", "\\`", "a",
+    "word ", "two words ", "。", "日本 ", "(x)", " ", "\n", "\n\n", "\n\n", "\n# ", "\n> ", "\n- ", "\n1. ", "~~s~~",
+    "\n\n| a *b* | c |\n|---|---|\n| c\\|d | `d` |\n\n", "$x$", "https://x.y/z", "www.a_b.c ", "1. ", "+ ", "<br>", "5 * 3 ",
+    "snake_case", "!", " C#", "#1", "~5", "$5 ", "<3", "a < b", "AT&T", "R&D;", "_", "![alt](x)", "[ref] ", "[ref][] ",
+    "[t][ref] ", "\n\n[ref]: /x\n\n", "[^1]", "\n\n[^1]: note\n\n", "  \n", "\\\n", "é", "\n\n<div>\nx <b>y</b>\n</div>\n\n",
+    "\n\n```\ncode\n```\n\n", " - ", "- [ ] ", "\n===\n", "\n---\n", ": x", " | ", "\n:::note\n", " {#id}\n", "\r\n",
+]  # fmt: skip
+BROKEN = ["*", "**", "_", "`", "~~", "[", "](", "]", ")", "<", "&", "\\", "|", "$", "![", "\n|-|-|\n", "```\n", "<!--",
+          "-->", "<i translate=no>", "</i>", "\0", "\ud800", "\U000f0001", "\t", "    ", "<div>", "</div>", ":::"]  # fmt: skip
+WELL_FORMED = st.lists(st.sampled_from(WHOLE), max_size=20).map("".join)
+ANYTHING = st.lists(st.sampled_from([*WHOLE, *BROKEN]), max_size=25).map("".join) | st.text()
+RENDERED = pyromark.Markdown(
+    options=Options.ENABLE_TABLES | Options.ENABLE_FOOTNOTES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS
+    | Options.ENABLE_MATH | Options.ENABLE_GFM | Options.ENABLE_DEFINITION_LIST
+    | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+)  # fmt: skip
+
+
+def translated(text: str, words: str = "X") -> str:
+    """Write every word as X, the way a translation would replace it."""
+    return written(parse(text, TextFormat.MARKDOWN), lambda part: re.sub(r"[^\W\d_]+", lambda _: words, part))
+
+
+def as_shown(text: str) -> str:
+    """What a browser shows of it, white space apart."""
+    return re.sub(r"\s+", "", turbohtml.parse(RENDERED.html(text)).html)
+
+
+def shown_with(text: str, words: str) -> str:
+    """What a browser shows of a text, whatever stands between marks replaced by these words."""
+    return RENDERED.html(written(parse(text, TextFormat.MARKDOWN), lambda part: words if part.strip() else part))
+
+
+@settings(deadline=None)
+@given(ANYTHING)
+def test_the_parts_are_the_text(text: str) -> None:
+    assert source_of(parse(text, TextFormat.MARKDOWN)) == text
+
+
+@settings(deadline=None)
+@given(ANYTHING)
+def test_any_text_can_be_written_again(text: str) -> None:
+    assert isinstance(translated(text), str)
+
+
+@settings(max_examples=300, deadline=None)
+@given(WELL_FORMED)
+def test_the_same_words_make_the_same_page(text: str) -> None:
+    assert as_shown(written(parse(text, TextFormat.MARKDOWN))) == as_shown(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("**never closed\n\nnext*", "\\*\\*X X\n\nX\\*"),
+        ("[never closed](http://x", "[X X\\](http://x"),
+        ("a ` b ``c", "X &#96; X &#96;&#96;X"),
+        ("| a | b\n|---|\nc | d", "| X | X\n|---|\nX | X"),
+        ("```\nnever closed\n", "```\nnever closed\n"),
+        ("<div>never closed\n\nwords <b>x", "<div>X X\n\nX <b>X"),
+        ("#not a heading\n####### nor this", "#X X X ####### X X"),
+        ("a <b c", "X \\<X X"),
+    ],
+)
+def test_malformed_markdown_comes_back_no_worse(text: str, answer: str) -> None:
+    assert translated(text) == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "\n\n", "```\nwords\n```\n", "    words\n", "---\ntitle: words\n---\n", "+++\na = 1\n+++\n", "* * *\n",
+        '[words]: /words "words"\n', "`words`\n", "<https://words.org>\n", "https://words.org/a_b*c\n", "$words$\n",
+        "<!-- words -->\n", "<script>\nwords\n</script>\n", "<b class=x></b>\n", "[^1]\n\n[^1]: `x`\n", "![](words)\n",
+        ":::words\n:::\n", "{% words %}\n", "<p translate=no>words</p>\n", "|`a`|\n|---|\n",
+    ],
+)  # fmt: skip
+def test_what_is_not_words_makes_no_block(text: str) -> None:
+    assert parse(text, TextFormat.MARKDOWN).blocks == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("# Head #\n\nText *in* it\n", ["Head", "Text ⟦0⟧in⟦1⟧ it"]),
+        ("Head\n===\n", ["Head"]),
+        ("one\ntwo  three\n", ["one two three"]),
+        ("> one\n> two\nlazy\n", ["one two lazy"]),
+        ("one  \ntwo\\\nthree<br>four\n", ["one", "two", "three", "four"]),
+        ("- a\n- [ ] b\n  c\n\n  d\n", ["a", "b c", "d"]),
+        ("1. a\n   - b\n", ["a", "b"]),
+        ("| a | b |\n|---|:-:|\n| c \\| d | `e` |\n", ["a", "b", "c | d"]),
+        ("a \\* b &amp; c &lt;", ["a * b & c <"]),
+        ("a `b` c $d$ e <http://f.g> h https://i.j/k_l*m. n", ["a ⟦0⟧ c ⟦1⟧ e ⟦2⟧ h ⟦3⟧. n"]),
+        ("a [b](c) d ![e](f) g[^1]\n\n[^1]: h\n", ["e", "a ⟦0⟧b⟦1⟧ d ⟦2⟧ g", "h"]),
+        ('![pic](x "tip") a [b](c "t")', ["pic", "tip", "t", "a ⟦0⟧b⟦1⟧"]),
+        ("a <b>b</b> c <span translate=no>d *e*</span>", ["a ⟦0⟧b⟦1⟧ c ⟦2⟧"]),
+        ("<div translate=no>\n\na\n\n</div>\n\nb\n", ["b"]),
+        ("<p align=center>\nA <b>b</b>\n</p>\n\nc\n", ["A ⟦0⟧b⟦1⟧", "c"]),
+        ("term\n: definition\n", ["term", "definition"]),
+        (":::note\na\nb\n:::\nc\n", ["a b", "c"]),
+        ("# Head {#id}\n", ["Head"]),
+        ("> [!NOTE]\n> a\n", ["a"]),
+        ("> [!info] Title\n> a\n", ["a"]),
+        ("---\nt: x\n---\na\n", ["a"]),
+        ("a \ud800 *b* é\n", ["a \ud800 ⟦0⟧b⟦1⟧ é"]),
+        ("a &#10; b \U000f0000 c\n", ["a ⟦0⟧ b ⟦1⟧ c"]),
+    ],
+)
+def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -> None:
+    found = texts(parse(text, TextFormat.MARKDOWN))
+    assert [re.sub(r"^⟦\d+⟧ (?=a)", "", block) for block in found] == blocks
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("> a\n> *b* c\n\ntext", "> X *X* X\n\nX"),
+        ("* a\n\n  b\n\n      code\n", "* X\n\n  X\n\n      code\n"),
+        ("| a |\n|---|\n| b |\n", "| X |\n|---|\n| X |\n"),
+        ('[a b](/u "tip here")\n', '[X X](/u "X X")\n'),
+        ("![a b](/u 'tip')\n", "![X X](/u 'X')\n"),
+        (
+            "<details>\n<summary>a</summary>\n\nb\n\n</details>\n",
+            "<details>\n<summary>X</summary>\n\nX\n\n</details>\n",
+        ),
+        ("line  \r\nline\r\n\r\nnext\r\n", "X  \r\nX\r\n\r\nX\r\n"),
+    ],
+)
+def test_syntax_stays_where_it_was(text: str, answer: str) -> None:
+    assert translated(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("see [Words] here\n\n[words]: /u\n", "X [X][Words] X\n\n[words]: /u\n"),
+        ("[Words][]\n\n[words]: /u\n", "[X][Words]\n\n[words]: /u\n"),
+        ("[a][words]\n\n[words]: /u\n", "[X][words]\n\n[words]: /u\n"),
+        ("![words]\n\n[words]: /u\n", "![words]\n\n[words]: /u\n"),
+    ],
+)
+def test_a_link_keeps_its_definition_when_its_words_change(text: str, answer: str) -> None:
+    assert translated(text) == answer
+
+
+NASTY = ["# x", "- x", "+", "1. x", "12) x", "> x", "---", "===", "```", "~~~", ": x", "::: x", "*x*", "**x**", "_x_", "__x__",
+         "`x`", "[x](y)", "[x]: y", "[ref]", "[^1]", "<b>", "</b>", "<!-- x", "&amp;", "&#35;", "~~x~~", "$x$ $y$", "x\\",
+         "\\*", "x\n\n- y", "\n# y", "![x](y)", "<http://x.y>", "[ ] x", "x #", "|", "x|y", "!", "\\"]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NASTY)
+@pytest.mark.parametrize(
+    "text",
+    ["a\n", "# a\n", "a\n===\n", "- a\n", "- [ ] a\n", "> a\n", "| a |\n|---|\n", "![a](b)\n", "x *a* x\n", "[ref] a\n\n[ref]: /x\n"],
+)  # fmt: skip
+def test_no_word_becomes_syntax(text: str, words: str) -> None:
+    plain, nasty = shown_with(text, "word"), shown_with(text, f"x {words}" if "*" in text else words)
+    assert re.findall(r"<\w+", nasty) == re.findall(r"<\w+", plain)
+
+
+@pytest.mark.parametrize(
+    "words", ["C#", "a_b", "5 * 3", "a < b", "AT&T", "C:\\dir", "costs $5", "a - b", "1.5", "#1", "a!"]
+)
+def test_words_that_are_no_syntax_are_written_as_they_are(words: str) -> None:
+    assert translated("a\n", words) == f"{words}\n"
+    assert translated("[a] b\n", words) == f"[{words}] {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("translation", "answer"),
+    [
+        ("これは{重要です。}次", "これは<strong>重要です。</strong>次"),
+        ("これは{「重要」}です", "これは<strong>「重要」</strong>です"),
+        ("これは{重要}です。", "これは**重要**です。"),
+        ("a{ b }c", "a **b** c"),
+        ("{a}", "**a**"),
+        ("a {} b", "a <strong></strong> b"),
+    ],
+)
+def test_emphasis_is_read_as_emphasis_next_to_any_letter(translation: str, answer: str) -> None:
+    (block,) = parse("a **b** c\n", TextFormat.MARKDOWN).blocks
+    text = translation.replace("{", mark_char(0)).replace("}", mark_char(1))
+    assert block.written(text, lambda inner: inner.text) == answer
+
+
+def test_neighbouring_pairs_do_not_run_into_each_other() -> None:
+    (block,) = parse("x *a* *b* x\n", TextFormat.MARKDOWN).blocks
+    assert block.written(block.text.replace(" ", ""), lambda inner: inner.text) == "x<em>a</em><em>b</em>x"
+
+
+def test_pairs_and_names_are_told_apart() -> None:
+    (block,) = parse("a [**b**](c) `d` <br/>\n", TextFormat.MARKDOWN).blocks
+    assert [(mark.kind, mark.source) for mark in block.marks] == [
+        (MarkKind.OPEN, "[**"),
+        (MarkKind.CLOSE, "**](c)"),
+        (MarkKind.NAME, "`d`"),
+    ]
+
+
+def test_words_in_a_block_of_html_cannot_end_it() -> None:
+    assert translated("<div>\nword\n</div>\n", "x\n\n# y") == "<div>\nx  # y\n</div>\n"
+
+
+HOSTILE = ["[", "*", "> ", "- ", "_a ", "`", "<!--", "![", "[a](", "[a](b) ", "*a* ", "$a", "|", "a|b\n", "\\*", "1. ",
+           "> a\n", "<b>x", "<div>\n\n", "|a|\n|-|\n", "https://", "www.", ":::\n", "{#a", "[!x] a\n", "x\U000f0000",
+           "<i translate=no>a\n\n", '[a](b "', "é"]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_long_row_of_anything_is_taken_apart(piece: str) -> None:
+    text = piece * (30_000 // len(piece))
+    assert source_of(parse(text, TextFormat.MARKDOWN)) == text
+
+
+def test_blocks_inside_marks_come_before_their_block() -> None:
+    blocks = parse('a ![alt](x "title") b', TextFormat.MARKDOWN).blocks
+    assert all(isinstance(block, Block) for block in blocks)
+    assert [block.source for block in blocks] == ["alt", "title", 'a ![alt](x "title") b']

@@ -1,0 +1,45 @@
+"""Plain text: one block, and no character of it is taken for a mark."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.document import MAX_MARKS, MarkKind
+from apiserver.formats import parse
+from shared.wire import TextFormat
+from tests.apiserver.reassembly import seen, source_of, written
+
+PLANES = st.text(st.sampled_from("a \n\U000f0000\U000fffff\U0010fffd\ud800\0<&*"), max_size=20)
+
+
+@settings(deadline=None)
+@given(PLANES | st.text())
+def test_a_text_comes_back_as_it_was(text: str) -> None:
+    document = parse(text, TextFormat.TEXT)
+    assert source_of(document) == written(document) == text
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u3000", "\U000f0000", "\U000f0000 \U0010fffd\n"])
+def test_a_text_without_words_makes_no_block(text: str) -> None:
+    assert parse(text, TextFormat.TEXT).blocks == ()
+
+
+def test_a_text_is_one_block_with_its_white_space() -> None:
+    (block,) = parse(" a\n\n<b>&amp; *c* ", TextFormat.TEXT).blocks
+    assert (block.text, block.marks) == (" a\n\n<b>&amp; *c* ", ())
+
+
+def test_characters_of_the_private_planes_are_marks() -> None:
+    (block,) = parse("a \U000f0001\U0010fffd b \U000f0000", TextFormat.TEXT).blocks
+    assert seen(block) == "a ⟦0⟧ b ⟦1⟧"
+    assert [(mark.kind, mark.target) for mark in block.marks] == [
+        (MarkKind.NAME, "\U000f0001\U0010fffd"),
+        (MarkKind.NAME, "\U000f0000"),
+    ]
+
+
+def test_a_text_with_more_marks_than_there_are_stays_as_it_is() -> None:
+    assert parse("a\U000f0000" * (MAX_MARKS + 1), TextFormat.TEXT).blocks == ()
+    assert len(parse("a\U000f0000" * MAX_MARKS, TextFormat.TEXT).blocks) == 1
