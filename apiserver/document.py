@@ -39,8 +39,8 @@ class Mark:
     this one opens (or closes); None where it stands alone or its partner is in another block. ``words`` says that both
     are words like those around them, for the block's ``escape`` to write; else they are the document's own syntax.
     ``inside`` is the target taken apart where it holds words of its own (an image's alternative text): the blocks in it
-    are translated for themselves, and what its parts make then stands in the translation; empty where it holds none.
-    No block in it has a mark with anything inside.
+    are translated for themselves, and what its parts make then is the target; empty where it holds none. No block in it
+    has a mark with anything inside.
     """
 
     kind: MarkKind
@@ -91,25 +91,20 @@ class Block:
     escape: Callable[[str], str] = as_it_is
     join: Callable[[Sequence[Written]], str] = in_a_row
 
-    def written(self, text: str, inner: Callable[[Block], str]) -> str:
-        """Return a translation of the block as it stands in the document.
+    def written(self, text: str) -> str:
+        """Return a translation of the block, or a part of one, as it stands in the document.
 
-        ``text`` holds the characters of this block's marks and of no others; ``inner`` returns the translation of a
-        block inside a mark, as such a text too.
+        ``text`` holds characters of this block's marks and of no others; their targets come in their place.
         """
         pieces: list[Written] = []
         for piece in _A_MARK.split(text):
             index = mark_index(piece) if len(piece) == 1 else None
             if index is not None:
-                pieces.append((self._written_mark(self.marks[index], inner), self.marks[index]))
+                mark = self.marks[index]
+                pieces.append((self.escape(mark.target) if mark.words else mark.target, mark))
             elif piece:
                 pieces.append((self.escape(piece), None))
         return self.join(pieces)
-
-    def _written_mark(self, mark: Mark, inner: Callable[[Block], str]) -> str:
-        if mark.inside:
-            return "".join(part if isinstance(part, str) else part.written(inner(part), inner) for part in mark.inside)
-        return self.escape(mark.target) if mark.words else mark.target
 
 
 # A string is verbatim: it comes back as it is.

@@ -16,7 +16,7 @@ from shared.wire import TextFormat
 def parse(text: str, text_format: TextFormat) -> Document:
     """Take a text apart. Any text can be: what a parser does not understand stays as it is.
 
-    A pure function of about 0.5 s for 200,000 characters of dense markup; long texts belong in a thread.
+    It takes 0.4 s for 200,000 characters of ordinary markup and 2 s for the worst: long texts belong in a thread.
     """
     match text_format:
         case TextFormat.TEXT:

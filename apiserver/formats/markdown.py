@@ -11,7 +11,6 @@ from typing import Final
 from apiserver.document import Block, Document, MarkKind
 from apiserver.formats.html import HtmlReader, html_escape
 from apiserver.formats.html_tokens import TokenKind, html_tokens
-from apiserver.formats.markdown_emphasis import join_emphasis
 from apiserver.formats.markdown_escape import MarkdownWriter
 from apiserver.formats.markdown_events import EventKind, MarkdownEvent, defines_references, markdown_events
 from apiserver.formats.markdown_links import image_blocks, new_closing, title_block
@@ -110,8 +109,6 @@ class _MarkdownReader:
             self._cell = starts
 
     def _read_inline(self, event: MarkdownEvent) -> None:
-        if event.start == event.end:
-            return
         if self._fresh_block:
             self._fresh_block, self._depth = False, len(self._html.elements)
         self._enter(self._dialects.at(event.end - 1 if event.kind is EventKind.END else event.start))
@@ -246,10 +243,9 @@ class _MarkdownReader:
             heading=self._heading,
             cell=self._cell,
             brackets=not may_have_brackets,
-            links="[" in syntax,
             no_break_space="&nbsp;" if "&nbsp;" in block.source else "\u00a0",
         )
-        return replace(block, escape=writer.write, join=join_emphasis)
+        return replace(block, escape=writer.escape, join=writer.join)
 
 
 def _finish_html(_start: int, block: Block) -> Block:

@@ -58,4 +58,4 @@ def _placed(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[Pl
 
 
 def _escaped(words: str, *, writer: MarkdownWriter) -> str:
-    return writer.write(words).replace('"', '\\"').replace("'", "\\'")
+    return writer.escape(words).replace('"', '\\"').replace("'", "\\'")

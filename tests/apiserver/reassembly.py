@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
-from apiserver.document import Block, Document, as_it_is, mark_index
+from apiserver.document import Block, Document, Part, as_it_is, mark_index
 
 _MARK = re.compile("([\U000f0000-\U0010fffd])")
 
@@ -16,15 +17,18 @@ def source_of(document: Document) -> str:
 
 def written(document: Document, words: Callable[[str], str] = as_it_is) -> str:
     """Every block with its words changed, its marks where they were."""
+    return _joined(document.parts, words)
 
-    def translation(block: Block) -> str:
-        pieces = _MARK.split(block.text)
-        pieces[0::2] = [words(piece) if piece else "" for piece in pieces[0::2]]
-        return "".join(pieces)
 
-    return "".join(
-        part if isinstance(part, str) else part.written(translation(part), translation) for part in document.parts
-    )
+def _joined(parts: tuple[Part, ...], words: Callable[[str], str]) -> str:
+    return "".join(part if isinstance(part, str) else _block(part, words) for part in parts)
+
+
+def _block(block: Block, words: Callable[[str], str]) -> str:
+    marks = [replace(mark, target=_joined(mark.inside, words)) if mark.inside else mark for mark in block.marks]
+    pieces = _MARK.split(block.text)
+    pieces[0::2] = [words(piece) if piece else "" for piece in pieces[0::2]]
+    return replace(block, marks=tuple(marks)).written("".join(pieces))
 
 
 def seen(block: Block) -> str:

@@ -127,7 +127,7 @@ def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -
 @pytest.mark.parametrize(
     "text",
     ["<p><b>whole</b></p>", "<a href=x><img src=y> whole </a>", "<span><i class=icon></i> whole</span>",
-     "<b><i><u>whole</u></i></b>", " <!-- c --> whole <img src=x> ", "</b> whole <b>", "<p>\n\twhole\r\n</p>"],
+     "<b><i><u>whole</u></i></b>", " <!-- c --> whole <img src=x> ", "</b> whole <b>", "<b>whole <i class=icon></i></b>", "<p>\n\twhole\r\n</p>"],
 )  # fmt: skip
 def test_tags_around_all_the_words_stay_outside(text: str) -> None:
     (block,) = parse(text, TextFormat.HTML).blocks
