@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 2
 # More pieces than this are a segment that nothing will save.
 MAX_PIECES: Final = 32
+# Thai: from there on the code charts have the scripts that write words without spaces between them (and few others).
+FIRST_WITHOUT_SPACES: Final = "\u0e00"
 _FULL_STOPS: Final = ".。।。"
 
 
@@ -84,6 +86,11 @@ class _Climb:
         self.caught += made.caught
         return made.words is not None and not made.faults
 
+    @property
+    def shown(self) -> bool:
+        """Whether there are words already that may be shown."""
+        return any(made.words is not None for made in self.candidates)
+
     def result(self, rung: str) -> Made:
         """Return the last candidate as the result."""
         last = self.candidates[-1]
@@ -94,7 +101,8 @@ class _Climb:
         shown = [made for made in self.candidates if made.words is not None]
         caught = tuple(dict.fromkeys(self.caught))
         if not shown:
-            return Made(None, self.candidates[0].faults, caught, "none")
+            # Without any candidate its marks could not even be asked about.
+            return Made(None, self.candidates[0].faults if self.candidates else (placeholder_lost(),), caught, "none")
         best = min(shown, key=lambda made: made.weight)
         return Made(best.words, best.faults, caught, "best")
 
@@ -118,7 +126,10 @@ async def climb(text: str, marks: Sequence[Mark], way: Way, depth: int = 0) -> M
             return seen.result("second")
     elif (projected := await _projected(text, marks, way, depth)) is not None and seen.add(projected):
         return seen.result("first")
-    if depth < MAX_DEPTH and (pieces := await _in_pieces(text, marks, way, depth)) is not None and seen.add(pieces):
+    # Pieces cut at marks have none left, so these cuts end by themselves.
+    deeper = depth < MAX_DEPTH or next(rendering.marks_in(text), None) is not None
+    parts = _cut(text, way.pair.source, anywhere=not seen.shown) if deeper else []
+    if (pieces := await _in_pieces(parts, marks, way, depth)) is not None and seen.add(pieces):
         return seen.result("pieces")
     return seen.best()
 
@@ -174,20 +185,19 @@ async def _projected(text: str, marks: Sequence[Mark], way: Way, depth: int) -> 
     return None if words is None else Made(words, whole.faults, whole.caught)
 
 
-async def _in_pieces(text: str, marks: Sequence[Mark], way: Way, depth: int) -> Made | None:
-    """Cut the segment, at its marks where it has any, and translate each piece; None where it can not be cut."""
-    parts = _cut(text, way.pair.source)
+async def _in_pieces(parts: list[str], marks: Sequence[Mark], way: Way, depth: int) -> Made | None:
+    """Translate the parts of a segment each for itself; None where there is but one, or far too many."""
     wordy = [index for index, part in enumerate(parts) if needs_translation(part)]
     if len(parts) < 2 or not wordy or len(wordy) > MAX_PIECES:
         return None
     made = await asyncio.gather(*(climb(parts[index], marks, way, depth + 1) for index in wordy))
-    if all(each.words is None for each in made):
-        return None
+    joined = list(parts)
     for index, each in zip(wordy, made, strict=True):
         if each.words is not None:
-            parts[index] = _as_a_piece(each.words, parts[index])
+            joined[index] = _as_a_piece(each.words, parts[index])
     faults = tuple(fault for each in made for fault in each.faults)
-    return Made("".join(parts), faults, tuple(code for each in made for code in each.caught))
+    words = None if all(each.words is None for each in made) else "".join(joined)
+    return Made(words, faults, tuple(code for each in made for code in each.caught))
 
 
 def _as_a_piece(words: str, source: str) -> str:
@@ -195,12 +205,20 @@ def _as_a_piece(words: str, source: str) -> str:
     return words if source[-1] in _FULL_STOPS else words.rstrip(_FULL_STOPS) or words
 
 
-def _cut(text: str, language: str) -> list[str]:
-    """Return the parts of a segment, which joined are the segment: words, and what stands between them."""
+def _cut(text: str, language: str, *, anywhere: bool) -> list[str]:
+    """Return the parts of a segment, which joined are the segment: words, and what stands between them.
+
+    Cuts are at marks where it has any, else behind a sentence or clause. Only where ``anywhere`` will do they are
+    between any two words: what that gives is no sentence, so it is for a segment that has nothing better. Never
+    within a word.
+    """
     if next(rendering.marks_in(text), None) is None:
-        return [
-            part.text if isinstance(part, segmenter.Segment) else part for part in segmenter.smaller(text, language)
-        ]
+        pieces = segmenter.smaller(text, language)
+        ends = [piece.text[-1] for piece in pieces if isinstance(piece, segmenter.Segment)][:-1]
+        if not anywhere and any(end.isalnum() for end in ends):
+            return [text]
+        parts = [piece.text if isinstance(piece, segmenter.Segment) else piece for piece in pieces]
+        return [text] if any(map(_within_a_word, parts, parts[1:], parts[2:])) else parts
     parts: list[str] = []
     words = ""
     for char in text:
@@ -210,6 +228,12 @@ def _cut(text: str, language: str) -> list[str]:
         parts += [*_trimmed(words), char]
         words = ""
     return [*parts, *_trimmed(words)]
+
+
+def _within_a_word(before: str, between: str, after: str) -> bool:
+    if between or not before or not after:
+        return False
+    return all(char.isalpha() and char < FIRST_WITHOUT_SPACES for char in (before[-1], after[0]))
 
 
 def _trimmed(words: str) -> list[str]:

@@ -33,8 +33,24 @@ class Asked:
     priority: int = 0
 
 
+VOCABULARY = {
+    "de": ("Das", "Haus", "meines", "Freundes", "steht", "immer", "noch", "zwischen", "Wald", "und", "Garten"),
+    "en": ("The", "house", "of", "my", "friend", "still", "stands", "between", "forest", "and", "garden"),
+    "fr": ("La", "maison", "de", "mon", "ami", "est", "toujours", "entre", "forêt", "et", "jardin"),
+}
+
+
 def in_brackets(asked: Asked) -> Generation:
-    return Generation(f"[{asked.text}]", [0] * (len(asked.text) + 2), "stop")
+    """Answer a word or two with themselves and more with words of the target language, in brackets; what is no word stays."""
+    said = asked.text
+    if said.count(" ") > 1:
+        words = next(
+            (words for tag, words in VOCABULARY.items() if asked.before.endswith(f"<{tag}>")), VOCABULARY["de"]
+        )
+        said = " ".join(
+            words[number % len(words)] if word.isalpha() else word for number, word in enumerate(said.split(" "))
+        )
+    return Generation(f"[{said}]", [0] * (len(said) + 2), "stop")
 
 
 class ScriptedEngine:

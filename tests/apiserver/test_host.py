@@ -142,7 +142,7 @@ async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(fact
     await settle(host)
     assert len(engine.asked) == before
     clock.now += 2
-    engine.answer = lambda _: Generation("Wo?", [], "stop")
+    engine.answer = lambda _: Generation("Wo ist der Bahnhof?", [], "stop")
     await settle(host)
     assert [asked.before for asked in engine.asked[before:]] == ["<s><en><de>"]
     assert all(report.ready for report in host.pair_reports().values())
