@@ -10,6 +10,8 @@ APISERVER_PORT ?= $(shell expr $(PORT) + 1)
 # cpu or cuda; each has an environment of its own, see deploy/environment.py.
 BUILD ?= cpu
 CATALOG ?= deploy/models/demo.yaml
+# The benchmarks' sentences, as NAME.valid.tsv of english<TAB>other lines; see benchmarks/README.md.
+PAIRS ?= data
 
 VENV := $(if $(filter cpu,$(BUILD)),.venv,.venv-$(BUILD))
 BIN := $(VENV)/bin
@@ -29,11 +31,11 @@ COMPILE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-ur
 PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_version < '3.13'$$//" \
 	-e "1i \# Made by make lock from pyproject.toml."
 
-.PHONY: help up test check environment dev python lock clean
+.PHONY: help up test check environment dev python lock clean bench-quality bench-guards bench-long
 
 help:  ## Show this list.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
+		printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 # exec: a signal sent to make must reach the launcher itself, not a shell in between.
 up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG=)
@@ -79,6 +81,15 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
 	@rm $(LOCK)/all.txt
 	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
+
+bench-quality: dev  ## Quality with and without guards, and what each guard mends. (PAIRS=folder of *.valid.tsv)
+	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG)
+
+bench-guards: dev  ## False alarms of the guards on reference translations. (PAIRS=folder of *.valid.tsv)
+	@$(BIN)/python -m benchmarks.guard_alarms --pairs $(PAIRS)/*.valid.tsv
+
+bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder of *.valid.tsv)
+	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.valid.tsv --url http://$(HOST):$(PORT)
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from apiserver import segmenter
-from apiserver.plan import Between, Tags, Words, written
+from apiserver.plan import Between, Tags, Words
 from shared.wire import Notice
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Assembly:
         )
         self._pending.clear()
         self._before, self._before_words = step, words
-        self._write(between + written(words, step.block))
+        self._write(between + step.block.written(words))
 
     def _joint(self, between: Between, after: Words, words: str) -> str:
         if self._before is None or between.block is not after.block or self._before.block is not after.block:
@@ -129,4 +129,4 @@ class Assembly:
 
 
 def _syntax(part: Tags | str) -> str:
-    return part if isinstance(part, str) else written(part.text, part.block)
+    return part if isinstance(part, str) else part.block.written(part.text)

@@ -84,20 +84,6 @@ class Plan:
         return Plan(self.pair, tuple(steps))
 
 
-def written(words: str, block: Block) -> str:
-    """Return translated words as the document has them: words escaped, marks as they come back."""
-    if next(rendering.marks_in(words), None) is None:
-        return block.escape(words)
-    out: list[str] = []
-    start = 0
-    for position, char in enumerate(words):
-        for _, index in rendering.marks_in(char):
-            mark = block.marks[index]
-            out += [block.escape(words[start:position]), block.escape(mark.target) if mark.words else mark.target]
-            start = position + 1
-    return "".join([*out, block.escape(words[start:])])
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What the client wants of every text of a request: how it is written, and what must survive in it."""
@@ -109,7 +95,7 @@ class Wish:
 def untranslated(made: Plan) -> str:
     """Return a plan's text as it came (its marks as they come back)."""
     return "".join(
-        step if isinstance(step, str) else step.text if isinstance(step, Between) else written(step.text, step.block)
+        step if isinstance(step, str) else step.text if isinstance(step, Between) else step.block.written(step.text)
         for step in made.steps
     )
 

@@ -67,11 +67,6 @@ def fill(text: str, said: Mapping[str, str]) -> str:
     return "".join(said.get(char, char) for char in text) if said else text
 
 
-def as_written(text: str, marks: Sequence[Mark]) -> str:
-    """Return the text with its marks as the source has them."""
-    return fill(text, {char: marks[index].source for char, index in marks_in(text)})
-
-
 def literally(text: str, marks: Sequence[Mark], *, terms_in_prompt: bool) -> Rendering | None:
     """Let marks for words stand in the text as they are written; None where there are others.
 

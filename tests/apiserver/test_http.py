@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from apiserver.generation import Generation
 from apiserver.settings import Settings
 from tests.apiserver.conftest import PAIRS, Served, serving
-from tests.scripted_engine import Asked, ScriptedFactory
+from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
 
 
@@ -245,7 +245,11 @@ async def test_terms_that_fill_the_models_context_are_413(
     factory: ScriptedFactory, settings_for: Callable[..., Settings]
 ) -> None:
     catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
-    factory.prepare = lambda engine: setattr(engine, "answer", lambda _: Generation("Wo ist sie?", [], "stop"))
+
+    def short(engine: ScriptedEngine) -> None:
+        engine.answer = of("Wo ist der Bahnhof?", "stop")
+
+    factory.prepare = short
     async with serving(factory, settings_for(catalog)) as served:
         await served.until_ready({"en-de"})
         terms = {f"word number {number}": "x" * 100 for number in range(50)}

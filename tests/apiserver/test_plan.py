@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apiserver.document import Block, Mark, MarkKind, mark_char
 from apiserver.placeholders import Protection
-from apiserver.plan import Plan, Wish, Words, plan, untranslated, written
+from apiserver.plan import Plan, Wish, Words, plan, untranslated
 from apiserver.segmenter import Budget, skeleton
 from shared.languages import LanguagePair
 from shared.wire import TextFormat
@@ -71,7 +71,7 @@ def test_protected_words_are_marks_and_terms_carry_their_translation() -> None:
 def test_words_are_escaped_and_syntax_is_not() -> None:
     marks = (Mark(MarkKind.ALONE, "<br>", "<br>"), Mark(MarkKind.NAME, "<x>", "<x>", words=True))
     block = Block("", marks, "", escape=lambda text: text.replace("<", "&lt;"))
-    assert written(f"a<b{mark_char(0)}{mark_char(1)}", block) == "a&lt;b<br>&lt;x>"
+    assert block.written(f"a<b{mark_char(0)}{mark_char(1)}") == "a&lt;b<br>&lt;x>"
 
 
 @settings(max_examples=200, deadline=None)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apiserver.document import Mark, MarkKind, mark_char
 from apiserver.prompt import MarkStyle
-from apiserver.rendering import Rendering, as_written, in_order, literally, marked, marks_in
+from apiserver.rendering import Rendering, in_order, literally, marked, marks_in
 
 NUMBERED = MarkStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 WORDS = MarkStyle(names=("Tom", "Boston"), quantities=("7",))
@@ -119,4 +119,3 @@ def test_what_goes_out_comes_back_or_is_refused(text: str) -> None:
         if rendering is not None:
             assert not list(marks_in(rendering.text))
             assert rendering.restore(rendering.text) in {once, None}
-    assert not list(marks_in(as_written(once, marks)))
