@@ -1,0 +1,56 @@
+"""Several models for one pair: the catalog's first serves it while it can, the next one else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from apiserver.settings import Settings
+from tests.apiserver.conftest import Served, serving
+from tests.scripted_engine import ScriptedFactory
+from tests.waiting import wait_until
+
+CATALOG = """
+models:
+  best: {path: org/best, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 4}}
+  spare: {path: org/spare, pairs: [en-de, en-fr], prompt: demo-tags, engine: {max_num_seqs: 4}}
+"""
+PAIRS = {"en-de", "en-fr"}
+
+
+@pytest.fixture
+async def both(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> AsyncIterator[Served]:
+    async with serving(factory, settings_for(CATALOG, restart_backoff=30.0)) as running:
+        await running.until_ready(PAIRS)
+        await wait_until(lambda: len(factory.engines) == 2 and factory.engine("spare").steps >= 2, 5)
+        yield running
+
+
+async def model_for(served: Served, pair: str) -> str:
+    answer = await served.translate("Hello", pair)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["model"]
+
+
+async def test_the_first_model_of_the_catalog_serves_a_pair_that_two_have(both: Served) -> None:
+    assert await model_for(both, "en-de") == "best"
+    assert await model_for(both, "en-fr") == "spare"
+    assert (await both.report())["pairs"]["en-de"]["model"] == "best"
+
+
+async def test_the_next_model_takes_over_when_the_first_ones_engine_dies_and_is_named(
+    both: Served, factory: ScriptedFactory
+) -> None:
+    factory.engine("best").die()
+    assert await model_for(both, "en-de") == "spare"
+    report = (await both.report())["pairs"]["en-de"]
+    assert (report["ready"], report["model"]) == (True, "spare")
+
+
+async def test_without_any_of_them_the_pair_is_unavailable(both: Served, factory: ScriptedFactory) -> None:
+    factory.engine("best").die()
+    factory.engine("spare").die()
+    answer = await both.translate("Hello")
+    assert (answer.status_code, answer.json()["code"]) == (503, "pair-unavailable")
+    assert (await both.report())["pairs"]["en-de"]["ready"] is False
