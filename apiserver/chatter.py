@@ -110,3 +110,9 @@ def label(tag: str) -> re.Pattern[str]:
     names = {language.display_name("en"), language.language_name("en"), language.autonym(), language.language_name(tag)}
     either = "|".join(re.escape(name) for name in sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True))
     return re.compile(rf"{_MARKUP}(?:{either})(?: ?\([^()\n]{{1,40}}\))?{_COLON}\s*", re.IGNORECASE)
+
+
+@lru_cache(maxsize=CACHED_LABELS)
+def next_example(tag: str) -> re.Pattern[str]:
+    """Return the pattern of a new line that begins with a language's label, as raw prompts go on with another example."""
+    return re.compile(rf"\n\s{{0,8}}+(?={label(tag).pattern})", re.IGNORECASE)

@@ -56,7 +56,7 @@ def cleaned(text: str, source: str, pair: LanguagePair) -> Cleaned:
 
     attempt("removed-thinking", _without_thinking(text, source))
     attempt("removed-controls", _without_leading_controls(text, source))
-    attempt("removed-next-turn", _without_next_turn(text, source))
+    attempt("removed-next-turn", _without_next_turn(text, source, pair))
     attempt("removed-controls", _without_trailing_controls(text, source))
     attempt("removed-note", _without_notes(text, source))
     for _ in range(MAX_WRAPPINGS):
@@ -108,10 +108,11 @@ def _without_leading_controls(text: str, source: str) -> str | None:
     return text[start:] if start else None
 
 
-def _without_next_turn(text: str, source: str) -> str | None:
+def _without_next_turn(text: str, source: str, pair: LanguagePair) -> str | None:
     """Cut where another turn begins after words: a control token in the middle of a sentence is a guard's business."""
-    for pattern in (chatter.NEXT_TURN, chatter.SPOKEN_TURN):
-        match = _first_not_in(source, pattern, text)
+    examples = (chatter.next_example(pair.source), chatter.next_example(pair.target)) if "\n" in text else ()
+    for pattern in (chatter.NEXT_TURN, chatter.SPOKEN_TURN, *examples):
+        match = pattern.search(text) if pattern in examples else _first_not_in(source, pattern, text)
         if match is not None and text[: match.start()].strip():
             return text[: match.start()]
     return None

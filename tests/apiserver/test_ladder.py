@@ -95,6 +95,24 @@ async def test_a_bad_answer_is_mended_by_another_decoding(bad: Output, request: 
     assert asked.samplings[1].temperature > 0
 
 
+@pytest.mark.parametrize(
+    ("around", "code"),
+    [
+        ("Sure! Here is the translation:\n\n{}", "removed-preamble"),
+        ("{}\n\n(Note: I kept the tone of the original.)", "removed-note"),
+        ("“{}”", "removed-quotes"),
+        ("<think>The user wants German.</think>\n{}", "removed-thinking"),
+        ("{}<|im_end|>", "removed-controls"),
+        ("```\n{}\n```", "removed-wrapping"),
+        ("{}\nEnglish: The dog sleeps.\nGerman: Der Hund schläft.", "removed-next-turn"),
+    ],
+)
+async def test_what_a_model_wrote_around_its_translation_is_taken_away_and_counted(around: str, code: str) -> None:
+    made = await climbed(Asked(lambda _, __: says(around.format(GERMAN))))
+    assert (made.words, made.faults, made.rung) == (GERMAN, (), "first")
+    assert made.caught == (code,)
+
+
 async def test_what_two_decodings_get_wrong_is_asked_in_pieces() -> None:
     source = "I know the house, and I like the garden."
     pieces = {"I know the house,": "Ich kenne das Haus,", "and I like the garden.": "und ich mag den Garten."}
@@ -188,7 +206,8 @@ WORDS = st.sampled_from(["house", "the", "Tom", "a", "%s", "<b>", "\n", "  ", "�
 async def test_whatever_a_model_answers_no_mark_is_lost_or_invented(
     text: str, answers: list[str], family: PromptFamily
 ) -> None:
-    once = "".join(char for place, char in enumerate(text) if char not in text[:place] or char not in {A, B}).strip()
+    once = "".join(char for place, char in enumerate(text) if char not in text[:place] or char not in {A, B})
+    once = " ".join(once.split())  # as a segment is
     if not once:
         return
     asked = Asked(one_after_the_other(*map(says, answers)))

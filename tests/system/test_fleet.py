@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import signal
 import time
@@ -11,6 +12,7 @@ import httpx
 import psutil
 import pytest
 
+from apiserver.segmenter import skeleton
 from tests.processes import Server
 from tests.system.conftest import Fleet
 from tests.system.load import steady_load
@@ -68,6 +70,27 @@ async def test_memory_stays_within_its_bounds(fleet: Fleet) -> None:
     await fleet.translate(["Guten Morgen.", "Bonjour."], None, "en")  # the detector has worked
     assert fleet.proxy.resident_bytes() <= 160 * MEBIBYTE
     assert fleet.de.resident_bytes() <= 1.7 * 1024 * MEBIBYTE
+
+
+async def test_a_document_of_100_000_characters_comes_back_whole_while_others_are_served(fleet: Fleet) -> None:
+    text = document(100_000)
+    before = {"proxy": fleet.proxy.resident_bytes(), "fr": fleet.fr.resident_bytes()}
+    most = dict(before)
+    async with steady_load(fleet.client, "en", "fr", RATE) as load:
+        body = {"text": text, "source_lang": "en", "target_lang": "fr"}
+        task = asyncio.create_task(fleet.client.post("/translate", json=body, timeout=240))
+        while not (await asyncio.wait([task], timeout=0.2))[0]:
+            most = {name: max(most[name], getattr(fleet, name).resident_bytes()) for name in most}
+    answer = task.result()
+    assert answer.status_code == 200, answer.text[:1000]
+    translation = answer.json()["translation"]
+    assert skeleton(translation) == skeleton(text)
+    assert translation.count("Où est la gare ?") >= text.count("Where is the station?") * 0.9
+    assert load.failed() == []
+    # The engine touches its whole KV cache for the first time: 128 MiB that it reserved when it started.
+    kv_cache = 128 * MEBIBYTE
+    assert most["proxy"] - before["proxy"] <= 100 * MEBIBYTE
+    assert most["fr"] - before["fr"] <= 100 * MEBIBYTE + kv_cache
 
 
 async def test_a_killed_replica_costs_nothing_but_its_requests_in_flight(fleet: Fleet) -> None:
@@ -184,6 +207,26 @@ async def test_sigterm_ends_every_server_cleanly(fleet: Fleet) -> None:
 def _exit_code(server: Server) -> int:
     assert server.process is not None
     return server.process.wait(20)
+
+
+def document(chars: int) -> str:
+    """Return everyday sentences in paragraphs, some of them lists, a little over that many characters."""
+    sentences = [
+        "Where is the station?",
+        "I have {} books.",
+        "Good morning.",
+        "We are going home at {}.",
+        "Are you tired?",
+    ]
+    parts: list[str] = []
+    size = 0
+    for number in itertools.count():
+        between = ("  ", "\n", "\n\n\t- ", "\r\n\r\n")[number // 5 % 4] if number % 5 == 4 else " "
+        parts += [sentences[number % 5].format(number % 90 + 2), between]
+        size += len(parts[-2]) + len(between)
+        if size >= chars:
+            break
+    return "".join(parts)
 
 
 def _engines() -> int:
