@@ -24,6 +24,7 @@ from apiserver import catalog
 from apiserver.generation import Generation
 from apiserver.guards import Guards, Output
 from apiserver.output_language import OutputLanguage
+from apiserver.placeholders import literals
 from benchmarks.hostile_texts import hostile_texts
 from benchmarks.hosting import Hosted, Wanted, hosted
 from models.corpus import Pair, read_pairs
@@ -118,10 +119,11 @@ async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: 
     table: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for text, raw, made in zip(texts, bare, cared, strict=True):
         output = Output(raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls)
-        kept = [word for word in (*text.wanted.do_not_translate, *text.wanted.terms.values()) if word not in raw.text]
+        wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + literals(text.wanted.text)
+        lost = any(raw.text.count(literal) < count for literal, count in wanted.items())
         row = table[text.kind]
         row[0] += 1
-        row[1] += bool(judge.faults(text.wanted.text, output, pair) or kept)
+        row[1] += bool(judge.faults(text.wanted.text, output, pair)) or lost
         row[2] += bool(made.warnings) and made.translation is not None
         row[3] += made.translation is None
     return table
