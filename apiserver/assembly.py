@@ -6,18 +6,25 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from apiserver import segmenter
+from apiserver.guards import Fault
 from apiserver.plan import Between, Tags, Words
 from shared.wire import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from apiserver.guards import Fault
     from apiserver.ladder import Made
     from apiserver.plan import Plan
 
 # The warning for a part of a text that stayed in the source language, the rest being translated.
 UNTRANSLATED: Final = "segment-untranslated"
+# Pieces are judged each for itself; how they read together no guard can tell.
+PIECES: Final = Fault(
+    "translated-in-pieces",
+    "Part of the text did not come back right as a whole and was translated in pieces: it may read badly.",
+    usable=True,
+    weight=1,
+)
 
 
 class Assembly:
@@ -105,7 +112,7 @@ class Assembly:
             self._untranslated += made.faults[:1]
             return
         self._usable = True
-        self._faults.append(made.faults)
+        self._faults.append((*made.faults, PIECES) if made.rung == "pieces" else made.faults)
 
     def warnings(self) -> list[Notice]:
         """Return one notice per kind of fault that the answer has, with how many of its segments have it."""

@@ -101,8 +101,9 @@ class _Climb:
         shown = [made for made in self.candidates if made.words is not None]
         caught = tuple(dict.fromkeys(self.caught))
         if not shown:
-            # Without any candidate its marks could not even be asked about.
-            return Made(None, self.candidates[0].faults if self.candidates else (placeholder_lost(),), caught, "none")
+            # What keeps the words from being shown first. Without any candidate its marks could not even be asked about.
+            faults = sorted(self.candidates[0].faults, key=lambda fault: fault.usable) if self.candidates else ()
+            return Made(None, tuple(faults) or (placeholder_lost(),), caught, "none")
         best = min(shown, key=lambda made: made.weight)
         return Made(best.words, best.faults, caught, "best")
 

@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=2_097_152,
         ge=1024,
-        description="Bytes in one request's body; 200,000 characters fit even where each is escaped.",
+        description="Bytes in one request's body; 200,000 characters fit even as \\uXXXX.",
     )
     max_bodies_bytes: int = Field(
         default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."

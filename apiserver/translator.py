@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 # A segment shorter than this is no sentence any more: terms and frame leave too little of the context.
 MIN_SEGMENT_TOKENS: Final = 16
-# About 1 ms of planning; longer texts are planned in a thread, so that the event loop never waits for one.
+# About 2 ms of planning; longer texts are planned in a thread, so that the event loop never waits for one.
 INLINE_CHARS: Final = 2000
 
 

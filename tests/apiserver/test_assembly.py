@@ -70,6 +70,15 @@ def test_each_kind_of_fault_is_one_warning_however_many_segments_have_it() -> No
     assert [(n.code, n.message) for n in assembly.warnings()] == [(ODD.code, f"{ODD.message} (2 of 3 segments)")]
 
 
+def test_words_that_were_had_in_pieces_only_say_so() -> None:
+    assembly = Assembly(planned(words("a"), words("b")), None)
+    assembly.done(0, Made("A", rung="pieces"))
+    assembly.done(1, Made("B", rung="second"))
+    assembly.close()
+    assert [notice.code for notice in assembly.warnings()] == ["translated-in-pieces"]
+    assert "1 of 2 segments" in assembly.warnings()[0].message
+
+
 def test_a_text_without_words_is_itself() -> None:
     said: list[str] = []
     assembly = Assembly(planned("12", words("34", translatable=False)), said.append)

@@ -192,7 +192,8 @@ async def test_a_request_is_followed_by_its_id_through_both_servers_logs(fleet: 
     )
     assert response.headers["X-Request-Id"] == "trace-me-42"
     for server in (fleet.proxy, fleet.fr):
-        assert "request_id=trace-me-42" in server.log.read_text(), "the id is in both logs"
+        log = server.log  # the line is written when the answer is out already
+        await wait_until(lambda log=log: "request_id=trace-me-42" in log.read_text(), 5, "the id in both logs")
         assert marker not in server.log.read_text(), "the text is in none"
 
 
