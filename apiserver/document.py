@@ -29,6 +29,7 @@ class MarkKind(StrEnum):
     ALONE = "alone"  # stands by itself: <br>, <img>
     NAME = "name"  # stands for a word or several: a placeholder, an address, a protected name, a term
     QUANTITY = "quantity"  # stands for a number with its unit
+    FLOAT = "float"  # stands for nothing a grammar needs: an emoji
 
 
 @dataclass(frozen=True, slots=True)

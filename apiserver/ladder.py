@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from apiserver import cleanup, projection, rendering, segmenter
+from apiserver import cleanup, floating, projection, rendering, segmenter
 from apiserver.decoding import second_decoding
 from apiserver.guards import placeholder_lost
 from shared.identity import needs_translation
@@ -114,6 +114,10 @@ async def climb(text: str, marks: Sequence[Mark], way: Way, depth: int = 0) -> M
     Raises:
         EngineGoneError: the engine died.
     """
+    text, floats = floating.taken_out(text, marks)
+    if floats:
+        made = await climb(text, marks, way, depth) if needs_translation(text) else Made(text)
+        return made if made.words is None else replace(made, words=floating.put_back(made.words, floats))
     seen = _Climb()
     forms = [form for make in _forms(text, marks, way) if (form := make()) is not None]
     if forms:

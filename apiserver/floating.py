@@ -1,0 +1,58 @@
+"""Floating: emoji and other signs that no grammar needs: taken out before a model sees them, put back about there. Pure.
+
+A model that was trained on sentences reads an emoji as noise and answers with more of it; one that knows it may drop it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from apiserver.document import MarkKind
+from apiserver.rendering import marks_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from apiserver.document import Mark
+
+# Where words without spaces between them leave room.
+_CLAUSE_ENDS: Final = "、，。！？；："
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """One sign's mark: its character, its place (0..1) among the words, and whether it stands close to the word before."""
+
+    char: str
+    place: float
+    close: bool
+
+
+def taken_out(text: str, marks: Sequence[Mark]) -> tuple[str, tuple[Float, ...]]:
+    """Return the words without their floating marks, and the marks in order."""
+    floating = {char for char, index in marks_in(text) if marks[index].kind is MarkKind.FLOAT}
+    if not floating:
+        return text, ()
+    floats: list[Float] = []
+    words: list[str] = []
+    for position, char in enumerate(text):
+        if char in floating:
+            floats.append(Float(char, position / len(text), close=position > 0 and not text[position - 1].isspace()))
+        elif not char.isspace() or (words and not words[-1].isspace()):  # a sign between two spaces leaves one
+            words.append(char)
+    return "".join(words).strip(), tuple(floats)
+
+
+def put_back(words: str, floats: Sequence[Float]) -> str:
+    """Return the words with every mark behind the word or clause that ends nearest to where it was, in their order."""
+    ends = [index for index in range(1, len(words)) if words[index].isspace() or words[index - 1] in _CLAUSE_ENDS]
+    ends.append(len(words))
+    parts: list[str] = []
+    done = 0
+    for each in floats:
+        wanted = each.place * len(words)
+        end = min((end for end in ends if end >= done), key=lambda end: abs(end - wanted))
+        parts += [words[done:end], each.char if each.close else f" {each.char}"]
+        done = end
+    return "".join([*parts, words[done:]])

@@ -1,0 +1,72 @@
+"""Emoji out of the words and back among them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.document import Block, Mark, MarkKind, mark_char
+from apiserver.floating import put_back, taken_out
+from apiserver.placeholders import Protection, protect
+from apiserver.segmenter import skeleton
+
+A, B, C = (mark_char(index) for index in range(3))
+MARKS = [
+    Mark(MarkKind.FLOAT, "🎉", "🎉", words=True),
+    Mark(MarkKind.FLOAT, "🔥", "🔥", words=True),
+    Mark(MarkKind.NAME, "%s", "%s"),
+]
+
+
+def test_only_floating_marks_are_taken_out() -> None:
+    words, floats = taken_out(f"I like {A} you, {C}{B}!", MARKS)
+    assert words == f"I like you, {C}!"
+    assert [(each.char, each.close) for each in floats] == [(A, False), (B, True)]
+
+
+def test_words_without_them_are_left_alone() -> None:
+    assert taken_out(f"I like {C}.", MARKS) == (f"I like {C}.", ())
+
+
+@pytest.mark.parametrize(
+    ("source", "words", "expected"),
+    [
+        (f"I like {A} you very much.", "Ich mag dich sehr.", f"Ich mag {A} dich sehr."),
+        (f"Great{A} work", "Gute Arbeit", f"Gute{A} Arbeit"),
+        (f"One {A} two {B} three", "eins zwei drei", f"eins {A} zwei {B} drei"),
+        (f"One {A} two", "一、二", f"一、 {A}二"),
+        (f"One {A} two", "一", f"一 {A}"),
+    ],
+)
+def test_they_come_back_near_where_they_were_and_in_order(source: str, words: str, expected: str) -> None:
+    assert put_back(words, taken_out(source, MARKS)[1]) == expected
+
+
+@pytest.mark.parametrize("sign", ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", "✓", "👍🏽", "⏰"])
+def test_pictures_are_protected_as_floating(sign: str) -> None:
+    block = protect(Block(f"I like {sign} you", (), ""), Protection.of((), {}))
+    assert [(mark.kind, mark.source) for mark in block.marks] == [(MarkKind.FLOAT, sign)]
+
+
+@pytest.mark.parametrize("text", ["A → B", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
+def test_signs_that_say_something_stay_words(text: str) -> None:
+    assert all(mark.kind is not MarkKind.FLOAT for mark in protect(Block(text, (), ""), Protection.of((), {})).marks)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", "bc", " ", A, B, "。"]), max_size=12),
+    st.lists(st.sampled_from(["x", " ", "y", "。"]), min_size=1, max_size=9),
+)
+def test_none_is_lost_and_no_hard_white_space_made(source: list[str], answer: list[str]) -> None:
+    text = " ".join(
+        "".join(char for place, char in enumerate(source) if char not in source[:place] or char not in {A, B}).split()
+    )
+    words = " ".join("".join(answer).split())
+    bare, floats = taken_out(text, MARKS)
+    assert skeleton(bare) in (["", ""], [""])
+    back = put_back(words, floats)
+    assert "".join(char for char in back if char in {A, B}) == "".join(char for char in text if char in {A, B})
+    if words:
+        assert skeleton(back) == ["", ""]
