@@ -21,6 +21,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from apiserver import catalog
+from apiserver.assembly import PIECES
 from apiserver.generation import Generation
 from apiserver.guards import Guards, Output
 from apiserver.output_language import OutputLanguage
@@ -110,13 +111,13 @@ async def joined(host: Hosted, pair: LanguagePair, rows: Sequence[Pair]) -> None
 
 
 async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: int) -> dict[str, list[int]]:
-    """Return, per kind of hostile text: how many, faulty without care, with a warning, and without usable output."""
+    """Return, per kind of hostile text: how many, faulty without care, and with it: in pieces, faulty, without words."""
     sources, foreign = sides(pair, rows)
     texts = hostile_texts(sources, foreign, each)
     judge = Guards(OutputLanguage())
     bare = await host.generate(pair, [text.wanted.text for text in texts])
     cared = await host.translate(pair, [text.wanted for text in texts])
-    table: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    table: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
     for text, raw, made in zip(texts, bare, cared, strict=True):
         output = Output(raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls)
         wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + literals(text.wanted.text)
@@ -124,8 +125,10 @@ async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: 
         row = table[text.kind]
         row[0] += 1
         row[1] += bool(judge.faults(text.wanted.text, output, pair)) or lost
-        row[2] += bool(made.warnings) and made.translation is not None
-        row[3] += made.translation is None
+        codes = {warning.code for warning in made.warnings}
+        row[2] += made.translation is not None and codes == {PIECES.code}
+        row[3] += made.translation is not None and bool(codes - {PIECES.code})
+        row[4] += made.translation is None
     return table
 
 
@@ -142,7 +145,7 @@ def guard_counts(host: Hosted) -> dict[str, Counter[str]]:
 async def measure(options: argparse.Namespace) -> None:
     """Print every table."""
     quality: list[tuple[Hosted, LanguagePair]] = []
-    kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
     caught: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in catalog.load(options.catalog):
         rows = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit]
@@ -165,10 +168,10 @@ async def measure(options: argparse.Namespace) -> None:
             for guard, outcomes in guard_counts(host).items():
                 caught[guard] += outcomes - before.get(guard, Counter[str]())
     print(
-        "\n## Hostile texts\n\n| kind | texts | faulty without | shown with a warning | no usable output |\n|---|---|---|---|---|"
+        "\n## Hostile texts\n\n| kind | texts | faulty without | in pieces | shown with a fault | no usable output |\n|---|---|---|---|---|---|"
     )
-    for kind, (count, bad, warned, none) in kinds.items():
-        print(f"| {kind} | {count} | {bad} | {warned} | {none} |")
+    for kind, counts in kinds.items():
+        print(f"| {kind} | {' | '.join(map(str, counts))} |")
     print("\n| guard | caught | mended | shown with a warning | given up |\n|---|---|---|---|---|")
     for guard, outcomes in sorted(caught.items()):
         told = " | ".join(str(outcomes[name]) for name in ("mended", "shown", "given-up"))
