@@ -13,7 +13,7 @@ import argparse
 import asyncio
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -110,25 +110,30 @@ async def joined(host: Hosted, pair: LanguagePair, rows: Sequence[Pair]) -> None
     print(f"| {pair} | {len(groups)} | {scores[0]:.1f} | {scores[1]:.1f} | {scores[1] - scores[0]:+.1f} |")
 
 
+def misses(answer: str, wanted: Mapping[str, int]) -> bool:
+    """Say whether an answer lacks something that must survive literally."""
+    return any(answer.count(literal) < count for literal, count in wanted.items())
+
+
 async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: int) -> dict[str, list[int]]:
-    """Return, per kind of hostile text: how many, faulty without care, and with it: in pieces, faulty, without words."""
+    """Return, per kind of hostile text: how many, faulty without care, and with it: in pieces, faulty, none, incomplete."""
     sources, foreign = sides(pair, rows)
     texts = hostile_texts(sources, foreign, each)
     judge = Guards(OutputLanguage())
     bare = await host.generate(pair, [text.wanted.text for text in texts])
     cared = await host.translate(pair, [text.wanted for text in texts])
-    table: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
+    table: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
     for text, raw, made in zip(texts, bare, cared, strict=True):
         output = Output(raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls)
         wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + literals(text.wanted.text)
-        lost = any(raw.text.count(literal) < count for literal, count in wanted.items())
         row = table[text.kind]
         row[0] += 1
-        row[1] += bool(judge.faults(text.wanted.text, output, pair)) or lost
+        row[1] += bool(judge.faults(text.wanted.text, output, pair)) or misses(raw.text, wanted)
         codes = {warning.code for warning in made.warnings}
         row[2] += made.translation is not None and codes == {PIECES.code}
         row[3] += made.translation is not None and bool(codes - {PIECES.code})
         row[4] += made.translation is None
+        row[5] += made.translation is not None and misses(made.translation, wanted)
     return table
 
 
@@ -145,7 +150,7 @@ def guard_counts(host: Hosted) -> dict[str, Counter[str]]:
 async def measure(options: argparse.Namespace) -> None:
     """Print every table."""
     quality: list[tuple[Hosted, LanguagePair]] = []
-    kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
+    kinds: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
     caught: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in catalog.load(options.catalog):
         rows = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit]
@@ -168,7 +173,7 @@ async def measure(options: argparse.Namespace) -> None:
             for guard, outcomes in guard_counts(host).items():
                 caught[guard] += outcomes - before.get(guard, Counter[str]())
     print(
-        "\n## Hostile texts\n\n| kind | texts | faulty without | in pieces | shown with a fault | no usable output |\n|---|---|---|---|---|---|"
+        "\n## Hostile texts\n\n| kind | texts | faulty without | in pieces | shown with a fault | no usable output | literal lost |\n|---|---|---|---|---|---|---|"
     )
     for kind, counts in kinds.items():
         print(f"| {kind} | {' | '.join(map(str, counts))} |")
