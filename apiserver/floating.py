@@ -5,6 +5,7 @@ A model that was trained on sentences reads an emoji as noise and answers with m
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -49,10 +50,12 @@ def put_back(words: str, floats: Sequence[Float]) -> str:
     ends = [index for index in range(1, len(words)) if words[index].isspace() or words[index - 1] in _CLAUSE_ENDS]
     ends.append(len(words))
     parts: list[str] = []
-    done = 0
+    done = first = 0
     for each in floats:
         wanted = each.place * len(words)
-        end = min((end for end in ends if end >= done), key=lambda end: abs(end - wanted))
-        parts += [words[done:end], each.char if each.close else f" {each.char}"]
-        done = end
+        # The ends are in order, so the nearest is one of the two around the place; none before the last one's.
+        after = min(bisect_left(ends, wanted, first), len(ends) - 1)
+        first = after - 1 if after > first and wanted - ends[after - 1] <= ends[after] - wanted else after
+        parts += [words[done : ends[first]], each.char if each.close else f" {each.char}"]
+        done = ends[first]
     return "".join([*parts, words[done:]])

@@ -147,14 +147,17 @@ def _is_wordy(text: str) -> bool:
 def _lifted(text: str, block: Block) -> tuple[str, str, str]:
     """Take tags off a segment's ends where no word depends on their place: alone, or around the whole."""
     start, end = 0, len(text)
+    inside = {index for _, index in rendering.marks_in(text)}
     while start < end:
         first, last = _tag(text[start], block), _tag(text[end - 1], block)
-        inside = {index for _, index in rendering.marks_in(text[start:end])} if first or last else set[int]()
         if first is not None and (first.partner is None or first.partner not in inside):
+            inside.discard(mark_index(text[start]) or 0)
             start += 1
         elif last is not None and (last.partner is None or last.partner not in inside):
+            inside.discard(mark_index(text[end - 1]) or 0)
             end -= 1
         elif first is not None and last is not None and first.partner == mark_index(text[end - 1]):
+            inside -= {mark_index(text[start]) or 0, mark_index(text[end - 1]) or 0}
             start, end = start + 1, end - 1
         else:
             break
