@@ -115,6 +115,7 @@ TOO_SHORT: Final = Fault(
     usable=True,
     weight=12,
 )
+WORDLESS: Final = Fault("output-too-short", "The translation has no words, the text has some.", usable=True, weight=60)
 TOO_WORDY: Final = Fault(
     "output-too-wordy", "The translation is much longer than the text: something may be added.", usable=True, weight=10
 )
@@ -153,9 +154,11 @@ class Guards:
         if not words:
             return [EMPTY]
         said, meant = weight(words), band(weight(source), pair)
+        wordless = not any(map(str.isalpha, words)) and any(map(str.isalpha, source))
         found = [
             (_loops(source, words), LOOP),
-            (said < meant.least, TOO_SHORT),
+            (said < meant.least and not wordless, TOO_SHORT),
+            (wordless, WORDLESS),
             (said > meant.most, TOO_WORDY),
             (output.leaked_controls or cleanup.controls(words, source), CONTROLS),
             (cleanup.leftover(words, source), NOTES),

@@ -29,6 +29,7 @@ class Inquiry:
     frame: Frame
     share: BatchShare
     priority: int
+    turn: int
     request_id: str
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -38,12 +39,12 @@ class Inquiry:
         Raises:
             EngineGoneError: the engine died.
         """
-        prompt = self.frame.ids(words, terms)
-        room = self.engine.max_model_len - len(prompt)
-        if room < ANSWER_MARGIN:
-            return Output("", "length", repeats=False, leaked_controls=False)
-        most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
-        async with self.share.hold(self.priority):
+        async with self.share.hold(self.priority, self.turn):  # before any work is done for it
+            prompt = self.frame.ids(words, terms)
+            room = self.engine.max_model_len - len(prompt)
+            if room < ANSWER_MARGIN:
+                return Output("", "length", repeats=False, leaked_controls=False)
+            most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
             made = await self.engine.generate(
                 Ask(prompt, sampling, most, self.priority), f"{self.request_id}-{next(self._numbers)}"
             )

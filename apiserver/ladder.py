@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import cleanup, floating, projection, rendering, segmenter
 from apiserver.decoding import second_decoding
-from apiserver.guards import placeholder_lost
+from apiserver.document import mark_index
+from apiserver.guards import Output, placeholder_lost
 from shared.identity import needs_translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from apiserver.document import Mark
-    from apiserver.guards import Fault, Guards, Output
+    from apiserver.guards import Fault, Guards
     from apiserver.prompt import PromptFamily
     from apiserver.sampling import Sampling
     from shared.languages import LanguagePair
@@ -32,7 +33,8 @@ MAX_DEPTH: Final = 2
 MAX_PIECES: Final = 32
 # Thai: from there on the code charts have the scripts that write words without spaces between them (and few others).
 FIRST_WITHOUT_SPACES: Final = "\u0e00"
-_FULL_STOPS: Final = ".。।。"
+_FULL_STOPS: Final = (".", "。", "।")
+_ELLIPSES: Final = ("..", "。。")
 
 
 class Asker(Protocol):
@@ -59,7 +61,7 @@ class Made:
     """What became of a segment: its words with the marks in place, None where nothing may be shown.
 
     ``faults`` are those that the words still have (or, for None, why there are none). ``caught`` are the codes of all
-    faults on the way, ``rung`` says which rung made it: first, second, pieces, best, none.
+    faults on the way, ``rung`` says which rung made it: first, projected, second, pieces, best, none.
     """
 
     words: str | None
@@ -130,7 +132,7 @@ async def climb(text: str, marks: Sequence[Mark], way: Way, depth: int = 0) -> M
         if seen.add(await _attempt(second, marks, way, sampling)):
             return seen.result("second")
     elif (projected := await _projected(text, marks, way, depth)) is not None and seen.add(projected):
-        return seen.result("first")
+        return seen.result("projected")
     # Pieces cut at marks have none left, so these cuts end by themselves.
     deeper = depth < MAX_DEPTH or next(rendering.marks_in(text), None) is not None
     parts = _cut(text, way.pair.source, anywhere=not seen.shown) if deeper else []
@@ -153,8 +155,9 @@ async def _attempt(form: rendering.Rendering, marks: Sequence[Mark], way: Way, s
     """Ask once, tidy the answer, judge it, and find the marks in it again."""
     output = await way.ask(form.text, _terms(form, marks) if way.family.term_prompt else {}, sampling)
     tidy = cleanup.cleaned(output.text, form.text, way.pair)
-    faults = way.guards.faults(form.text, output.with_text(tidy.text), way.pair)
-    words = form.restore(tidy.text)
+    said = _without_full_stop(tidy.text, form.text)
+    faults = way.guards.faults(form.text, output.with_text(said), way.pair)
+    words = form.restore(said)
     if words is None or not _same_marks(words, form) or not rendering.in_order(words, marks):
         faults, words = [*faults, placeholder_lost()], None
     caught = (*tidy.removed, *(fault.code for fault in faults))
@@ -199,15 +202,28 @@ async def _in_pieces(parts: list[str], marks: Sequence[Mark], way: Way, depth: i
     joined = list(parts)
     for index, each in zip(wordy, made, strict=True):
         if each.words is not None:
-            joined[index] = _as_a_piece(each.words, parts[index])
+            joined[index] = each.words
     faults = tuple(fault for each in made for fault in each.faults)
     words = None if all(each.words is None for each in made) else "".join(joined)
-    return Made(words, faults, tuple(code for each in made for code in each.caught))
+    if words is not None:
+        # A piece may be too short to tell its language, or to miss a word in; the whole is not.
+        whole = way.guards.faults(_plain("".join(parts)), Output(_plain(words), "stop"), way.pair)
+        known = {fault.code for fault in faults}
+        faults += tuple(fault for fault in whole if fault.code not in known)
+    caught = (*(code for each in made for code in each.caught), *(fault.code for fault in faults))
+    return Made(words, faults, caught)
 
 
-def _as_a_piece(words: str, source: str) -> str:
-    """Return a piece's words without the full stop of a sentence that the piece is not."""
-    return words if source[-1] in _FULL_STOPS else words.rstrip(_FULL_STOPS) or words
+def _plain(text: str) -> str:
+    """Return a text's words, a space for each of its marks."""
+    return " ".join("".join(" " if mark_index(char) is not None else char for char in text).split())
+
+
+def _without_full_stop(words: str, source: str) -> str:
+    """Return words without the full stop of a sentence where the source (a title, a piece) ends with a word."""
+    if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
+        return words
+    return words[:-1] if words[:-1].strip() else words
 
 
 def _cut(text: str, language: str, *, anywhere: bool) -> list[str]:

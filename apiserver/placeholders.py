@@ -1,7 +1,7 @@
 """Placeholders: what must survive in a block becomes marks before anything is translated. Pure.
 
-Marked are literals (shared/literals.py), the client's names and terms (phrases.py), pictures like emoji, and characters
-of the private planes that came through a parser. Literals of one kind that nothing but a space or a joining sign parts are one mark.
+Marked are literals (shared/literals.py), the client's names and terms (phrases.py), pictures like emoji, bullets, what is not
+seen, and characters of the private planes that came through a parser. Literals of one kind that nothing but a space or a joining sign parts are one mark.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 _PRIVATE: Final = re.compile("[\U000f0000-\U0010fffd]")
 # Emoji, dingbats and other pictures, with what joins and colours them; arrows and mathematics say something.
 _PICTURE: Final = "\u231a-\u23ff\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001faff"
-_SIGNS: Final = re.compile(f"[{_PICTURE}][{_PICTURE}\ufe0e\ufe0f\u200d\u20e3]*")
+# What is not seen: controls (but white space), soft hyphens, zero-width and direction marks; not the joiners of letters.
+_UNSEEN: Final = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
+)
+_SIGNS: Final = re.compile(f"[{_PICTURE}][{_PICTURE}\ufe0e\ufe0f\u200d\u20e3]*|[{_UNSEEN}]+")
+# Bullets and arrows, only where a line begins with them.
+_BULLETS: Final = re.compile("(?<![^\n\r])[ \t]*([•‣⁃◦▪▫●○■□→⇒»·–*-])(?= )")
 # Between two literals that travel better as one: no words, no end of a sentence, no hard white space.
 _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
 
@@ -88,6 +94,8 @@ def _found(block: Block, protection: Protection) -> Iterator[_Span]:
         yield _Span(literal.start, literal.end, kind)
     for sign in _SIGNS.finditer(block.text):
         yield _Span(sign.start(), sign.end(), MarkKind.FLOAT)
+    for bullet in _BULLETS.finditer(block.text):
+        yield _Span(bullet.start(1), bullet.end(1), MarkKind.FLOAT)
     for found in protection.phrases.find(block.text):
         yield _Span(found.start, found.end, MarkKind.NAME, found.target)
     for match in _PRIVATE.finditer(block.text):

@@ -59,16 +59,21 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A text's steps in order; written out untranslated they are the text. ``inner`` comes before them."""
+    """A text's steps in order; written out untranslated they are the text. ``inner`` comes before them.
+
+    ``segments`` are the indices of the steps that the engine is asked for.
+    """
 
     pair: LanguagePair
     steps: tuple[Step, ...]
+    segments: tuple[int, ...]
     inner: tuple[Inner, ...] = ()
 
-    @property
-    def segments(self) -> list[int]:
-        """The indices of the steps that the engine is asked for."""
-        return [index for index, step in enumerate(self.steps) if isinstance(step, Words) and step.translatable]
+    @classmethod
+    def of(cls, pair: LanguagePair, steps: Sequence[Step], inner: Sequence[Inner] = ()) -> Plan:
+        """Make the plan of these steps."""
+        segments = (index for index, step in enumerate(steps) if isinstance(step, Words) and step.translatable)
+        return cls(pair, tuple(steps), tuple(segments), tuple(inner))
 
     def with_inner(self, texts: Sequence[str]) -> Plan:
         """Return the plan with what the words inside its marks became, in the order of ``inner``."""
@@ -81,7 +86,7 @@ class Plan:
             step if isinstance(step, str) else replace(step, block=blocks.get(id(step.block), step.block))
             for step in self.steps
         )
-        return Plan(self.pair, tuple(steps))
+        return Plan(self.pair, tuple(steps), self.segments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ def _planned(parts: Sequence[Part], pair: LanguagePair, protection: Protection, 
             inner += within
         else:
             steps.append(block.source)  # not even its escapes change
-    return Plan(pair, tuple(steps), tuple(inner))
+    return Plan.of(pair, steps, inner)
 
 
 def _steps(block: Block, pair: LanguagePair, budget: segmenter.Budget) -> list[Step]:

@@ -11,7 +11,7 @@ from apiserver.generation import EngineGoneError
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.translator import INLINE_CHARS
-from shared.errors import InvalidRequestError, UnknownPairError, UnusableOutputError
+from shared.errors import InvalidRequestError, PairUnavailableError, UnknownPairError, UnusableOutputError
 from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
 from shared.untranslated import same_language, unchanged
@@ -100,18 +100,15 @@ class Replica:
                 for index, text in enumerate(request.texts):
                     on_delta(index, text)
             return [as_it_came(text, pair.source, pair.target) for text in request.texts]
-        host = next((host for host in hosts if host.ready(pair)), hosts[0])
-        translator = host.translator(pair)
         single = isinstance(request.text, str)
         self._metrics.texts.labels(str(pair)).inc(len(request.texts))
+        relay = _Relay(on_delta)
         with self._admission.permit(len(request.texts)):
             try:
                 async with asyncio.timeout(deadline.remaining()):
-                    results = await _translate_all(translator, pair, request, request_id, on_delta)
+                    results = await self._translate_on_first(hosts, pair, request, request_id, relay)
             except TimeoutError:
                 raise deadline.exceeded() from None
-            except EngineGoneError as error:
-                raise host.unavailable(pair) from error
         for result in results:
             if result.translation is None:
                 self._metrics.unusable.labels(str(pair), result.warnings[0].code).inc()
@@ -119,6 +116,26 @@ class Replica:
             reason = results[0].warnings[0]
             raise UnusableOutputError(reason.message, facts={"warnings": [reason.model_dump()]})
         return results
+
+    async def _translate_on_first(
+        self, hosts: Sequence[ModelHost], pair: LanguagePair, request: TranslateRequest, request_id: str, relay: _Relay
+    ) -> list[Translation]:
+        """Translate on the first model that is ready; on the next one where its engine dies before anything was told."""
+        ready = [host for host in hosts if host.ready(pair)]
+        if not ready:
+            raise hosts[0].unavailable(pair)
+        for host in ready[:-1]:
+            try:
+                return await _translate_all(host.translator(pair), pair, request, request_id, relay.on_delta)
+            except EngineGoneError as error:
+                if relay.begun:
+                    raise host.unavailable(pair) from error
+            except PairUnavailableError:  # gone since it was found ready
+                continue
+        try:
+            return await _translate_all(ready[-1].translator(pair), pair, request, request_id, relay.on_delta)
+        except EngineGoneError as error:
+            raise ready[-1].unavailable(pair) from error
 
     def report(self) -> ReplicaReport:
         """Return what the proxy wants to know; costs no I/O."""
@@ -147,6 +164,24 @@ class Replica:
     def drain(self) -> None:
         """Stop being ready; what is in flight goes on, and so does what still comes."""
         self.draining = True
+
+
+class _Relay:
+    """Tells deltas on, and remembers that it has."""
+
+    def __init__(self, on_delta: Callable[[int, str], None] | None) -> None:
+        self.begun = False
+        self._tell = on_delta
+
+    @property
+    def on_delta(self) -> Callable[[int, str], None] | None:
+        """Where deltas go; None where nobody listens."""
+        return None if self._tell is None else self._begin
+
+    def _begin(self, index: int, text: str) -> None:
+        self.begun = True
+        if self._tell is not None:
+            self._tell(index, text)
 
 
 async def _translate_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from apiserver import ladder, segmenter
@@ -10,6 +11,7 @@ from apiserver.assembly import Assembly
 from apiserver.inquiry import ANSWER_MARGIN, Inquiry
 from apiserver.lanes import LONG_PRIORITY, SHORT_PRIORITY, SHORT_SEGMENTS, BatchShare
 from apiserver.plan import Plan, Words, plan, untranslated
+from apiserver.rendering import marks_in
 from shared.errors import TooLargeError
 from shared.wire import Notice, Translation
 
@@ -53,6 +55,7 @@ class Translator:
         self._guards = guards
         self._metrics = metrics
         self._share = BatchShare(engine.max_num_seqs)
+        self._turns = count()
         self._aside = asyncio.Lock()
 
     async def prepare(self, pair: LanguagePair, text: str, wish: Wish, *, aside: bool = False) -> Plan:
@@ -94,7 +97,7 @@ class Translator:
         count = len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
         if priority is None:
             priority = SHORT_PRIORITY if count <= SHORT_SEGMENTS else LONG_PRIORITY
-        inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, request_id)
+        inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, next(self._turns), request_id)
         way = ladder.Way(pair, self._entry.family, self._decoding, self._guards, inquiry)
         warnings: list[Notice] = []
         if planned.inner:
@@ -125,17 +128,28 @@ class Translator:
         assembly = Assembly(planned, on_delta)
         wanted = planned.segments
         queue = iter(wanted)
+        # Tables and menus say the same again and again; at most one entry for each segment.
+        said: dict[str, asyncio.Future[ladder.Made]] = {}
 
         async def work() -> None:
             for index in queue:
                 step = planned.steps[index]
-                if isinstance(step, Words):
-                    made = await ladder.climb(step.text, step.block.marks, way)
-                    self._count(planned.pair, made)
-                    assembly.done(index, made)
+                if not isinstance(step, Words):
+                    continue
+                if (known := said.get(step.text)) is not None:
+                    assembly.done(index, await known)
+                    continue
+                coming: asyncio.Future[ladder.Made] = asyncio.get_running_loop().create_future()
+                if next(marks_in(step.text), None) is None:  # marks of one spelling may be others in the next block
+                    said[step.text] = coming
+                made = await ladder.climb(step.text, step.block.marks, way)
+                coming.set_result(made)
+                self._count(planned.pair, made)
+                assembly.done(index, made)
 
-        # A long text has no more tasks than it may have requests in the batch: 50,000 would be memory for nothing.
-        workers = len(wanted) if priority < LONG_PRIORITY else min(len(wanted), self._share.width)
+        # A long text has twice as many tasks as places in the batch, so that one of them waits when a place is given
+        # back and the text keeps its turn; 50,000 would be memory for nothing.
+        workers = len(wanted) if priority < LONG_PRIORITY else min(len(wanted), 2 * self._share.width)
         await _gathered(work() for _ in range(workers))
         assembly.close()
         return assembly

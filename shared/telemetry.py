@@ -190,7 +190,7 @@ class ApiServerMetrics(ServerMetrics):
         )
         self.segments = Counter(
             "pairway_apiserver_segments_total",
-            "Segments by how they were had: first or second asking, in pieces, best of what there was, none.",
+            "Segments by how they were had: first or second asking, tags projected, in pieces, best of what there was, none.",
             ["pair", "rung"],
             registry=self.registry,
         )

@@ -24,7 +24,7 @@ def words(text: str, block: Block = BLOCK, *, translatable: bool = True) -> Word
 
 
 def planned(*steps: Step, pair: LanguagePair = EN_DE) -> Plan:
-    return Plan(pair, steps)
+    return Plan.of(pair, steps)
 
 
 def test_nothing_is_said_before_its_turn() -> None:

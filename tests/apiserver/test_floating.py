@@ -49,7 +49,18 @@ def test_pictures_are_protected_as_floating(sign: str) -> None:
     assert [(mark.kind, mark.source) for mark in block.marks] == [(MarkKind.FLOAT, sign)]
 
 
-@pytest.mark.parametrize("text", ["A → B", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
+@pytest.mark.parametrize("sign", ["\ufeff", "\u2066", "\u200b", "\u00ad", "\x00", "\x1b"])
+def test_what_is_not_seen_is_protected_too(sign: str) -> None:
+    block = protect(Block(f"{sign}I like you", (), ""), Protection.of((), {}))
+    assert [(mark.kind, mark.source) for mark in block.marks] == [(MarkKind.FLOAT, sign)]
+
+
+@pytest.mark.parametrize("text", ["• One dog", "one\n\t- two", "★ Good", "→ Good"])
+def test_a_bullet_is_one_only_where_a_line_begins(text: str) -> None:
+    assert [mark.kind for mark in protect(Block(text, (), ""), Protection.of((), {})).marks] == [MarkKind.FLOAT]
+
+
+@pytest.mark.parametrize("text", ["A → B", "one - two", "-5 dogs", "one * two", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
 def test_signs_that_say_something_stay_words(text: str) -> None:
     assert all(mark.kind is not MarkKind.FLOAT for mark in protect(Block(text, (), ""), Protection.of((), {})).marks)
 

@@ -59,6 +59,11 @@ def german(asked: Asked) -> Generation:
     return Generation(" ".join(words), [], "stop")
 
 
+def numbered(count: int) -> str:
+    """Return as many sentences, no two of them the same."""
+    return " ".join(f"House {number} is here." for number in range(1000, 1000 + count))
+
+
 NASTY = st.sampled_from(
     [
         "", " ", "\n", "Haus", "ja ja ja ja ja ja ja ja", "</s>", "<|im_end|>", "%s", "{x}", "Tom", "7", "\U000f0000",
@@ -156,8 +161,8 @@ async def test_terms_and_protected_names_survive() -> None:
 async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones() -> None:
     translator, engine = translator_of(german, engine={"max_num_seqs": 16})
     engine.gate.clear()
-    long = asyncio.create_task(translated(translator, "One is here. " * 100))
-    other = asyncio.create_task(translated(translator, "Two is there. " * 100))
+    long = asyncio.create_task(translated(translator, numbered(100)))
+    other = asyncio.create_task(translated(translator, numbered(200)[1300:]))
     short = asyncio.create_task(translated(translator, "Three. Four."))
     await wait_until(lambda: engine.running == 16 // LONG_SHARE + 2, 5)
     for _ in range(20):
@@ -170,25 +175,62 @@ async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones
     assert engine.most_running == 16 // LONG_SHARE + 2
 
 
+async def test_of_two_long_texts_the_first_is_done_first() -> None:
+    translator, engine = translator_of(german, engine={"max_num_seqs": 8})
+    engine.delay = 0.002
+    done: list[str] = []
+
+    async def run(name: str, text: str) -> None:
+        await translated(translator, text)
+        done.append(name)
+
+    first = asyncio.create_task(run("first", numbered(60)))
+    await wait_until(lambda: engine.running, 5)
+    second = asyncio.create_task(run("second", numbered(20)))
+    await asyncio.gather(first, second)
+    assert done == ["first", "second"]
+
+
+async def test_a_place_in_the_batch_that_nobody_waits_for_any_more_is_handed_on() -> None:
+    translator, engine = translator_of(german, engine={"max_num_seqs": 4})
+    engine.gate.clear()
+    tasks = [asyncio.create_task(translated(translator, numbered(20))) for _ in range(3)]
+    await wait_until(lambda: engine.running == 1, 5)
+    for task in tasks[:2]:
+        task.cancel()
+    await asyncio.gather(*tasks[:2], return_exceptions=True)
+    engine.gate.set()
+    assert (await tasks[2]).warnings == []
+    assert engine.running == 0
+
+
 async def test_a_short_text_does_not_queue_behind_the_long() -> None:
     translator, engine = translator_of(german)
-    assert (await translated(translator, "One is here. " * SHORT_SEGMENTS)).warnings == []
+    assert (await translated(translator, numbered(SHORT_SEGMENTS))).warnings == []
     assert {asked.priority for asked in engine.asked} == {SHORT_PRIORITY}
 
 
 async def test_a_long_text_is_planned_off_the_event_loop_and_comes_back_whole() -> None:
     translator, engine = translator_of(german)
-    text = "One is here and it is good.\n" * (INLINE_CHARS // 10)
+    text = numbered(INLINE_CHARS // 10).replace(". ", ".\n")
     answer = await translated(translator, text)
     assert answer.translation is not None
     assert skeleton(answer.translation) == skeleton(text)
     assert len(engine.asked) == INLINE_CHARS // 10
 
 
+async def test_what_a_text_says_again_is_asked_for_once() -> None:
+    translator, engine = translator_of(german)
+    answer = await translated(translator, "One is here.\n" * 500 + "Two is there.")
+    assert answer.translation is not None
+    assert answer.translation.count("\n") == 500
+    assert len(engine.asked) == 2
+
+
 async def test_an_engine_that_dies_ends_the_whole_text() -> None:
     translator, engine = translator_of(german)
     engine.gate.clear()
-    task = asyncio.create_task(translated(translator, "One is here. " * 30))
+    task = asyncio.create_task(translated(translator, numbered(30)))
     await wait_until(lambda: engine.running, 5)
     engine.die()
     with pytest.raises(EngineGoneError):
@@ -199,7 +241,7 @@ async def test_an_engine_that_dies_ends_the_whole_text() -> None:
 async def test_a_text_that_nobody_waits_for_is_aborted() -> None:
     translator, engine = translator_of(german)
     engine.gate.clear()
-    task = asyncio.create_task(translated(translator, "One is here. " * 30))
+    task = asyncio.create_task(translated(translator, numbered(30)))
     await wait_until(lambda: engine.running, 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

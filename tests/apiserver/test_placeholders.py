@@ -116,7 +116,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | st.text(st.characters(codec=None), max_size=4), max_size=12).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(TEXTS)
 def test_the_marks_sources_give_the_text_back(text: str) -> None:
     made = protect(block(text), Protection.of(["Tom", "x"], {"word": "Wort", "w": ""}))

@@ -33,14 +33,14 @@ def asked(made: Plan) -> list[str]:
 )
 def test_a_text_with_nothing_to_translate_needs_no_engine_and_stays_as_it_is(text: str) -> None:
     made = planned(text)
-    assert made.segments == []
+    assert made.segments == ()
     assert untranslated(made) == text
 
 
 def test_lines_and_sentences_are_asked_for_apart_and_what_is_between_them_stays() -> None:
     text = "\tOne is here. Two is there.\r\n\r\n  - Three\n42\n"
     made = planned(text)
-    assert asked(made) == ["One is here.", "Two is there.", "- Three"]
+    assert asked(made) == ["One is here.", "Two is there.", "Three"]
     assert untranslated(made) == text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -46,6 +47,18 @@ async def test_the_next_model_takes_over_when_the_first_ones_engine_dies_and_is_
     assert await model_for(both, "en-de") == "spare"
     report = (await both.report())["pairs"]["en-de"]
     assert (report["ready"], report["model"]) == (True, "spare")
+
+
+async def test_what_is_in_hand_when_an_engine_dies_goes_to_the_next_model(
+    both: Served, factory: ScriptedFactory
+) -> None:
+    factory.engine("best").gate.clear()
+    asked = asyncio.create_task(both.translate(["Hello", "there"]))
+    await wait_until(lambda: factory.engine("best").running == 2, 5)
+    factory.engine("best").die()
+    answer = await asked
+    assert answer.status_code == 200, answer.text
+    assert [result["model"] for result in answer.json()["results"]] == ["spare", "spare"]
 
 
 async def test_without_any_of_them_the_pair_is_unavailable(both: Served, factory: ScriptedFactory) -> None:
