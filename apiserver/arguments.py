@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from typing import TYPE_CHECKING, Final
+
+from apiserver.engine_arguments import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,16 +23,14 @@ class EngineArgumentError(ValueError):
 
 
 def check_arguments(entry: ModelEntry, known: Collection[str]) -> None:
-    """Refuse engine arguments that vLLM does not have.
+    """Refuse engine arguments that vLLM does not have; the catalog's own check needs vLLM's source, this one does not.
 
     Raises:
         EngineArgumentError: names the argument and the closest one that exists.
     """
     for name in entry.engine:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise EngineArgumentError(f"models.{entry.name}.engine.{name} is no vLLM engine argument{hint}")
+            raise EngineArgumentError(f"models.{entry.name}.engine.{name} {unknown(name, known)}")
 
 
 def check_share(entry: ModelEntry, device: str) -> None:

@@ -1,6 +1,7 @@
 """Which model serves which pair of languages, and how its engine runs: ``models.yaml``.
 
-The order of the file is an order of preference: of several models that serve a pair, the first is asked first.
+The order of the file is an order of preference within one API server: of several models that serve a pair, the first
+is asked first.
 """
 
 from __future__ import annotations
@@ -10,21 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
-from apiserver import catalog_file
+from apiserver import catalog_file, engine_arguments
 from apiserver.catalog_file import CatalogError, CatalogFile, Fault, Where
 from apiserver.custom_prompt import CustomPrompt
-from apiserver.model_entry import PROMPT_KINDS, EntryError, ModelEntry, Segment, suggestion
+from apiserver.model_entry import PROMPT_KINDS, SHOWN_CHARS, EntryError, ModelEntry, Segment, got, suggestion
 from apiserver.sampling import Sampling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
 
 # The keys of an entry that hold keys of ours.
 _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": Segment, "prompt": CustomPrompt}
-# Longer values are no help in a message.
-_SHOWN_CHARS: Final = 80
 
 
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
@@ -42,6 +41,8 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
             entries.append(_entry(name, written))
         except EntryError as error:
             faults += [file.fault(("models", name, *where), message) for where, message in error.faults]
+    told = {fault.where for fault in faults}
+    faults += [fault for fault in _wrong_arguments(file, models) if fault.where not in told]
     if unknown := [name for name in names if name not in models]:
         faults.append(Fault(None, (), f"has no model {', '.join(unknown)}; it has {', '.join(models)}"))
     located: list[ModelEntry] = []
@@ -61,7 +62,9 @@ def _models(file: CatalogFile) -> dict[str, object]:
     models = top.get("models")
     if len(top) != 1 or not isinstance(models, dict) or not models:
         why = "must hold one key, models:, with a name and an entry for each model"
-        raise CatalogError.of(file.path, [*file.faults, Fault(None, (), why)])
+        wrong = next((key for key in top if key != "models"), "models")
+        line = file.fault((wrong,), why).line or 1  # an empty file has no line of its own
+        raise CatalogError.of(file.path, [*file.faults, Fault(line, (), why)])
     return cast("dict[str, object]", models)
 
 
@@ -77,13 +80,26 @@ def _entry(name: str, written: object) -> ModelEntry:
         raise EntryError(fault for item in error.errors(include_url=False) for fault in _faults(item)) from error
 
 
+def _wrong_arguments(file: CatalogFile, models: Mapping[str, object]) -> Iterator[Fault]:
+    """Hold ``engine`` of every entry, wrong in other ways or not, against the arguments of the vLLM installed here."""
+    written = [
+        ((name, argument), value)
+        for name, entry in models.items()
+        if isinstance(entry, dict) and isinstance(engine := cast("dict[str, object]", entry).get("engine"), dict)
+        for argument, value in cast("dict[str, object]", engine).items()
+    ]
+    known = engine_arguments.installed() if written else {}
+    for (name, argument), value in written:
+        if (why := engine_arguments.fault(argument, value, known)) is not None:
+            yield file.fault(("models", name, "engine", argument), why)
+
+
 def _faults(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
     """Put what pydantic found into our words and YAML's."""
     where = tuple(part for index, part in enumerate(item["loc"]) if index != 1 or part not in PROMPT_KINDS)
     where = () if where == ("name",) else where
     cause = item.get("ctx", {}).get("error")
-    shown = repr(item["input"])
-    got = f"; got {shown if len(shown) <= _SHOWN_CHARS else shown[:_SHOWN_CHARS] + '…'}"
+    wrong = got(item["input"])
     match item["type"]:
         case _ if isinstance(cause, EntryError):
             yield from cause.faults
@@ -94,18 +110,18 @@ def _faults(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
             known = [key for key in keys if key != "name"]
             yield where, f"is no key{suggestion(str(item['loc'][-1]), known)}; there are {', '.join(known)}"
         case "tuple_type":
-            yield where, f"must be a list{got}"
+            yield where, f"must be a list{wrong}"
         case "dict_type" | "model_type" | "model_attributes_type":
-            yield where, f"must be a mapping{got}"
+            yield where, f"must be a mapping{wrong}"
         case "value_error":
             yield where, item["msg"].removeprefix("Value error, ")
         case "string_pattern_mismatch":
             yield (
                 where,
-                f"a model's name has letters, digits and . _ -, at most 64, and begins with a letter or digit{got}",
+                f"a model's name has letters, digits and . _ -, at most 64, and begins with a letter or digit{wrong}",
             )
         case _:
-            yield where, item["msg"].replace("Input should be", "must be").replace("should", "must") + got
+            yield where, item["msg"].replace("Input should be", "must be").replace("should", "must") + wrong
 
 
 def _located(path: Path, entry: ModelEntry) -> ModelEntry:
@@ -120,7 +136,7 @@ def _located(path: Path, entry: ModelEntry) -> ModelEntry:
         folder = (path.parent / entry.path).resolve()
         there = (folder / "config.json").is_file()
     except (OSError, ValueError) as error:  # a name too long, or with a NUL
-        raise FileNotFoundError(f"{entry.path[:_SHOWN_CHARS]!r} can not be a folder ({error.args[-1]})") from error
+        raise FileNotFoundError(f"{entry.path[:SHOWN_CHARS]!r} can not be a folder ({error.args[-1]})") from error
     if not there:
         raise FileNotFoundError(f"{folder} holds no model (no config.json there)")
     return entry.model_copy(update={"path": str(folder)})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final
 
+import langcodes
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -29,6 +31,10 @@ from shared.languages import LanguagePair, canonical_tag, closeness
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
 # The two ways to write ``prompt``, as pydantic names them among a fault's keys.
 PROMPT_KINDS: Final = frozenset({"word", "template"})
+# Longer values are no help in a message.
+SHOWN_CHARS: Final = 80
+# ISO 639-2 leaves qaa to qtz to whoever wants them: they name no language that a model could know.
+_LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
 
 Where = tuple[str | int, ...]
 
@@ -48,13 +54,25 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def got(value: object) -> str:
+    """Return ``; got …`` with the wrong value, cut short at ``SHOWN_CHARS``."""
+    shown = repr(value)
+    return f"; got {shown if len(shown) <= SHOWN_CHARS else shown[:SHOWN_CHARS] + '…'}"
+
+
 def _tag(value: object) -> str:
-    """Read a language, and know YAML's trap for Norwegian."""
+    """Read a language that exists, and know YAML's trap for Norwegian."""
     if value is False:
         raise ValueError('YAML reads a bare no as "false"; write Norwegian in quotes: "no"')
     if not isinstance(value, str):
-        raise ValueError(f"a language is a BCP-47 tag such as de or zh-Hant; got {value!r}")  # noqa: TRY004 - pydantic collects ValueErrors only
-    return canonical_tag(value)
+        raise ValueError(f"a language is a BCP-47 tag such as de or zh-Hant{got(value)}")  # noqa: TRY004 - pydantic collects ValueErrors only
+    tag = canonical_tag(value)
+    language = tag.split("-", maxsplit=1)[0]
+    if _LOCAL_USE.fullmatch(language) or not langcodes.Language.get(language).is_valid():
+        raise ValueError(f"the registry of BCP-47 knows no language {language!r}; examples: en, de-AT, zh-Hant")
+    if not langcodes.Language.get(tag).is_valid():
+        raise ValueError(f"the registry of BCP-47 knows {language}, but no such script or country: {value!r}")
+    return tag
 
 
 def _pair(value: Any) -> LanguagePair:
@@ -119,7 +137,7 @@ class ModelEntry(BaseModel):
     def _canonical_canaries(cls, value: dict[str, str]) -> dict[str, str]:
         if blank := [tag for tag, text in value.items() if not text.strip()]:
             raise ValueError(f"the canary for {blank[0]} is blank; give a short sentence")
-        return {canonical_tag(tag): text for tag, text in value.items()}
+        return {_tag(tag): text for tag, text in value.items()}
 
     @model_validator(mode="after")
     def _is_whole(self) -> ModelEntry:
@@ -207,4 +225,4 @@ def _wrong_arguments(engine: Mapping[str, object]) -> Iterator[tuple[Where, str]
             yield ("engine", argument), f"is set by {key}"
     at_once = engine.get("max_num_seqs", 1)
     if not isinstance(at_once, int) or isinstance(at_once, bool) or at_once < 1:
-        yield ("engine", "max_num_seqs"), f"must be a whole number > 0; got {at_once!r}"
+        yield ("engine", "max_num_seqs"), f"must be a whole number > 0{got(at_once)}"

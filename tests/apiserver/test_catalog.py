@@ -125,6 +125,18 @@ def test_canaries_of_the_entry_count_before_those_built_in_whatever_their_case(t
         (GOOD + "engine: {max_num_seqs: 0}", ["engine.max_num_seqs", "whole number"]),
         (GOOD + "engine: {max_num_seqs: true}", ["engine.max_num_seqs", "whole number"]),
         (GOOD + "engine: {max_num_seqs: }", ["engine.max_num_seqs", "whole number"]),
+        (GOOD + "engine: {max_modellen: 5}", ["yaml:6: models.m.engine.max_modellen", "did you mean max_model_len?"]),
+        (GOOD + "engine:\n  seed: 1\n  max_model_len: abc", ["yaml:8: models.m.engine.max_model_len", "got 'abc'"]),
+        (GOOD + "engine: {enforce_eager: 1}", ["models.m.engine.enforce_eager: must be true or false; got 1"]),
+        (
+            GOOD + "engine: {revision: 1234567}",
+            ["models.m.engine.revision: must be text; got 1234567; put it in quotes"],
+        ),
+        ("path: org/model\npairs: [en-qqq]\nprompt: qwen3", ["yaml:4: models.m.pairs[0]", "no language 'qqq'"]),
+        ("path: org/model\npairs: [en-xyz]\nprompt: qwen3", ["yaml:4: models.m.pairs[0]", "no language 'xyz'"]),
+        ("path: org/model\nlanguages: [en, de-XX-x]\nprompt: qwen3", ["models.m.languages[1]", "'de-XX-x'"]),
+        ("path: org/model\nlanguages: [en, de-AB]\nprompt: qwen3", ["knows de, but no such script or country"]),
+        (GOOD + "canaries: {qqq: x}", ["models.m.canaries", "no language 'qqq'"]),
         ("path: org/model\npairs: [sw-en]\nprompt: demo-tags", ["no canary", "sw", "canaries: {sw:"]),
         (GOOD + "canaries: {en: ' '}", ["models.m.canaries", "en", "blank"]),
         (GOOD + "canaries: {engl!sh: Hello}", ["models.m.canaries", "'engl!sh'"]),
@@ -138,6 +150,22 @@ def test_a_wrong_entry_is_refused_by_name_with_what_would_be_right(
     assert "models.yaml" in message
     for word in words:
         assert word in message
+
+
+def test_a_wrong_engine_argument_is_told_once_and_beside_what_else_is_wrong(tmp_path: Path) -> None:
+    message = refused(tmp_path, "pairs: [en-de]\nprompt: demo-tags\nengine: {max_num_seqs: many, max_modellen: 5}")
+    assert [line.split(": ")[1] for line in message.splitlines()] == [
+        "models.m.path",
+        "models.m.engine.max_num_seqs",
+        "models.m.engine.max_modellen",
+    ]
+    told = refused(tmp_path, GOOD + "engine: {max_num_seqs: many, model: 3}").splitlines()
+    assert [line.split(": ")[1] for line in told] == ["models.m.engine.model", "models.m.engine.max_num_seqs"]
+
+
+def test_the_engine_arguments_of_every_catalog_delivered_are_let_through() -> None:
+    for path in sorted(DEMO.parent.glob("*.yaml")):
+        assert load(path)
 
 
 @pytest.mark.parametrize("name", ["-x", "a b", "ä", "a/b", "x" * 65, ""])

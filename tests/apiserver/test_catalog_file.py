@@ -60,13 +60,14 @@ def test_wrong_keys_and_values_are_collected_and_the_rest_is_read(tmp_path: Path
 
 
 RUBBISH = {
-    "empty": ("", "must hold one key, models:"),
-    "no models": ("models:", "must hold one key, models:"),
-    "models a list": ("models: []", "must hold one key, models:"),
+    "empty": ("", "models.yaml:1: must hold one key, models:"),
+    "no models": ("models:", "models.yaml:1: must hold one key, models:"),
+    "comments alone": ("# x\n# y\n", "models.yaml:1: must hold one key, models:"),
+    "models a list": ("# x\nmodels: []", "models.yaml:2: must hold one key, models:"),
     "models empty": ("models: {}", "must hold one key, models:"),
-    "a list": ("[]", "must hold one key, models:"),
-    "words": ("just words", "must hold one key, models:"),
-    "two keys": ("models: {a: {}}\nmodel: {}", "must hold one key, models:"),
+    "a list": ("[]", "models.yaml:1: must hold one key, models:"),
+    "words": ("just words", "models.yaml:1: must hold one key, models:"),
+    "two keys": ("models: {a: {}}\nmodel: {}", "models.yaml:2: must hold one key, models:"),
     "a tab": ("models:\n\t- x", "models.yaml:2: no YAML: while scanning for the next token"),
     "deep braces": ("{" * 20_000, "models.yaml:1: no YAML: nested deeper than 20"),
     "deep brackets": ("models:\n  [" + "[" * 20_000, "models.yaml:2: no YAML: nested deeper than 20"),

@@ -9,14 +9,14 @@ from textwrap import indent
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.catalog import CatalogError, ModelEntry, load
 from apiserver.families import FAMILIES
 from apiserver.prompt import TAGS, Control, Words
 from apiserver.sampling import Sampling
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, canonical_tag
 
 DEMO = Path(__file__).resolve().parents[2] / "deploy" / "models" / "demo.yaml"
 
@@ -51,6 +51,17 @@ def test_the_demo_models_are_asked_sentence_by_sentence_and_let_short_texts_pass
 def test_a_segment_is_bounded_by_the_context_alone_unless_the_entry_says_more(tmp_path: Path) -> None:
     segment = one(tmp_path, GOOD + "qwen3").segment
     assert (segment.tokens, segment.sentences) == (None, None)
+
+
+@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.languages])
+def test_every_language_of_a_family_can_be_written(tmp_path: Path, name: str) -> None:
+    family = FAMILIES[name]
+    languages = [tag for tag in family.languages or () if tag != (family.via or "en")]
+    for group in family.groups or (tuple(languages),):
+        pairs = [[tag, family.via or "en"] for tag in languages if tag in group]
+        canaries = {tag: "x" for tag, _ in pairs}
+        entry = yaml.safe_dump({"path": "org/m", "prompt": name, "pairs": pairs, "canaries": canaries})
+        assert [pair.source for pair in one(tmp_path, entry).pairs] == [canonical_tag(tag) for tag, _ in pairs]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -157,6 +168,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8))
 def test_whatever_an_entry_holds_it_is_read_or_refused_in_words(entry: dict[str, object]) -> None:
     with tempfile.TemporaryDirectory() as folder:
