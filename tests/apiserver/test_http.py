@@ -232,7 +232,7 @@ async def test_limits_are_413_and_named(factory: ScriptedFactory, settings_for: 
 async def test_a_text_of_any_length_is_asked_for_in_segments_that_the_model_takes(
     served: Served, factory: ScriptedFactory
 ) -> None:
-    text = "Some words and some more of them. " * 200
+    text = " ".join(f"Some words and some more of number {number}." for number in range(200))
     answer = await served.translate(text)
     assert answer.status_code == 200
     asked = [each.text for each in factory.engine("en-de").asked if each.text in text]
