@@ -89,7 +89,7 @@ bench-guards: dev  ## False alarms of the guards on reference translations. (PAI
 	@$(BIN)/python -m benchmarks.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 
 bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder of *.valid.tsv)
-	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.valid.tsv --url http://$(HOST):$(PORT)
+	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
