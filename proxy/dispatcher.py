@@ -14,7 +14,7 @@ from proxy.routing import find_route, known_pairs
 from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
 from shared.untranslated import same_language, unchanged
-from shared.wire import AUTO, Detected, TranslateRequest, Translation, Translations
+from shared.wire import AUTO, Detected, TextFormat, TranslateRequest, Translation, Translations
 
 if TYPE_CHECKING:
     from proxy.detector import Detector
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from shared.deadline import Deadline
     from shared.events import OnDelta
     from shared.telemetry import Measured, ProxyMetrics
-from shared.wire import TextFormat
 
 M = TypeVar("M", Translation, Translations)
 
@@ -75,8 +74,10 @@ class Dispatcher:
             return _at_once(request, dict(enumerate(same)), on_delta)
         measured.pair = str(pair)
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
-        # What is longer is sent on unseen: the replica knows identity too, and the event loop has no time to look.
-        if request.chars <= INLINE_CHARS and all(words(text, request.format) is None for text in request.texts):
+        # Markup and what is longer are sent on unseen: the replica knows identity too (of markup, exactly), and the
+        # event loop has no time to look.
+        seen = request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
+        if seen and all(words(text, request.format) is None for text in request.texts):
             same = [unchanged(text, pair.source, pair.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
         errand = Errand(wanted, request, measured, on_delta and Relay(on_delta, range(len(request.texts))))

@@ -20,6 +20,10 @@ ERROR: Final = "error"
 # A comment, which every reader of events skips: it only keeps those in between from closing an idle connection.
 KEEP_ALIVE: Final = b": still at work\n\n"
 
+# What JSON may hold unescaped in a string and some readers of lines (Python's str.splitlines, so httpx) end a line at:
+# U+0085, U+2028, U+2029.
+_LINE_ENDS: Final = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
+
 # Takes a text's index in the request and its next part.
 OnDelta = Callable[[int, str], None]
 
@@ -44,10 +48,13 @@ class Event:
 
 
 def encode(name: str, data: bytes) -> bytes:
-    """Return an event with JSON as its data, on one line.
+    """Return an event with JSON as its data, on one line, whatever a reader takes for the end of a line.
 
-    JSON has line ends only between its tokens, where white space means nothing; inside of a string they are escaped.
+    JSON has LF and CR only between its tokens, where white space means nothing; U+0085, U+2028 and U+2029 stand only
+    inside its strings, where an escape means the same.
     """
+    for raw, escape in _LINE_ENDS:
+        data = data.replace(raw, escape)
     if b"\n" in data or b"\r" in data:
         data = data.replace(b"\r", b" ").replace(b"\n", b" ")
     return b"event: %s\ndata: %s\n\n" % (name.encode(), data)

@@ -75,12 +75,33 @@ async def test_a_wrong_option_costs_no_replica(
     assert fake.requests == []
 
 
-@pytest.mark.parametrize("source", ["en", "auto"])
+WORDLESS = ["", " \n", "123", EMOJI, URL]
+WORDLESS_MARKUP = [("<p>42</p>", "html"), ("<script>let words</script>", "html"), ("`words`", "markdown")]
+
+
+@pytest.mark.parametrize(("text", "text_format"), WORDLESS_MARKUP)
+async def test_whether_markup_of_a_named_language_has_words_is_for_the_replica_to_say(
+    running: RunningProxy, fake: FakeReplica, text: str, text_format: str
+) -> None:
+    assert (await post(running, text, "en", format=text_format))[0] == 200
+    assert [sent.body["text"] for sent in fake.requests] == [text]
+
+
+@pytest.mark.parametrize("text", ["<pre>Guten Morgen, wie geht es dir?</pre>", f"<img alt='{GERMAN}'>"])
+async def test_words_that_hide_in_markup_are_detected_and_sent(
+    running: RunningProxy, fake: FakeReplica, text: str
+) -> None:
+    asked = {"text": text, "source_lang": "auto", "target_lang": "en", "format": "html"}
+    answer = (await running.client.post("/translate", json=asked)).json()
+    assert answer["detected"]["lang"] == "de"
+    assert fake.requests[0].body["text"] == text
+
+
 @pytest.mark.parametrize(
-    ("text", "text_format"),
-    [("", "text"), (" \n", "text"), ("123", "text"), (EMOJI, "text"), (URL, "text"), ("<p>42</p>", "html"),
-     ("<script>let words</script>", "html"), ("`words`", "markdown")],
-)  # fmt: skip
+    ("source", "text", "text_format"),
+    [(source, text, "text") for source in ("en", "auto") for text in WORDLESS]
+    + [("auto", *row) for row in WORDLESS_MARKUP],
+)
 async def test_a_text_without_words_comes_back_as_it_came_without_a_replica(
     running: RunningProxy, fake: FakeReplica, source: str, text: str, text_format: str
 ) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apiserver.placeholders import Protection
+from apiserver.plan import Plan, Wish, plan
+from apiserver.segmenter import Budget
 from proxy.prose import ENOUGH_CHARS, MAX_SEEN_CHARS, words
+from shared.languages import LanguagePair
 from shared.wire import TextFormat
 
 TEXT, HTML, MARKDOWN = TextFormat.TEXT, TextFormat.HTML, TextFormat.MARKDOWN
@@ -24,14 +28,150 @@ NOTHING: list[tuple[str, TextFormat]] = [
     ("<!-- words --><br/>\n&nbsp;&middot;&#8212;", HTML),
     ("<script>let words = 'a > b';</script><style>p { color: red }</style>", HTML),
     ("<SCRIPT src=x>words</Script>", HTML),
-    ("<pre><b>words</b></pre>1", HTML),
+    ("<code class='x'>let words</code> <kbd>Enter</kbd>", HTML),
+    ("<!-- <p>words</p> --><p><b>5 kg</b></p>", HTML),
+    ("<pre><code>let words</code></pre>", HTML),
+    ('<!doctype html><html lang="de"><head><meta charset="utf-8"><title>42</title></head></html>', HTML),
+    ("<input type=text value='words'><meta name=viewport content='width=device-width'>", HTML),
+    ("<p>&#" + "0" * 900 + "49;&#" + "9" * 900 + ";</p>", HTML),
     ('<img src="words.png" alt="">', HTML),
     ("<a href='https://example.org/words'>\U0001f600</a>", HTML),
     ("```\nlet words\n```\n\n`words`\n", MARKDOWN),
     ("~~~ python\nwords\n~~~", MARKDOWN),
     ("[1](https://example.org/words) <https://example.org>", MARKDOWN),
     ("# 1\n\n* 2\n", MARKDOWN),
+    ("[1](/docs/words) ![2](words.png) **5 kg**", MARKDOWN),
+    ("<p>42</p><br>\n", MARKDOWN),
 ]
+# What the API server translates, though most of it looks like markup, code or comments.
+HIDDEN: list[tuple[str, TextFormat]] = [
+    ("<pre>Good morning</pre>", HTML),
+    ("<pre>Guten Morgen, wie geht es dir?</pre>", HTML),
+    ("<img alt=dog>", HTML),
+    ("<p title=Hello>42</p>", HTML),
+    ('<input type=submit value="Good morning">', HTML),
+    ('<input type="&#115;ubmit" value="Good morning">', HTML),
+    ('<button aria-label="Good morning">\u00d7</button>', HTML),
+    ('<meta name="description" content="Good morning">', HTML),
+    ('<meta property="og:title" content="Good morning">', HTML),
+    ("<track label='Good morning'>", HTML),
+    ("<option label=Good>1</option>", HTML),
+    ("<th abbr=Good>1</th>", HTML),
+    ("<code translate=yes>Good morning</code>", HTML),
+    ("<script translate=yes>Good morning <b></script>", HTML),
+    ("<!-- a --!>Good morning<!-- b -->", HTML),
+    ("<!-->Good morning<!-- b -->", HTML),
+    ("<li><code>1<li>Good</code>", HTML),
+    ('<b title="<code>">Good</b></code>', HTML),
+    ("<code><!-- </code> <script> --></code>Good</script>", HTML),
+    ("<script></\u017fcript><!-- </script>Good -->", HTML),
+    ("<title><good></title>", HTML),
+    ("<p>5</p><p>kg</p>", HTML),
+    ("<b x='><i y=' title='Good'>1</b>", HTML),
+    ("<p title='&copy=1'>1</p>", HTML),
+    ("<p>{na&#1;me}</p>", HTML),
+    ("\\`Good`", MARKDOWN),
+    ("\\<good>", MARKDOWN),
+    ("<!-- -->\n`Good\n\n`", MARKDOWN),
+    ("<div>\n```\nGood\n```\n</div>", MARKDOWN),
+    ("- 1\n  ```\n```\n2\n```\nGood\n```\n", MARKDOWN),
+    ("<img alt=Good>", MARKDOWN),
+    ("[1](u 'Good')", MARKDOWN),
+    ("\\[1](Good)", MARKDOWN),
+    ("[1](https://example.org)Good", MARKDOWN),
+    ("`1``\n`Good`", MARKDOWN),
+]
+EN_DE = LanguagePair("en", "de")
+BUDGET = Budget(max_tokens=10_000, max_sentences=100, count=len)
+NO_PROTECTION = Protection.of((), {})
+MARKUP = [
+    *(
+        "<",
+        ">",
+        "/",
+        "!",
+        "-",
+        "--",
+        "'",
+        '"',
+        "=",
+        " ",
+        "\n",
+        "\r",
+        "\t",
+        "&",
+        ";",
+        "\\",
+        "`",
+        "```",
+        "~~~",
+        "[",
+        "]",
+        "](u)",
+    ),
+    *(
+        "*",
+        "_",
+        "|",
+        "$",
+        "{",
+        "}",
+        "#",
+        "1",
+        "5",
+        "kg",
+        "a",
+        "Good",
+        "\x00",
+        "\u2028",
+        "\n\n",
+        "- ",
+        "> ",
+        "  ",
+        "---\n",
+    ),
+    *("<p>", "</p>", "<b>", "</b>", "<li>", "<code>", "</code>", "<pre>", "</pre>", "<script>", "</script>", "<style>"),
+    *(
+        "</style>",
+        "<title>",
+        "</title>",
+        "<textarea>",
+        "</textarea>",
+        "<svg>",
+        "</svg>",
+        "<!--",
+        "-->",
+        "--!>",
+        "<!-->",
+    ),
+    *(
+        "<br>",
+        "<b ",
+        "<img ",
+        "<input type=submit ",
+        "<meta name=description ",
+        " title=",
+        " alt='",
+        ' value="',
+        " content=",
+    ),
+    *(
+        "<code translate=yes>",
+        "&#97;",
+        "&#1;",
+        "&lt;",
+        "&nbsp;",
+        "&copy",
+        "<https://a.de>",
+        "[1](",
+        "![",
+        "```\n",
+        "\n```\n",
+    ),
+    *("`a`", "[1](a)", "<!a>", "<?", "</", "</ a>", "<title>1</title>", "<![CDATA[", "]]>", "\n+++\n", "[^1]", "[1]: "),
+]
+DOCUMENTS = st.lists(st.sampled_from(MARKUP), max_size=14).map("".join)
+
 SOMETHING: list[tuple[str, TextFormat, str]] = [
     ("a", TEXT, "a"),
     ("<p>words</p>", TEXT, "<p>words</p>"),
@@ -39,6 +179,7 @@ SOMETHING: list[tuple[str, TextFormat, str]] = [
     ('<img src="x" alt="A dog"><input placeholder=\'Your name\' title="So">', HTML, "A dog Your name So"),
     ("&Uuml;ber", HTML, "Über"),
     ("5 < six", HTML, "5 < six"),
+    ("a &#" + "9" * 5000, HTML, "a \ufffd"),
     ("1 <b no end", HTML, "1 <b no end"),
     ("<!-- no end", HTML, "<!-- no end"),
     ("<code>1 words", HTML, "1 words"),
@@ -63,6 +204,27 @@ def test_words_are_found_and_markup_is_not_among_them(text: str, text_format: Te
     assert found.split() == read.split()
 
 
+@pytest.mark.parametrize(("text", "text_format"), HIDDEN)
+def test_what_the_api_server_translates_is_never_without_words(text: str, text_format: TextFormat) -> None:
+    assert words(text, text_format) is not None
+
+
+def asks(made: Plan) -> bool:
+    return bool(made.segments) or any(asks(inner.plan) for inner in made.inner)
+
+
+@pytest.mark.parametrize(("text", "text_format"), NOTHING)
+def test_what_is_without_words_is_so_for_the_api_server_too(text: str, text_format: TextFormat) -> None:
+    assert not asks(plan(text, EN_DE, Wish(text_format, NO_PROTECTION), BUDGET))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(DOCUMENTS, st.sampled_from([HTML, MARKDOWN]))
+def test_no_markup_hides_from_the_proxy_what_the_api_server_translates(text: str, text_format: TextFormat) -> None:
+    if words(text, text_format) is None:
+        assert not asks(plan(text, EN_DE, Wish(text_format, NO_PROTECTION), BUDGET))
+
+
 @pytest.mark.parametrize("text_format", list(TextFormat))
 def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None:
     assert words("<br>" * (MAX_SEEN_CHARS // 4) + "5", text_format) is not None
@@ -71,7 +233,7 @@ def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None
 @pytest.mark.parametrize(
     "unit",
     ["<", "<b", "<b>", "<!--", "-->", "<script>", "</script>", "<script>1", "`", "```\n", "](", "](a", "[", "&", "&amp",
-     'alt="', "alt=", "title = '", "a", "1", "<!", "<img alt='", "~~~\n```\n", "\n", " "],
+     "<p ", "<!-- -->", "<b>1</b>", "<title>", "`1`", "[1](a)", "<code>1</code>", "&#1", "&#x0", 'alt="', "alt=", "title = '", "a", "1", "<!", "<img alt='", "~~~\n```\n", "\n", " "],
 )  # fmt: skip
 @pytest.mark.parametrize("text_format", list(TextFormat))
 def test_time_is_bounded_whatever_a_text_repeats(unit: str, text_format: TextFormat) -> None:
@@ -81,12 +243,14 @@ def test_time_is_bounded_whatever_a_text_repeats(unit: str, text_format: TextFor
     assert time.perf_counter() - started < 0.5
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60) | st.text("<>!-/'\"=`~[]() \nab1", max_size=60), st.sampled_from(TextFormat))
 def test_any_text_is_words_or_none(text: str, text_format: TextFormat) -> None:
     found = words(text, text_format)
     assert found is None or len(found) <= ENOUGH_CHARS + 2 * len(text)
 
 
+@settings(deadline=None)
 @given(st.text("<>!-/'\"= \nab1", max_size=60))
 def test_a_word_before_any_markup_is_never_lost(text: str) -> None:
     for text_format in TextFormat:

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared import events
@@ -27,6 +27,7 @@ def read(stream: bytes, cuts: list[int] | None = None, limit: int = 1 << 20) -> 
     return found
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 200), TEXTS), max_size=6), st.data())
 def test_any_text_survives_however_the_bytes_are_cut(parts: list[tuple[int, str]], data: st.DataObject) -> None:
     stream = b"".join(events.encode_delta(index, text) + events.KEEP_ALIVE for index, text in parts)
@@ -41,6 +42,17 @@ def test_a_text_is_one_line_whatever_line_ends_it_holds() -> None:
     assert events.encode_delta(0, ODD).count(b"\n") == 3
 
 
+@settings(deadline=None)
+@given(TEXTS)
+def test_readers_that_split_lines_like_python_find_the_same_data(text: str) -> None:
+    whole = json.dumps({"translation": text}, ensure_ascii=False).encode()
+    for event in (events.encode_delta(0, text), events.encode("result", whole)):
+        _, data, end = event.decode().splitlines()
+        assert end == ""
+        assert text in json.loads(data.removeprefix("data: ")).values()
+
+
+@settings(deadline=None)
 @given(st.recursive(TEXTS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
 def test_json_on_many_lines_becomes_one_and_means_the_same(value: object) -> None:
     spread = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
@@ -122,6 +134,7 @@ def test_events_are_for_those_who_name_them_and_like_json_no_better(accept: list
     assert events.wanted(accept) is wanted
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=3))
 def test_any_accept_header_is_an_answer(accept: list[str]) -> None:
     assert events.wanted(accept) in {True, False}
