@@ -218,7 +218,7 @@ def test_what_is_without_words_is_so_for_the_api_server_too(text: str, text_form
     assert not asks(plan(text, EN_DE, Wish(text_format, NO_PROTECTION), BUDGET))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(DOCUMENTS, st.sampled_from([HTML, MARKDOWN]))
 def test_no_markup_hides_from_the_proxy_what_the_api_server_translates(text: str, text_format: TextFormat) -> None:
     if words(text, text_format) is None:
