@@ -55,6 +55,9 @@ class Translator:
         self._guards = guards
         self._metrics = metrics
         self._share = BatchShare(engine.max_num_seqs)
+        # Long texts climb no more ladders at once than can have work in hand and waiting: 128 of them, each with all its
+        # segments begun, would hold the event loop for seconds.
+        self._climbs = BatchShare(2 * engine.max_num_seqs)
         self._turns = count()
         self._aside = asyncio.Lock()
 
@@ -97,11 +100,12 @@ class Translator:
         count = len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
         if priority is None:
             priority = SHORT_PRIORITY if count <= SHORT_SEGMENTS else LONG_PRIORITY
-        inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, next(self._turns), request_id)
+        turn = next(self._turns)
+        inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, turn, request_id)
         way = ladder.Way(pair, self._entry.family, self._decoding, self._guards, inquiry)
         warnings: list[Notice] = []
         if planned.inner:
-            inside = await _gathered(self._run(inner.plan, way, priority, None) for inner in planned.inner)
+            inside = await _gathered(self._run(inner.plan, way, priority, turn, None) for inner in planned.inner)
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
             planned = planned.with_inner(
@@ -110,7 +114,7 @@ class Translator:
                     for inner, text in zip(planned.inner, texts, strict=True)
                 ]
             )
-        assembly = await self._run(planned, way, priority, on_delta)
+        assembly = await self._run(planned, way, priority, turn, on_delta)
         warnings += assembly.warnings()
         return Translation(
             translation=assembly.text,
@@ -122,7 +126,7 @@ class Translator:
         )
 
     async def _run(
-        self, planned: Plan, way: ladder.Way, priority: int, on_delta: Callable[[str], None] | None
+        self, planned: Plan, way: ladder.Way, priority: int, turn: int, on_delta: Callable[[str], None] | None
     ) -> Assembly:
         """Ask for every segment of a plan and put its text together."""
         assembly = Assembly(planned, on_delta)
@@ -142,7 +146,8 @@ class Translator:
                 coming: asyncio.Future[ladder.Made] = asyncio.get_running_loop().create_future()
                 if next(marks_in(step.text), None) is None:  # marks of one spelling may be others in the next block
                     said[step.text] = coming
-                made = await ladder.climb(step.text, step.block.marks, way)
+                async with self._climbs.hold(priority, turn):
+                    made = await ladder.climb(step.text, step.block.marks, way)
                 coming.set_result(made)
                 self._count(planned.pair, made)
                 assembly.done(index, made)
