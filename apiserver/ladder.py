@@ -1,8 +1,8 @@
 """Ladder: one segment's way to words that may be shown.
 
-Rungs, each only where the one before failed: the segment as it is, once more with another decoding (or its marks in
-another form, where they were what got lost), in pieces, and at last the best of what there is, with the faults that it
-has. So one segment costs a bounded number of engine requests, and none fails in silence.
+Rungs, each only where the one before failed: the segment as it is (for a model that knows no tags without them, and then
+they are put around their words), once more with another decoding (or its marks in another form, where they were what got
+lost), in pieces, and at last the best of what there is, with the faults that it has. So one segment costs a bounded number of engine requests, and none fails in silence.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What all segments of one text share: languages, family, decoding, guards, terms by their source."""
+    """What all segments of one text share: languages, family, decoding, guards, and who asks the engine."""
 
     pair: LanguagePair
     family: PromptFamily

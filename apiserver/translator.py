@@ -97,9 +97,9 @@ class Translator:
             EngineGoneError: the engine died.
         """
         pair = planned.pair
-        count = len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
+        segments = len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
         if priority is None:
-            priority = SHORT_PRIORITY if count <= SHORT_SEGMENTS else LONG_PRIORITY
+            priority = SHORT_PRIORITY if segments <= SHORT_SEGMENTS else LONG_PRIORITY
         turn = next(self._turns)
         inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, turn, request_id)
         way = ladder.Way(pair, self._entry.family, self._decoding, self._guards, inquiry)
