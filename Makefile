@@ -31,7 +31,9 @@ COMPILE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-ur
 PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_version < '3.13'$$//" \
 	-e "1i \# Made by make lock from pyproject.toml."
 
-.PHONY: help up test check environment dev python lock clean bench-quality bench-guards bench-long
+FUZZ_ROUNDS ?= 10
+
+.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -44,6 +46,10 @@ up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=800
 
 test: check  ## Run the gates, then every test.
 	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+fuzz: dev  ## Try new examples for every property, again and again. (FUZZ_ROUNDS=10)
+	@for round in $$(seq $(FUZZ_ROUNDS)); do \
+		$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
 
 check: dev  ## Run the gates alone: ruff, basedpyright, import-linter.
 	@$(BIN)/ruff check .

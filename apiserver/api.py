@@ -11,7 +11,8 @@ from fastapi.responses import JSONResponse
 
 from shared import events, stream, web
 from shared.deadline import TIMEOUT_HEADER, Deadline
-from shared.wire import ReplicaReport, TranslateRequest, Translation, Translations, parse_translate_request
+from shared.report import ReplicaReport
+from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
 
 if TYPE_CHECKING:
     from apiserver.app import Parts

@@ -24,7 +24,7 @@ from apiserver.generation import EngineGoneError, Generation
 from apiserver.progress import EngineMetrics, StepCounter
 from apiserver.tokenizer import ModelTokenizer
 from shared.errors import BadRequestError, OverloadedError
-from shared.wire import ModelReport
+from shared.report import ModelReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
     from apiserver.sampling import Sampling
-    from shared.wire import ModelReport
+    from shared.report import ModelReport
 
 
 class EngineGoneError(Exception):

@@ -17,7 +17,8 @@ from apiserver.plan import Wish
 from apiserver.translator import Translator
 from shared.background import Loop
 from shared.errors import PairUnavailableError, PairwayError
-from shared.wire import ModelReport, PairReport, TextFormat
+from shared.report import ModelReport, PairReport
+from shared.wire import TextFormat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

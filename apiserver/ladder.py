@@ -223,7 +223,7 @@ def _without_full_stop(words: str, source: str) -> str:
     """Return words without the full stop of a sentence where the source (a title, a piece) ends with a word."""
     if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
         return words
-    return words[:-1] if words[:-1].strip() else words
+    return words[:-1].rstrip() or words
 
 
 def _cut(text: str, language: str, *, anywhere: bool) -> list[str]:

@@ -14,9 +14,10 @@ from apiserver.translator import INLINE_CHARS
 from shared.errors import InvalidRequestError, PairUnavailableError, UnknownPairError, UnusableOutputError
 from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
+from shared.report import PairReport, ReplicaReport, ServerState
 from shared.untranslated import same_language, unchanged
 from shared.version import VERSION
-from shared.wire import AUTO, PairReport, ReplicaReport, ServerState, TextFormat, TranslateRequest, Translation
+from shared.wire import AUTO, TextFormat, TranslateRequest, Translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,7 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from shared import events
 from shared.deadline import TIMEOUT_HEADER
-from shared.wire import Problem, ReplicaReport, Translation, Translations
+from shared.report import ReplicaReport
+from shared.wire import Problem, Translation, Translations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from pydantic import BaseModel, ConfigDict
 
 from shared.languages import LanguagePair
-from shared.wire import ReplicaReport, ServerState
+from shared.report import ReplicaReport, ServerState
 
 
 class ReplicaState(StrEnum):

@@ -1,4 +1,4 @@
-"""What crosses a socket: requests, answers, reports and problems, the same models on both sides."""
+"""What crosses a socket: requests, answers and problems, the same models on both sides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import from_json, to_json
 
 from shared.errors import BadRequestError, InvalidRequestError, TooLargeError
-from shared.languages import LanguagePair, canonical_tag
+from shared.languages import canonical_tag
 
 AUTO: Final = "auto"
 # Names or terms of one request. Each is looked for in every text and may stand in every prompt: a document's glossary.
@@ -165,54 +165,6 @@ class Translations(BaseModel):
     """The answer to a list: one object per text, same order, same length."""
 
     results: list[Translation]
-
-
-class PairReport(BaseModel):
-    """One configured pair of a replica: which model serves it, and whether it is ready (else why not)."""
-
-    source: str
-    target: str
-    model: str
-    ready: bool
-    why: str | None
-
-    @property
-    def pair(self) -> LanguagePair:
-        """The pair itself; the key under which it is reported is only a label."""
-        return LanguagePair(self.source, self.target)
-
-
-class ModelReport(BaseModel):
-    """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use."""
-
-    running: int
-    waiting: int
-    limit: int
-    steps: int
-    step_age_s: float | None
-    kv_used: float
-    revision: str | None
-
-
-class ServerState(StrEnum):
-    """What a replica says of itself."""
-
-    STARTING = "starting"
-    READY = "ready"
-    DRAINING = "draining"
-
-
-class ReplicaReport(BaseModel):
-    """The answer to ``GET /report``; ``replica_id`` is new at each start of the process, times are Unix seconds."""
-
-    replica_id: str
-    version: str
-    started_at: float
-    state: ServerState
-    in_flight: int
-    limit: int
-    pairs: dict[str, PairReport]
-    models: dict[str, ModelReport]
 
 
 class Problem(BaseModel):

@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import settings
 from redis import Redis
 
 from tests.processes import Server, free_port, redis_server
 
 PREFIX = "pairway-test:"
+
+# The gate judges a commit, so it tries the same examples every time; `make fuzz` looks for new ones.
+settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("fuzz", deadline=None, print_blob=True)
+settings.load_profile("gate")
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from apiserver.catalog import ModelEntry
 from apiserver.generation import Ask, EngineGoneError, Generation
 from apiserver.sampling import Sampling
-from shared.wire import ModelReport
+from shared.report import ModelReport
 
 # Text tokens are code points; the frame's tokens lie beyond them, so that a test sees which is which.
 FRAME = 2_000_000

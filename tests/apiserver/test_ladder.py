@@ -113,6 +113,11 @@ async def test_what_a_model_wrote_around_its_translation_is_taken_away_and_count
     assert made.caught == (code,)
 
 
+async def test_an_added_full_stop_leaves_no_white_space_behind() -> None:
+    made = await climbed(Asked(lambda _, __: says(f"{GERMAN.rstrip('.')} .")), "The house stands between the trees")
+    assert made.words == GERMAN.rstrip(".")
+
+
 async def test_what_two_decodings_get_wrong_is_asked_in_pieces() -> None:
     source = "I know the house, and I like the garden."
     pieces = {"I know the house,": "Ich kenne das Haus,", "and I like the garden.": "und ich mag den Garten."}

@@ -6,7 +6,7 @@ from typing import Any
 
 from proxy.fleet import Replica, Snapshot
 from shared.languages import LanguagePair
-from shared.wire import PairReport, ReplicaReport, ServerState
+from shared.report import PairReport, ReplicaReport, ServerState
 
 
 def pair(label: str) -> LanguagePair:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from shared.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
+from shared.report import ReplicaReport
 from shared.wire import (
     MAX_FIELDS_NAMED,
     Detected,
     Limits,
     Problem,
-    ReplicaReport,
     TranslateRequest,
     Translation,
     parse_translate_request,

@@ -1,0 +1,67 @@
+"""What an API server reports of itself at ``GET /report``, and the proxy reads."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from shared.languages import LanguagePair
+
+
+class PairReport(BaseModel):
+    """One configured pair of a replica: which model serves it, and whether it is ready (else why not).
+
+    ``rank`` is the model's place among all models of the catalog that serve the pair, 0 the preferred one, hosted here
+    or not. ``canary`` is a short text whose translation proves that the pair works, None where there is none.
+    """
+
+    source: str
+    target: str
+    model: str
+    ready: bool
+    why: str | None
+    rank: int = Field(default=0, ge=0)
+    canary: str | None = None
+
+    @property
+    def pair(self) -> LanguagePair:
+        """The pair itself; the key under which it is reported is only a label."""
+        return LanguagePair(self.source, self.target)
+
+
+class ModelReport(BaseModel):
+    """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use."""
+
+    running: int
+    waiting: int
+    limit: int
+    steps: int
+    step_age_s: float | None
+    kv_used: float
+    revision: str | None
+
+
+class ServerState(StrEnum):
+    """What a replica says of itself."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+
+
+class ReplicaReport(BaseModel):
+    """The answer to ``GET /report``; ``replica_id`` is new at each start of the process, times are Unix seconds.
+
+    ``weight`` is the share of work it wants beside others, 1 for an ordinary one.
+    """
+
+    replica_id: str
+    version: str
+    started_at: float
+    state: ServerState
+    in_flight: int
+    limit: int
+    weight: float = Field(default=1.0, gt=0)
+    pairs: dict[str, PairReport]
+    models: dict[str, ModelReport]
