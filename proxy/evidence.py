@@ -1,99 +1,401 @@
-"""What this proxy has seen of the replicas itself: requests in flight, and connections that failed."""
+"""LocalEvidence: what this proxy has seen of the fleet itself, and which replica it would trust with a request. Pure."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
 
+from proxy import balancer
+from proxy.balancer import SLOW_START_SECONDS, Candidate, warmth
+from proxy.breaker import Permit
 from proxy.fleet import ReplicaState
+from proxy.hedging import HedgePolicy
+from proxy.outcome import Verdict
+from proxy.standing import PairStanding, Standing, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from random import Random
 
-    from proxy.fleet import Snapshot
+    from proxy.fleet import Replica, Snapshot
+    from shared.languages import LanguagePair
+
+# A replica that holds a request for so many times its usual time, and at least this long, while others answer, stands
+# still. Three steps of vLLM's own stall alarm would be later; a text takes tens of milliseconds.
+STALL_SECONDS: Final = 1.0
+STALL_FACTOR: Final = 4.0
+# So many times the pair's usual latency is worth a canary: the replica may be well again.
+SLOW_FACTOR: Final = 4.0
+# A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
+RETURN_SECONDS: Final = 1.0
+# What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
+FIRST_SECONDS: Final = 0.1
+
+
+class Pool:
+    """What is known of one pair, whoever serves it. Mutable state: hedging, last good answers, and who is in doubt."""
+
+    __slots__ = ("doubtful", "good_at", "hedging", "out")
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Begin with nothing known."""
+        self.hedging = HedgePolicy(clock)
+        self.good_at: dict[str, float] = {}
+        self.out: dict[str, None] = {}  # breakers that are not closed, the first to open first
+        self.doubtful: dict[str, None] = {}  # worth a canary
+
+    @property
+    def usual(self) -> float:
+        """Seconds that a unit of work usually takes."""
+        return self.hedging.usual or FIRST_SECONDS
+
+    def forget(self, url: str) -> None:
+        """Drop everything about a replica."""
+        for table in (self.good_at, self.out, self.doubtful):
+            table.pop(url, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A replica for a request; ``permit`` is its breaker's, None where nobody better was left."""
+
+    url: str
+    permit: Permit | None
 
 
 class LocalEvidence:
     """Fast and this proxy's own, beside the slow shared registry; a replica must pass both.
 
-    Mutable state: texts in flight per URL, and whom to call when their replica is lost; texts in flight when the current report was taken; the report time (Unix
-    seconds) of each replica whose connection failed. Changed on the event loop only.
+    Mutable state: a :class:`Standing` per URL and a :class:`Pool` per pair, both forgotten with the fleet's; texts in
+    flight when the current report was taken. Changed on the event loop only.
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing seen."""
-        self._in_flight: Counter[str] = Counter()
-        self._waiting: defaultdict[str, dict[object, Callable[[], None]]] = defaultdict(dict)
+    def __init__(self, clock: Callable[[], float], rng: Random) -> None:
+        """Begin with nothing seen; ``clock`` gives monotonic seconds."""
+        self._clock = clock
+        self._rng = rng
+        self._standings: dict[str, Standing] = {}
+        self._pools: defaultdict[LanguagePair, Pool] = defaultdict(lambda: Pool(clock))
         self._ours_at_report: dict[str, tuple[float, int]] = {}
-        self._unreachable: dict[str, float] = {}
 
     def __repr__(self) -> str:
-        """Show what is in flight and what could not be reached."""
-        return f"<LocalEvidence in_flight={dict(self._in_flight)} unreachable={list(self._unreachable)}>"
+        """Show what is in flight and who is out."""
+        flying = {url: standing.texts for url, standing in self._standings.items() if standing.texts}
+        out = {str(pair): list(pool.out) for pair, pool in self._pools.items() if pool.out}
+        return f"<LocalEvidence in_flight={flying} out={out}>"
 
-    @contextmanager
-    def in_flight(self, url: str, texts: int, lost: Callable[[], None]) -> Generator[None]:
-        """Count the texts as in flight while the block lasts, freed on every path; call ``lost`` when the replica is.
+    def pool(self, pair: LanguagePair) -> Pool:
+        """Return what is known of a pair."""
+        return self._pools[pair]
 
-        ``lost`` is called at each snapshot in which the replica is DOWN. One that left the fleet is not lost: it may
-        be leaving politely and still answer what it has in hand.
+    def standing(self, url: str) -> Standing:
+        """Return what is known of a replica; a newcomer's where nothing is."""
+        found = self._standings.get(url)
+        if found is None:
+            found = self._standings[url] = Standing(self._clock())
+        return found
+
+    def pair_standing(self, url: str, pair: LanguagePair) -> PairStanding:
+        """Return how a replica does with a pair."""
+        pairs = self.standing(url).pairs
+        found = pairs.get(pair)
+        if found is None:
+            found = pairs[pair] = PairStanding(self._clock, self._rng)
+        return found
+
+    # -- choosing ---------------------------------------------------------------------------------------------------
+
+    def choose(
+        self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot
+    ) -> Choice | None:
+        """Return the replica to send a request to, None where every one was tried or refuses the pair.
+
+        Of the preferred model's replicas one that nothing speaks against, else of the next one's; else one that is
+        full; else, when most of the pair's replicas look bad, our own eyes are what to doubt, and one of those.
         """
-        self._in_flight[url] += texts
-        ticket = object()
-        self._waiting[url][ticket] = lost
-        try:
-            yield
-        finally:
-            del self._waiting[url][ticket]
-            if not self._waiting[url]:
-                del self._waiting[url]
-            self._in_flight[url] -= texts
-            if self._in_flight[url] <= 0:
-                del self._in_flight[url]
+        pool = self._pools[pair]
+        tiers = snapshot.tiers[pair]
+        out = self._out(pair, pool, snapshot) if pool.out else frozenset[str]()
+        if (trial := self._due_trial(pair, out, tried)) is not None:
+            return trial
+        for full_too in (False, True):
+            for urls in tiers:
+                url = balancer.pick(
+                    urls, lambda url, f=full_too: self._look(url, pair, tried, out, snapshot, full_too=f), work, self._rng
+                )
+                if url is not None:
+                    return Choice(url, self.pair_standing(url, pair).breaker.acquire())
+        left = [url for urls in tiers for url in urls if url not in tried and not self.pair_standing(url, pair).refused]
+        return Choice(self._rng.choice(left), None) if left else None
+
+    def _out(self, pair: LanguagePair, pool: Pool, snapshot: Snapshot) -> frozenset[str]:
+        """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
+        ready = snapshot.ready[pair]
+        known = [url for url in pool.out if url in ready]
+        refused = [url for url in known if self.pair_standing(url, pair).refused]
+        ejected = [url for url in known if url not in refused]
+        return frozenset(refused) | frozenset(ejected[: (len(ready) - len(refused)) // 2])
+
+    def _due_trial(self, pair: LanguagePair, out: Collection[str], tried: Collection[str]) -> Choice | None:
+        for url in out:
+            if url not in tried and (permit := self.pair_standing(url, pair).breaker.acquire()) is not None:
+                return Choice(url, permit)
+        return None
+
+    def _look(
+        self,
+        url: str,
+        pair: LanguagePair,
+        tried: Collection[str],
+        out: Collection[str],
+        snapshot: Snapshot,
+        *,
+        full_too: bool,
+    ) -> Candidate | None:
+        """Return how a replica would be weighed, None where something speaks against it."""
+        if url in tried or url in out:
+            return None
+        standing = self.standing(url)
+        now = self._clock()
+        pool = self._pools[pair]
+        if self._stalls(url, standing, now):
+            return None
+        replica = snapshot.replicas[url]
+        foreign = self._foreign(url, standing, replica)
+        report = replica.report
+        limit = report.limit if report is not None else 0
+        if not full_too and (standing.full_until > now or 0 < limit <= standing.texts + foreign):
+            return None
+        warm = warmth(now - standing.joined_at)
+        if warm < 1 and not full_too and self._rng.random() >= warm:
+            return None  # so that a slow start is slow for an idle fleet too, where every score but the best is lost
+        own = self.pair_standing(url, pair)
+        latency = own.latency.value or pool.usual
+        if (oldest := standing.oldest()) is not None:
+            latency = max(latency, (now - oldest.started) / oldest.work)
+        weight = report.weight if report is not None else 1.0
+        return Candidate(latency=latency, in_flight=standing.work + foreign, weight=weight * warm, penalty=own.penalty)
+
+    def _stalls(self, url: str, standing: Standing, now: float) -> bool:
+        """Say whether a replica holds a request for far too long without any progress while others answer."""
+        oldest = standing.oldest()
+        if oldest is None:
+            return False
+        since = max(oldest.started, standing.progressed_at)
+        pool = self._pools[oldest.pair]
+        if now - since < max(STALL_SECONDS, STALL_FACTOR * pool.usual * oldest.work):
+            return False
+        return any(at > since for other, at in pool.good_at.items() if other != url)
 
     def load(self, url: str, snapshot: Snapshot) -> int:
         """Return our texts in flight there, plus those that the last report showed to be of other proxies."""
-        ours = self._in_flight[url]
+        standing = self._standings.get(url)
+        ours = standing.texts if standing is not None else 0
         replica = snapshot.replicas.get(url)
-        if replica is None or replica.report is None or replica.reported_at is None:
-            return ours
+        return ours if replica is None else ours + self._foreign(url, standing, replica)
+
+    def _foreign(self, url: str, standing: Standing | None, replica: Replica) -> int:
+        if replica.report is None:
+            return 0
         seen = self._ours_at_report.get(url)
+        ours = standing.texts if standing is not None else 0
         then = seen[1] if seen is not None and seen[0] == replica.reported_at else ours
-        return ours + max(0, replica.report.in_flight - then)
+        return max(0, replica.report.in_flight - then)
+
+    # -- learning ---------------------------------------------------------------------------------------------------
+
+    def attempt(
+        self, choice: Choice, pair: LanguagePair, work: float, texts: int, lost: Callable[[], None]
+    ) -> Attempt:
+        """Return the attempt to make there, to be used as a context manager; ``lost`` is called when the replica is.
+
+        ``lost`` is called at each snapshot in which the replica is DOWN, and while it stands still. One that left the
+        fleet is not lost: it may be leaving politely and still answer what it has in hand.
+        """
+        return Attempt(self, choice, Ticket(pair, self._clock(), work, texts, lost))
+
+    def judge(self, choice: Choice, ticket: Ticket, verdict: Verdict, full_for: float, *, unreachable: bool) -> None:
+        """Learn from the end of an attempt."""
+        url, pair, permit = choice.url, ticket.pair, choice.permit
+        standing = self.standing(url)
+        pool = self._pools[pair]
+        own = self.pair_standing(url, pair)
+        now = self._clock()
+        match verdict:
+            case Verdict.GOOD:
+                seconds = (now - ticket.started) / ticket.work
+                was_out = own.is_out
+                own.well(seconds)
+                self._settle(own, permit)
+                if was_out and not own.is_out:
+                    self._returns(standing)
+                standing.progressed_at = pool.good_at[url] = now
+                pool.hedging.observe(seconds)
+                if seconds > SLOW_FACTOR * pool.usual:
+                    pool.doubtful[url] = None
+            case Verdict.FAILED:
+                own.ill(permit, at_once=unreachable)
+                pool.doubtful[url] = None
+            case Verdict.REFUSED:
+                own.refused = True
+                own.ill(permit or Permit.NORMAL, at_once=True)
+                pool.doubtful[url] = None
+            case Verdict.FULL:
+                standing.full_until = now + full_for
+                self._release(own, permit)
+            case Verdict.NONE:
+                self._release(own, permit)
+        self._note_breaker(pool, url, own)
+
+    def beaten(self, choice: Choice, ticket: Ticket) -> None:
+        """Learn from a hedge that was answered first: this replica takes at least so long."""
+        seconds = (self._clock() - ticket.started) / ticket.work
+        self.pair_standing(choice.url, ticket.pair).latency.observe(seconds)
+
+    @staticmethod
+    def _release(own: PairStanding, permit: Permit | None) -> None:
+        if permit is not None:
+            own.breaker.release(permit)
+
+    @staticmethod
+    def _settle(own: PairStanding, permit: Permit | None) -> None:
+        """Tell the breaker of a success; one that nobody permitted is as good as a canary."""
+        if permit is None:
+            own.breaker.canary_passed()
+        else:
+            own.breaker.success(permit)
+
+    def _returns(self, standing: Standing) -> None:
+        """Let a replica that was out begin its slow start, further up than a newcomer."""
+        standing.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
+
+    @staticmethod
+    def _note_breaker(pool: Pool, url: str, own: PairStanding) -> None:
+        if own.is_out:
+            pool.out.setdefault(url)
+        else:
+            pool.out.pop(url, None)
+
+    def canary_passed(self, url: str, pair: LanguagePair, seconds_per_unit: float) -> None:
+        """Learn that a canary came back right: its latency is what counts now, and a back-off is over."""
+        own, pool = self.pair_standing(url, pair), self._pools[pair]
+        own.failures = 0
+        own.refused = False
+        own.latency.reset(seconds_per_unit)
+        own.breaker.canary_passed()
+        self.standing(url).progressed_at = self._clock()
+        if not own.is_out and seconds_per_unit <= SLOW_FACTOR * pool.usual:
+            pool.doubtful.pop(url, None)
+        self._note_breaker(pool, url, own)
+
+    def canary_failed(self, url: str, pair: LanguagePair) -> None:
+        """Learn that a canary did not come back right: as bad as a request that failed."""
+        own, pool = self.pair_standing(url, pair), self._pools[pair]
+        if own.is_out:
+            own.breaker.canary_failed()
+        else:
+            own.ill(own.breaker.acquire())
+        self._note_breaker(pool, url, own)
+
+    def suspects(self, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair]]:
+        """Yield the replicas that the registry holds for ready and this proxy does not trust with a pair."""
+        for pair, pool in self._pools.items():
+            ready = snapshot.ready.get(pair, ())
+            for url in list(pool.doubtful):
+                if url in ready:
+                    yield url, pair
 
     def note_snapshot(self, snapshot: Snapshot) -> None:
-        """Remember how much of each new report's load is ours, forget replicas that are gone, tell those who wait."""
+        """Take in a new view: newcomers start afresh, those that are gone are forgotten, those who wait are told."""
         for url, replica in snapshot.replicas.items():
+            standing = self.standing(url)
             at = replica.reported_at
             if at is not None and self._ours_at_report.get(url, (None,))[0] != at:
-                self._ours_at_report[url] = (at, self._in_flight[url])
-        for table in (self._ours_at_report, self._unreachable):
-            for url in [url for url in table if url not in snapshot.replicas]:
-                del table[url]
-        for url, waiting in self._waiting.items():
-            replica = snapshot.replicas.get(url)
-            if replica is not None and replica.state is ReplicaState.DOWN:
-                for lost in waiting.values():
-                    lost()
+                self._ours_at_report[url] = (at, standing.texts)
+            self._note_return(url, standing, replica)
+            if replica.state is ReplicaState.DOWN:
+                self._tell(standing)
+        gone = [url for url, standing in self._standings.items() if url not in snapshot.replicas and not standing.tickets]
+        for url in gone:
+            del self._standings[url]
+            self._ours_at_report.pop(url, None)
+            for pool in self._pools.values():
+                pool.forget(url)
+        for pair in [pair for pair in self._pools if pair not in snapshot.ready]:
+            del self._pools[pair]
 
-    def note_unreachable(self, url: str, snapshot: Snapshot) -> bool:
-        """Note that no connection could be made; it counts until a newer report arrives. Say whether it is news."""
-        replica = snapshot.replicas.get(url)
-        news = url not in self._unreachable
-        self._unreachable[url] = (replica.reported_at if replica else None) or 0.0
-        return news
+    def _note_return(self, url: str, standing: Standing, replica: Replica) -> None:
+        """Start a replica afresh that is another process than before, and a pair that it has only just got ready."""
+        if replica.report is None:
+            return
+        if replica.report.replica_id != standing.replica_id:
+            standing.replica_id = replica.report.replica_id
+            standing.joined_at = standing.progressed_at = self._clock()
+            standing.full_until = 0.0
+            self._forget_pairs(url, standing, list(standing.pairs))
+        self._forget_pairs(url, standing, [pair for pair, ready in replica.pairs.items() if not ready])
 
-    def reachable(self, urls: Collection[str], snapshot: Snapshot) -> list[str]:
-        """Return those of the URLs that nothing here speaks against."""
-        return [url for url in urls if not self._is_unreachable(url, snapshot)]
+    def _forget_pairs(self, url: str, standing: Standing, pairs: Sequence[LanguagePair]) -> None:
+        for pair in pairs:
+            standing.pairs.pop(pair, None)
+            if pair in self._pools:
+                self._pools[pair].forget(url)
 
-    def _is_unreachable(self, url: str, snapshot: Snapshot) -> bool:
-        since = self._unreachable.get(url)
-        if since is None:
-            return False
-        replica = snapshot.replicas.get(url)
-        if replica is None or replica.reported_at is None or replica.reported_at <= since:
-            return True
-        del self._unreachable[url]
-        return False
+    def tell_of_stalls(self) -> None:
+        """Tell those whose requests stand still, so that another replica can take over."""
+        now = self._clock()
+        for url, standing in self._standings.items():
+            if standing.tickets and self._stalls(url, standing, now):
+                self._tell(standing)
+                for pair in {ticket.pair for ticket in standing.tickets.values()}:
+                    self._pools[pair].doubtful[url] = None
+
+    @staticmethod
+    def _tell(standing: Standing) -> None:
+        for ticket in list(standing.tickets.values()):
+            ticket.lost()
+
+
+class Attempt:
+    """One request at one replica, counted as in flight while the block lasts and given back on every path.
+
+    Mutable state: what it says about the replica, ``Verdict.NONE`` unless it was told.
+    """
+
+    __slots__ = ("_evidence", "_full_for", "_unreachable", "_verdict", "choice", "ticket")
+
+    def __init__(self, evidence: LocalEvidence, choice: Choice, ticket: Ticket) -> None:
+        """Take what is to be counted."""
+        self._evidence = evidence
+        self.choice = choice
+        self.ticket = ticket
+        self._verdict = Verdict.NONE
+        self._full_for = 0.0
+        self._unreachable = False
+
+    def __enter__(self) -> Self:
+        """Count it."""
+        self._evidence.standing(self.choice.url).take(self.ticket)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Count it no longer, and learn from it."""
+        self._evidence.standing(self.choice.url).give_back(self.ticket)
+        self._evidence.judge(
+            self.choice, self.ticket, self._verdict, self._full_for, unreachable=self._unreachable
+        )
+
+    def says(self, verdict: Verdict, *, full_for: float = 0.0, unreachable: bool = False) -> None:
+        """Note the verdict; ``full_for`` are the seconds that a full replica asked us to wait."""
+        self._verdict, self._full_for, self._unreachable = verdict, full_for, unreachable
+
+    def progresses(self) -> None:
+        """Note a sign of life: a part of the answer."""
+        standing = self._evidence.standing(self.choice.url)
+        standing.progressed_at = self._evidence.now()
+
+    def beaten(self) -> None:
+        """Note that another replica answered first; as good as a failure, several in a row take it out."""
+        self._evidence.beaten(self.choice, self.ticket)
+        self._verdict = Verdict.FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import groupby
 from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
@@ -78,32 +79,47 @@ class Replica(BaseModel):
 class Snapshot:
     """The whole fleet at one moment; immutable, so a request reads one consistent view and never waits for it.
 
-    ``ready`` and ``total`` hold every known pair, also those whose replicas are gone.
+    ``ready``, ``total`` and ``tiers`` hold every known pair, also those whose replicas are gone. ``tiers`` are the
+    URLs of ``ready`` by the rank of the model that serves them there, the preferred model's first. ``by_source`` are
+    the known pairs by the language they translate from.
     """
 
     replicas: Mapping[str, Replica]
     ready: Mapping[LanguagePair, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     total: Mapping[LanguagePair, int] = field(default_factory=lambda: MappingProxyType({}))
+    tiers: Mapping[LanguagePair, tuple[tuple[str, ...], ...]] = field(default_factory=lambda: MappingProxyType({}))
+    by_source: Mapping[str, tuple[LanguagePair, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
         """Build the view: pairs that are remembered or configured anywhere, and the URLs that are ready for each."""
         by_url = {replica.url: replica for replica in replicas}
-        ready: dict[LanguagePair, list[str]] = {pair: [] for pair in remembered}
+        ready: dict[LanguagePair, list[tuple[int, str]]] = {pair: [] for pair in remembered}
         total: dict[LanguagePair, int] = dict.fromkeys(ready, 0)
         for replica in by_url.values():
-            for pair, is_ready in replica.pairs.items():
+            serving = replica.state is ReplicaState.READY
+            for report in replica.report.pairs.values() if replica.report is not None else ():
+                pair = report.pair
                 total[pair] = total.get(pair, 0) + 1
-                urls = ready.setdefault(pair, [])
-                if is_ready:
-                    urls.append(replica.url)
+                ranked = ready.setdefault(pair, [])
+                if serving and report.ready:
+                    ranked.append((report.rank, replica.url))
+        pairs = sorted(ready)
         return cls(
             MappingProxyType(by_url),
-            MappingProxyType({pair: tuple(urls) for pair, urls in sorted(ready.items())}),
+            MappingProxyType({pair: tuple(url for _, url in ready[pair]) for pair in pairs}),
             MappingProxyType(total),
+            MappingProxyType({pair: _by_rank(ready[pair]) for pair in pairs}),
+            MappingProxyType({source: tuple(found) for source, found in groupby(pairs, lambda pair: pair.source)}),
         )
 
     @property
     def source_languages(self) -> frozenset[str]:
         """Languages that the fleet knows how to translate from, ready or not."""
-        return frozenset(pair.source for pair in self.ready)
+        return frozenset(self.by_source)
+
+
+def _by_rank(ranked: list[tuple[int, str]]) -> tuple[tuple[str, ...], ...]:
+    """Return the URLs in groups of equal rank, the lowest rank first."""
+    ranks = sorted({rank for rank, _ in ranked})
+    return tuple(tuple(url for own, url in ranked if own == rank) for rank in ranks)

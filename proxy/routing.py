@@ -1,4 +1,4 @@
-"""From the languages of a request to the replicas that can serve it now. Pure."""
+"""From the languages of a request to the pairs that can serve it now, one after the other. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from proxy.fleet import ReplicaState
 from shared.errors import PairUnavailableError, UnknownPairError
-from shared.languages import LanguagePair, stand_ins
+from shared.languages import LanguagePair, closeness, stand_ins
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from proxy.fleet import Snapshot
 
 # A small engine restarts in about this long (measured: 7-25 s on two cores); a replica that comes back is in the next
@@ -19,10 +21,37 @@ RETRY_AFTER_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The pair that serves a request, and the URLs of the replicas that are ready for it (at least one)."""
+    """The pairs through which a request goes: one, or two through a pivot language."""
 
-    pair: LanguagePair
-    urls: tuple[str, ...]
+    legs: tuple[LanguagePair, ...]
+
+    @property
+    def name(self) -> str:
+        """Name the route for metrics: ``en-de``, or ``de-en+en-fr``."""
+        return "+".join(map(str, self.legs))
+
+    @property
+    def languages(self) -> list[str]:
+        """Every language on the way, the pivot between source and target."""
+        return [self.legs[0].source, *(leg.target for leg in self.legs)]
+
+
+@dataclass(frozen=True, slots=True)
+class Pivots:
+    """How a pivot is chosen: the ``preferred`` languages in their order, then the quickest by ``latency``.
+
+    ``latency`` returns the seconds that a pair takes per unit of work, as this proxy has seen it.
+    """
+
+    preferred: Sequence[str]
+    latency: Callable[[LanguagePair], float]
+
+    def cost(self, legs: tuple[LanguagePair, LanguagePair]) -> tuple[int, float, str]:
+        """Return what to keep low: a language that models know best loses least, whatever the time."""
+        pivot = legs[0].target
+        known = next((n for n, each in enumerate(self.preferred) if closeness(each, pivot) is not None), None)
+        place = len(self.preferred) if known is None else known
+        return place, self.latency(legs[0]) + self.latency(legs[1]), pivot
 
 
 def known_pairs(wanted: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
@@ -37,20 +66,62 @@ def known_pairs(wanted: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
     return pairs
 
 
-def find_route(wanted: LanguagePair, snapshot: Snapshot) -> Route:
+def find_pair(wanted: LanguagePair, snapshot: Snapshot) -> LanguagePair:
     """Return the closest pair that has a ready replica.
 
     Raises:
         UnknownPairError: no known pair can stand in.
         PairUnavailableError: some can, but none is ready now.
     """
-    if urls := snapshot.ready.get(wanted):  # the common case, before looking for stand-ins
-        return Route(wanted, urls)
+    if snapshot.ready.get(wanted):  # the common case, before looking for stand-ins
+        return wanted
     pairs = known_pairs(wanted, snapshot)
     for pair in pairs:
-        if urls := snapshot.ready[pair]:
-            return Route(pair, urls)
+        if snapshot.ready[pair]:
+            return pair
     raise unavailable(pairs[0], snapshot)
+
+
+def find_route(wanted: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) -> Route:
+    """Return the direct route, else, where pivots are allowed, the best one of which both legs are ready.
+
+    Raises:
+        UnknownPairError: no known pair can stand in, and no two known pairs lead there.
+        PairUnavailableError: it is known how to get there, but not every pair on the way is ready now.
+    """
+    try:
+        return Route((find_pair(wanted, snapshot),))
+    except (UnknownPairError, PairUnavailableError) as error:
+        if pivots is None:
+            raise
+        ways = list(_pivoted(wanted, snapshot))
+        ready = [legs for legs in ways if all(snapshot.ready[leg] for leg in legs)]
+        if ready:
+            return Route(min(ready, key=pivots.cost))
+        if ways and isinstance(error, UnknownPairError):
+            legs = min(ways, key=pivots.cost)
+            raise unavailable(next(leg for leg in legs if not snapshot.ready[leg]), snapshot) from None
+        raise
+
+
+def _pivoted(wanted: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
+    """Yield every two known pairs that lead from the one language to the other."""
+    for source, firsts in snapshot.by_source.items():
+        if closeness(wanted.source, source) is None:
+            continue
+        for first in firsts:
+            pivot = first.target
+            if closeness(wanted.source, pivot) is None and closeness(wanted.target, pivot) is None:
+                for again, seconds in snapshot.by_source.items():
+                    if closeness(pivot, again) is not None:
+                        yield from ((first, second) for second in stand_ins(LanguagePair(again, wanted.target), seconds))
+
+
+def pivot_of(source: str, target: str, snapshot: Snapshot, pivots: Pivots) -> str | None:
+    """Return the pivot language of the best route that is ready now, None where there is no such route."""
+    ways = _pivoted(LanguagePair(source, target), snapshot)
+    ready = [legs for legs in ways if all(snapshot.ready[leg] for leg in legs)]
+    return min(ready, key=pivots.cost)[0].target if ready else None
 
 
 def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:

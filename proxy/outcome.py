@@ -1,0 +1,93 @@
+"""What a replica's answer means: for the client, and for the trust in that replica. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shared.languages import LanguagePair
+    from shared.wire import Problem
+
+OK: Final = 200
+# What a replica that is full or lost the pair asks us to wait, when it does not say.
+RETRY_AFTER_SECONDS: Final = 1.0
+# What would be wrong with the proxy, never with the client: a key that the fleet asks for and the proxy lacks.
+UNTRUSTED: Final = frozenset({401, 403})
+
+
+class Verdict(Enum):
+    """What one attempt says about the replica."""
+
+    GOOD = "good"
+    """It did its work, if only by refusing a request that is wrong whoever answers."""
+    FAILED = "failed"
+    """It should have answered and did not."""
+    REFUSED = "refused"
+    """It does not serve the pair any more."""
+    FULL = "full"
+    """It has no room now: back-pressure, not death."""
+    NONE = "none"
+    """Nothing: the client went away, or gave too little time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is no translation: ``error`` is what to tell the client, unless ``elsewhere`` another may serve."""
+
+    verdict: Verdict
+    error: PairwayError
+    elsewhere: bool
+
+
+def refusal(
+    pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, exceeded: PairwayError
+) -> Refusal:
+    """Classify an answer by its problem's code, by its status only where it has none.
+
+    ``exceeded`` is what to say when the time given is over.
+    """
+    wait = retry_after or RETRY_AFTER_SECONDS
+    if status in UNTRUSTED:
+        said = f"A replica refuses this proxy ({status}): its operator has to look."
+        return Refusal(Verdict.FAILED, ReplicaFailedError(said), elsewhere=True)
+    if problem is None:
+        said = f"A replica answered {status} without a reason."
+        return Refusal(Verdict.FAILED, ReplicaFailedError(said), elsewhere=True)
+    match problem.code:
+        case "overloaded" | "rate-limited":
+            full = OverloadedError("Every replica for this pair is full.", retry_after=wait)
+            return Refusal(Verdict.FULL, full, elsewhere=True)
+        case "unknown-pair" | "pair-unavailable":
+            why = "the replicas that served it are not ready for it any more"
+            gone = PairUnavailableError(str(pair), why, retry_after=wait)
+            return Refusal(Verdict.REFUSED, gone, elsewhere=True)
+        case "deadline-exceeded":
+            return Refusal(Verdict.NONE, exceeded, elsewhere=False)
+        case "unusable-output":  # the model's fault with this text; another replica has the same model
+            return Refusal(Verdict.GOOD, _relayed(status, problem), elsewhere=False)
+        case _ if 400 <= status < 500:
+            return Refusal(Verdict.GOOD, _relayed(status, problem), elsewhere=False)
+        case _:
+            said = f"A replica answered {problem.code}."
+            return Refusal(Verdict.FAILED, ReplicaFailedError(said), elsewhere=True)
+
+
+def _relayed(status: int, problem: Problem) -> RelayedError:
+    facts: Mapping[str, object] = problem.model_extra or {}
+    return RelayedError(
+        code=problem.code, http_status=status, title=problem.title, detail=problem.detail, facts=facts
+    )
+
+
+def most_telling(failures: Mapping[str, PairwayError]) -> PairwayError:
+    """Return what to say when no replica could: one that is full or gone may be back soon, one that fails may not."""
+    kinds = (OverloadedError, PairUnavailableError)
+    return min(
+        failures.values(), key=lambda error: next((n for n, kind in enumerate(kinds) if isinstance(error, kind)), 2)
+    )
