@@ -15,13 +15,19 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from proxy import api
+from proxy.canaries import TICK_SECONDS, Canaries
+from proxy.carrier import Carrier
+from proxy.chooser import Chooser
 from proxy.client import ReplicaClient
 from proxy.detector import Detector
 from proxy.discovery import Discovery, Resolver, system_resolver
 from proxy.dispatcher import Dispatcher
 from proxy.evidence import LocalEvidence
+from proxy.exchange import Exchange
 from proxy.forwarder import Forwarder
 from proxy.registry import Registry
+from proxy.retry_budget import RetryBudget
+from proxy.routing import Pivots
 from proxy.store import Store
 from proxy.tracker import HealthTracker
 from shared import web
@@ -46,6 +52,7 @@ class Parts:
     registry: Registry
     evidence: LocalEvidence
     dispatcher: Dispatcher
+    listed_pivots: Pivots | None
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
     bodies: ByteBudget
@@ -62,7 +69,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
         rng = random.Random()  # noqa: S311 - picks and jitter, not secrets
         metrics = ProxyMetrics()
-        evidence = LocalEvidence()
+        evidence = LocalEvidence(time.monotonic, rng)
         store = Store(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
         registry = Registry(
             store,
@@ -76,16 +83,32 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         async with ReplicaClient.open(
             connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout
         ) as client:
-            forwarder = Forwarder(registry, client, evidence, metrics, rng, settings.max_attempts)
+            forwarder = Forwarder(
+                registry,
+                Exchange(client, evidence, metrics),
+                Chooser(evidence, rng),
+                evidence,
+                RetryBudget(time.monotonic),
+                metrics,
+                settings.max_attempts,
+            )
+            pivots = Pivots(settings.preferred_pivots, lambda pair: evidence.pool(pair).usual)
+            dispatcher = Dispatcher(registry, Carrier(forwarder), detector, metrics, pivots if settings.pivot else None)
+            canaries = Canaries(registry, evidence, client, metrics, time.monotonic, rng)
             tracker = HealthTracker(registry, Discovery(settings.replicas, resolver), client, metrics, time.time)
-            loop = Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng)
+            loops = (
+                Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng),
+                Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),
+            )
             app.state.parts = Parts(
                 settings,
                 registry,
                 evidence,
-                Dispatcher(registry, forwarder, detector, metrics),
+                dispatcher,
+                # What is listed is no promise of the quickest way: a thread reads it.
+                Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
                 metrics,
-                (loop,),
+                loops,
                 ByteBudget(settings.max_bodies_bytes),
                 draining,
                 time.time(),
@@ -93,7 +116,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             try:
                 await registry.recall()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
-                async with running(loop):
+                async with canaries.closing(), running(*loops):
                     yield
             finally:
                 await registry.resign()

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from proxy.forwarder import RETRY_AFTER_SECONDS, Errand, Relay
+from proxy.carrier import read_results
+from proxy.outcome import RETRY_AFTER_SECONDS
 from proxy.prose import INLINE_CHARS, words
-from proxy.routing import find_route, known_pairs
-from shared.errors import PairUnavailableError, RelayedError, ReplicaFailedError, UnknownPairError
+from proxy.routing import Route, find_route, known_pairs
+from shared.errors import PairUnavailableError, RelayedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
 from shared.untranslated import same_language, unchanged
-from shared.wire import AUTO, Detected, TextFormat, TranslateRequest, Translation, Translations
+from shared.wire import AUTO, Detected, TextFormat, TranslateRequest, Translation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.carrier import Carrier
     from proxy.detector import Detector
-    from proxy.forwarder import Forwarder
     from proxy.registry import Registry
+    from proxy.routing import Pivots
     from shared.deadline import Deadline
     from shared.events import OnDelta
     from shared.telemetry import Measured, ProxyMetrics
-
-M = TypeVar("M", Translation, Translations)
 
 
 class Dispatcher:
@@ -33,13 +33,15 @@ class Dispatcher:
     def __init__(
         self,
         registry: Registry,
-        forwarder: Forwarder,
+        carrier: Carrier,
         detector: Detector,
         metrics: ProxyMetrics,
+        pivots: Pivots | None,
     ) -> None:
-        """Take the parts."""
+        """Take the parts; without ``pivots`` every route is direct."""
         self._registry = registry
-        self._forwarder = forwarder
+        self._carrier = carrier
+        self._pivots = pivots
         self._detector = detector
         self._metrics = metrics
 
@@ -64,24 +66,34 @@ class Dispatcher:
         if request.source_lang == AUTO:
             return await self._translate_detected(request, deadline, request_id, measured, on_delta)
         wanted = LanguagePair(request.source_lang, request.target_lang)
-        try:
-            pair = known_pairs(wanted, self._registry.snapshot)[0]
-        except UnknownPairError:
-            if closeness(wanted.target, wanted.source) is None:
-                raise
+        known = self._known(wanted)
+        if known is None and closeness(wanted.target, wanted.source) is not None:
             # Nothing to do: en into en-GB, unless somebody hosts a model for just that.
             same = [same_language(text, wanted.source, wanted.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
-        measured.pair = str(pair)
-        self._metrics.texts.labels(measured.pair).inc(len(request.texts))
         # Markup and what is longer are sent on unseen: the replica knows identity too (of markup, exactly), and the
         # event loop has no time to look.
-        seen = request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
-        if seen and all(words(text, request.format) is None for text in request.texts):
-            same = [unchanged(text, pair.source, pair.target) for text in request.texts]
+        seen = known is not None and request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
+        if known is not None and seen and all(words(text, request.format) is None for text in request.texts):
+            measured.pair = str(known)
+            self._metrics.texts.labels(measured.pair).inc(len(request.texts))
+            same = [unchanged(text, known.source, known.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
-        errand = Errand(wanted, request, measured, on_delta and Relay(on_delta, range(len(request.texts))))
-        return await self._forwarder.send(errand, deadline, request_id)
+        measured.pair = "other" if known is None else str(known)
+        route = self._route(wanted, request)
+        measured.pair = route.name
+        self._metrics.texts.labels(measured.pair).inc(len(request.texts))
+        return await self._carrier.carry(wanted, route, request, deadline, request_id, measured, on_delta)
+
+    def _known(self, wanted: LanguagePair) -> LanguagePair | None:
+        """Return the known pair closest to the wanted one, None where only a pivot could lead there."""
+        try:
+            return known_pairs(wanted, self._registry.snapshot)[0]
+        except UnknownPairError:
+            return None
+
+    def _route(self, wanted: LanguagePair, request: TranslateRequest) -> Route:
+        return find_route(wanted, self._registry.snapshot, self._pivots if request.pivot else None)
 
     async def _translate_detected(
         self,
@@ -112,21 +124,24 @@ class Dispatcher:
             groups[detected.lang].append(index)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
         wanted = {lang: LanguagePair(lang, request.target_lang) for lang in groups}
-        pairs = [find_route(pair, self._registry.snapshot).pair for pair in wanted.values()]
-        measured.pair = str(pairs[0]) if len(pairs) == 1 else ("mixed" if pairs else "none")
-        for pair, indices in zip(pairs, groups.values(), strict=True):
-            self._metrics.texts.labels(str(pair)).inc(len(indices))
+        routes = {lang: self._route(pair, request) for lang, pair in wanted.items()}
+        names = [route.name for route in routes.values()]
+        measured.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
+        for name, indices in zip(names, groups.values(), strict=True):
+            self._metrics.texts.labels(name).inc(len(indices))
         _tell(results, on_delta)
         try:
             async with asyncio.TaskGroup() as tasks:
                 sent = {
                     lang: tasks.create_task(
                         self._translate_group(
-                            Errand(
-                                wanted[lang], _part(request, indices), measured, on_delta and Relay(on_delta, indices)
-                            ),
+                            wanted[lang],
+                            routes[lang],
+                            _part(request, indices),
                             deadline,
                             request_id,
+                            measured,
+                            on_delta and _renumbered(on_delta, indices),
                         )
                     )
                     for lang, indices in groups.items()
@@ -138,19 +153,28 @@ class Dispatcher:
                 results[index] = result.model_copy(update={"detected": found[index]})
         return request.answer([results[index] for index in range(len(request.texts))])
 
-    async def _translate_group(self, errand: Errand, deadline: Deadline, request_id: str) -> list[Translation]:
-        if isinstance(errand.request.text, str):
-            return [_parsed(Translation, await self._forwarder.send(errand, deadline, request_id))]
+    async def _translate_group(
+        self,
+        wanted: LanguagePair,
+        route: Route,
+        request: TranslateRequest,
+        deadline: Deadline,
+        request_id: str,
+        measured: Measured,
+        on_delta: OnDelta | None,
+    ) -> Sequence[Translation]:
         try:
-            body = await self._forwarder.send(errand, deadline, request_id)
+            body = await self._carrier.carry(wanted, route, request, deadline, request_id, measured, on_delta)
         except RelayedError as error:
-            error.detail = f"{error.detail} (Counted among the texts detected as {errand.wanted.source}.)"
+            if not isinstance(request.text, str):
+                error.detail = f"{error.detail} (Counted among the texts detected as {wanted.source}.)"
             raise
-        results = _parsed(Translations, body).results
-        if len(results) != len(errand.request.text):
-            message = f"A replica answered {len(errand.request.text)} texts with {len(results)} translations."
-            raise ReplicaFailedError(message)
-        return results
+        return read_results(request, body)
+
+
+def _renumbered(on_delta: OnDelta, indices: Sequence[int]) -> OnDelta:
+    """Return where a group's deltas go: to the texts' indices in the client's request."""
+    return lambda index, text: on_delta(indices[index], text)
 
 
 async def _words(text: str, text_format: TextFormat) -> str | None:
@@ -179,11 +203,3 @@ def _at_once(request: TranslateRequest, results: dict[int, Translation], on_delt
     """Answer a request for which nothing had to be sent."""
     _tell(results, on_delta)
     return request.answer(list(results.values()))
-
-
-def _parsed(model: type[M], body: bytes) -> M:
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        message = "A replica's answer can not be read."
-        raise ReplicaFailedError(message) from error

@@ -1,23 +1,22 @@
-"""LocalEvidence: what this proxy has seen of the fleet itself, and which replica it would trust with a request. Pure."""
+"""LocalEvidence: what this proxy has seen of the fleet itself: loads, latencies, breakers, who stands still. Pure."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
-from proxy import balancer
-from proxy.balancer import SLOW_START_SECONDS, Candidate, warmth
-from proxy.breaker import Permit
+from proxy.attempt import Attempt, Choice
+from proxy.balancer import SLOW_START_SECONDS
 from proxy.fleet import ReplicaState
 from proxy.hedging import HedgePolicy
 from proxy.outcome import Verdict
 from proxy.standing import PairStanding, Standing, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from random import Random
 
+    from proxy.breaker import Permit
     from proxy.fleet import Replica, Snapshot
     from shared.languages import LanguagePair
 
@@ -56,14 +55,6 @@ class Pool:
             table.pop(url, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A replica for a request; ``permit`` is its breaker's, None where nobody better was left."""
-
-    url: str
-    permit: Permit | None
-
-
 class LocalEvidence:
     """Fast and this proxy's own, beside the slow shared registry; a replica must pass both.
 
@@ -85,6 +76,10 @@ class LocalEvidence:
         out = {str(pair): list(pool.out) for pair, pool in self._pools.items() if pool.out}
         return f"<LocalEvidence in_flight={flying} out={out}>"
 
+    def now(self) -> float:
+        """Return the time by its clock."""
+        return self._clock()
+
     def pool(self, pair: LanguagePair) -> Pool:
         """Return what is known of a pair."""
         return self._pools[pair]
@@ -104,98 +99,28 @@ class LocalEvidence:
             found = pairs[pair] = PairStanding(self._clock, self._rng)
         return found
 
-    # -- choosing ---------------------------------------------------------------------------------------------------
-
-    def choose(
-        self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot
-    ) -> Choice | None:
-        """Return the replica to send a request to, None where every one was tried or refuses the pair.
-
-        Of the preferred model's replicas one that nothing speaks against, else of the next one's; else one that is
-        full; else, when most of the pair's replicas look bad, our own eyes are what to doubt, and one of those.
-        """
-        pool = self._pools[pair]
-        tiers = snapshot.tiers[pair]
-        out = self._out(pair, pool, snapshot) if pool.out else frozenset[str]()
-        if (trial := self._due_trial(pair, out, tried)) is not None:
-            return trial
-        for full_too in (False, True):
-            for urls in tiers:
-                url = balancer.pick(
-                    urls, lambda url, f=full_too: self._look(url, pair, tried, out, snapshot, full_too=f), work, self._rng
-                )
-                if url is not None:
-                    return Choice(url, self.pair_standing(url, pair).breaker.acquire())
-        left = [url for urls in tiers for url in urls if url not in tried and not self.pair_standing(url, pair).refused]
-        return Choice(self._rng.choice(left), None) if left else None
-
-    def _out(self, pair: LanguagePair, pool: Pool, snapshot: Snapshot) -> frozenset[str]:
-        """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
-        ready = snapshot.ready[pair]
-        known = [url for url in pool.out if url in ready]
-        refused = [url for url in known if self.pair_standing(url, pair).refused]
-        ejected = [url for url in known if url not in refused]
-        return frozenset(refused) | frozenset(ejected[: (len(ready) - len(refused)) // 2])
-
-    def _due_trial(self, pair: LanguagePair, out: Collection[str], tried: Collection[str]) -> Choice | None:
-        for url in out:
-            if url not in tried and (permit := self.pair_standing(url, pair).breaker.acquire()) is not None:
-                return Choice(url, permit)
-        return None
-
-    def _look(
-        self,
-        url: str,
-        pair: LanguagePair,
-        tried: Collection[str],
-        out: Collection[str],
-        snapshot: Snapshot,
-        *,
-        full_too: bool,
-    ) -> Candidate | None:
-        """Return how a replica would be weighed, None where something speaks against it."""
-        if url in tried or url in out:
-            return None
-        standing = self.standing(url)
-        now = self._clock()
-        pool = self._pools[pair]
-        if self._stalls(url, standing, now):
-            return None
-        replica = snapshot.replicas[url]
-        foreign = self._foreign(url, standing, replica)
-        report = replica.report
-        limit = report.limit if report is not None else 0
-        if not full_too and (standing.full_until > now or 0 < limit <= standing.texts + foreign):
-            return None
-        warm = warmth(now - standing.joined_at)
-        if warm < 1 and not full_too and self._rng.random() >= warm:
-            return None  # so that a slow start is slow for an idle fleet too, where every score but the best is lost
-        own = self.pair_standing(url, pair)
-        latency = own.latency.value or pool.usual
-        if (oldest := standing.oldest()) is not None:
-            latency = max(latency, (now - oldest.started) / oldest.work)
-        weight = report.weight if report is not None else 1.0
-        return Candidate(latency=latency, in_flight=standing.work + foreign, weight=weight * warm, penalty=own.penalty)
-
-    def _stalls(self, url: str, standing: Standing, now: float) -> bool:
+    def stalls(self, url: str, standing: Standing) -> bool:
         """Say whether a replica holds a request for far too long without any progress while others answer."""
         oldest = standing.oldest()
-        if oldest is None:
+        if oldest is None or not self.is_overdue(oldest, standing.progressed_at):
             return False
         since = max(oldest.started, standing.progressed_at)
-        pool = self._pools[oldest.pair]
-        if now - since < max(STALL_SECONDS, STALL_FACTOR * pool.usual * oldest.work):
-            return False
-        return any(at > since for other, at in pool.good_at.items() if other != url)
+        return any(at > since for other, at in self._pools[oldest.pair].good_at.items() if other != url)
+
+    def is_overdue(self, ticket: Ticket, progressed_at: float = 0.0) -> bool:
+        """Say whether a request takes far longer than such requests usually do, counted from the last progress."""
+        waited = self._clock() - max(ticket.started, progressed_at)
+        return waited >= max(STALL_SECONDS, STALL_FACTOR * self._pools[ticket.pair].usual * ticket.work)
 
     def load(self, url: str, snapshot: Snapshot) -> int:
         """Return our texts in flight there, plus those that the last report showed to be of other proxies."""
         standing = self._standings.get(url)
         ours = standing.texts if standing is not None else 0
         replica = snapshot.replicas.get(url)
-        return ours if replica is None else ours + self._foreign(url, standing, replica)
+        return ours if replica is None else ours + self.foreign(url, standing, replica)
 
-    def _foreign(self, url: str, standing: Standing | None, replica: Replica) -> int:
+    def foreign(self, url: str, standing: Standing | None, replica: Replica) -> int:
+        """Return the texts that the last report showed there and that are not ours."""
         if replica.report is None:
             return 0
         seen = self._ours_at_report.get(url)
@@ -203,11 +128,7 @@ class LocalEvidence:
         then = seen[1] if seen is not None and seen[0] == replica.reported_at else ours
         return max(0, replica.report.in_flight - then)
 
-    # -- learning ---------------------------------------------------------------------------------------------------
-
-    def attempt(
-        self, choice: Choice, pair: LanguagePair, work: float, texts: int, lost: Callable[[], None]
-    ) -> Attempt:
+    def attempt(self, choice: Choice, pair: LanguagePair, work: float, texts: int, lost: Callable[[], None]) -> Attempt:
         """Return the attempt to make there, to be used as a context manager; ``lost`` is called when the replica is.
 
         ``lost`` is called at each snapshot in which the replica is DOWN, and while it stands still. One that left the
@@ -239,7 +160,7 @@ class LocalEvidence:
                 pool.doubtful[url] = None
             case Verdict.REFUSED:
                 own.refused = True
-                own.ill(permit or Permit.NORMAL, at_once=True)
+                own.ill(permit, at_once=True)
                 pool.doubtful[url] = None
             case Verdict.FULL:
                 standing.full_until = now + full_for
@@ -316,7 +237,9 @@ class LocalEvidence:
             self._note_return(url, standing, replica)
             if replica.state is ReplicaState.DOWN:
                 self._tell(standing)
-        gone = [url for url, standing in self._standings.items() if url not in snapshot.replicas and not standing.tickets]
+        gone = [
+            url for url, standing in self._standings.items() if url not in snapshot.replicas and not standing.tickets
+        ]
         for url in gone:
             del self._standings[url]
             self._ours_at_report.pop(url, None)
@@ -344,9 +267,8 @@ class LocalEvidence:
 
     def tell_of_stalls(self) -> None:
         """Tell those whose requests stand still, so that another replica can take over."""
-        now = self._clock()
         for url, standing in self._standings.items():
-            if standing.tickets and self._stalls(url, standing, now):
+            if standing.tickets and self.stalls(url, standing):
                 self._tell(standing)
                 for pair in {ticket.pair for ticket in standing.tickets.values()}:
                     self._pools[pair].doubtful[url] = None
@@ -355,47 +277,3 @@ class LocalEvidence:
     def _tell(standing: Standing) -> None:
         for ticket in list(standing.tickets.values()):
             ticket.lost()
-
-
-class Attempt:
-    """One request at one replica, counted as in flight while the block lasts and given back on every path.
-
-    Mutable state: what it says about the replica, ``Verdict.NONE`` unless it was told.
-    """
-
-    __slots__ = ("_evidence", "_full_for", "_unreachable", "_verdict", "choice", "ticket")
-
-    def __init__(self, evidence: LocalEvidence, choice: Choice, ticket: Ticket) -> None:
-        """Take what is to be counted."""
-        self._evidence = evidence
-        self.choice = choice
-        self.ticket = ticket
-        self._verdict = Verdict.NONE
-        self._full_for = 0.0
-        self._unreachable = False
-
-    def __enter__(self) -> Self:
-        """Count it."""
-        self._evidence.standing(self.choice.url).take(self.ticket)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Count it no longer, and learn from it."""
-        self._evidence.standing(self.choice.url).give_back(self.ticket)
-        self._evidence.judge(
-            self.choice, self.ticket, self._verdict, self._full_for, unreachable=self._unreachable
-        )
-
-    def says(self, verdict: Verdict, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Note the verdict; ``full_for`` are the seconds that a full replica asked us to wait."""
-        self._verdict, self._full_for, self._unreachable = verdict, full_for, unreachable
-
-    def progresses(self) -> None:
-        """Note a sign of life: a part of the answer."""
-        standing = self._evidence.standing(self.choice.url)
-        standing.progressed_at = self._evidence.now()
-
-    def beaten(self) -> None:
-        """Note that another replica answered first; as good as a failure, several in a row take it out."""
-        self._evidence.beaten(self.choice, self.ticket)
-        self._verdict = Verdict.FAILED

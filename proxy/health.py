@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field
 
 from proxy.fleet import ReplicaState
+from proxy.routing import pivoted
 from shared.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxy.fleet import Replica, Snapshot
+    from proxy.routing import Pivots
 
 HealthStatus = Literal["ok", "degraded", "down"]
 
@@ -66,10 +68,12 @@ class Health(BaseModel):
 
 
 class Target(BaseModel):
-    """A language that can be translated into, and whether that can be served now."""
+    """A language that can be translated into, whether that can be served now, and how."""
 
     lang: str
     ready: bool
+    how: Literal["direct", "pivot"] = Field(description="By one model, or by two through a third language.")
+    pivot: str | None = Field(description="The third language.")
 
 
 class Language(BaseModel):
@@ -141,9 +145,15 @@ def _replica(replica: Replica, now: float, load: Callable[[str], int]) -> Replic
     )
 
 
-def languages(snapshot: Snapshot) -> Languages:
-    """List every known source language with its targets, and what can be served now."""
-    targets: dict[str, list[Target]] = {}
-    for pair, urls in snapshot.ready.items():
-        targets.setdefault(pair.source, []).append(Target(lang=pair.target, ready=bool(urls)))
-    return Languages(languages=[Language(lang=lang, targets=found) for lang, found in targets.items()])
+def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:
+    """List every source language with its targets: known pairs, and what a pivot adds; and what can be served now."""
+    targets = {
+        pair: Target(lang=pair.target, ready=bool(urls), how="direct", pivot=None)
+        for pair, urls in snapshot.ready.items()
+    }
+    for pair, pivot in pivoted(snapshot, pivots).items() if pivots is not None else ():
+        targets[pair] = Target(lang=pair.target, ready=True, how="pivot", pivot=pivot)
+    found: dict[str, list[Target]] = {}
+    for pair in sorted(targets):
+        found.setdefault(pair.source, []).append(targets[pair])
+    return Languages(languages=[Language(lang=lang, targets=each) for lang, each in found.items()])

@@ -30,7 +30,7 @@ FLEET_SLOW: Final = 2.0
 class HedgePolicy:
     """One per pair. Mutable state: the last latencies and what they say, and the hedges that may be made."""
 
-    __slots__ = ("_clock", "_latencies", "_next", "_seconds_per_unit", "_slow", "_tokens", "_unsorted")
+    __slots__ = ("_clock", "_latencies", "_next", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "usual")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin without samples and with a full burst."""
@@ -40,6 +40,7 @@ class HedgePolicy:
         self._unsorted = 0
         self._seconds_per_unit = FIRST_SECONDS_PER_UNIT
         self._slow = False
+        self.usual: float | None = None  # the median of the seconds per unit of work; None before there are enough
         self._tokens = HEDGE_BURST
 
     def __repr__(self) -> str:
@@ -81,6 +82,6 @@ class HedgePolicy:
             return
         recent = sorted(self._latencies[self._next - 1 - place] for place in range(min(RECENT, count)))
         usual = sorted(self._latencies)
-        median = usual[count // 2]
+        self.usual = median = usual[count // 2]
         self._slow = recent[len(recent) // 2] > FLEET_SLOW * median
         self._seconds_per_unit = max(usual[int(count * PERCENTILE)], OVER_MEDIAN * median)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OK: Final = 200
 # What a replica that is full or lost the pair asks us to wait, when it does not say.
 RETRY_AFTER_SECONDS: Final = 1.0
+# Problems that hold for the client whoever answers: what it asked for is wrong, or the model fails at this very text.
+FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
 # What would be wrong with the proxy, never with the client: a key that the fleet asks for and the proxy lacks.
 UNTRUSTED: Final = frozenset({401, 403})
 
@@ -53,36 +55,38 @@ def refusal(
     ``exceeded`` is what to say when the time given is over.
     """
     wait = retry_after or RETRY_AFTER_SECONDS
-    if status in UNTRUSTED:
-        said = f"A replica refuses this proxy ({status}): its operator has to look."
-        return Refusal(Verdict.FAILED, ReplicaFailedError(said), elsewhere=True)
-    if problem is None:
-        said = f"A replica answered {status} without a reason."
-        return Refusal(Verdict.FAILED, ReplicaFailedError(said), elsewhere=True)
+    found = Refusal(Verdict.FAILED, ReplicaFailedError(_said(status, problem)), elsewhere=True)
+    if problem is None or status in UNTRUSTED:
+        return found
     match problem.code:
         case "overloaded" | "rate-limited":
             full = OverloadedError("Every replica for this pair is full.", retry_after=wait)
-            return Refusal(Verdict.FULL, full, elsewhere=True)
+            found = Refusal(Verdict.FULL, full, elsewhere=True)
         case "unknown-pair" | "pair-unavailable":
             why = "the replicas that served it are not ready for it any more"
-            gone = PairUnavailableError(str(pair), why, retry_after=wait)
-            return Refusal(Verdict.REFUSED, gone, elsewhere=True)
+            found = Refusal(Verdict.REFUSED, PairUnavailableError(str(pair), why, retry_after=wait), elsewhere=True)
         case "deadline-exceeded":
-            return Refusal(Verdict.NONE, exceeded, elsewhere=False)
-        case "unusable-output":  # the model's fault with this text; another replica has the same model
-            return Refusal(Verdict.GOOD, _relayed(status, problem), elsewhere=False)
+            found = Refusal(Verdict.NONE, exceeded, elsewhere=False)
+        case code if code in FINAL_CODES:
+            found = Refusal(Verdict.GOOD, _relayed(status, problem), elsewhere=False)
         case _ if 400 <= status < 500:
-            return Refusal(Verdict.GOOD, _relayed(status, problem), elsewhere=False)
+            found = Refusal(Verdict.GOOD, found.error, elsewhere=True)
         case _:
-            said = f"A replica answered {problem.code}."
-            return Refusal(Verdict.FAILED, ReplicaFailedError(said), elsewhere=True)
+            pass
+    return found
+
+
+def _said(status: int, problem: Problem | None) -> str:
+    if status in UNTRUSTED:
+        return f"A replica refuses this proxy ({status}): an operator has to look."
+    return (
+        f"A replica answered {status} without a reason." if problem is None else f"A replica answered {problem.code}."
+    )
 
 
 def _relayed(status: int, problem: Problem) -> RelayedError:
     facts: Mapping[str, object] = problem.model_extra or {}
-    return RelayedError(
-        code=problem.code, http_status=status, title=problem.title, detail=problem.detail, facts=facts
-    )
+    return RelayedError(code=problem.code, http_status=status, title=problem.title, detail=problem.detail, facts=facts)
 
 
 def most_telling(failures: Mapping[str, PairwayError]) -> PairwayError:

@@ -114,14 +114,23 @@ def _pivoted(wanted: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[Languag
             if closeness(wanted.source, pivot) is None and closeness(wanted.target, pivot) is None:
                 for again, seconds in snapshot.by_source.items():
                     if closeness(pivot, again) is not None:
-                        yield from ((first, second) for second in stand_ins(LanguagePair(again, wanted.target), seconds))
+                        yield from (
+                            (first, second) for second in stand_ins(LanguagePair(again, wanted.target), seconds)
+                        )
 
 
-def pivot_of(source: str, target: str, snapshot: Snapshot, pivots: Pivots) -> str | None:
-    """Return the pivot language of the best route that is ready now, None where there is no such route."""
-    ways = _pivoted(LanguagePair(source, target), snapshot)
-    ready = [legs for legs in ways if all(snapshot.ready[leg] for leg in legs)]
-    return min(ready, key=pivots.cost)[0].target if ready else None
+def pivoted(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, str]:
+    """Return what can be served now only through a pivot, and through which; by the languages' own tags."""
+    found: dict[LanguagePair, tuple[LanguagePair, LanguagePair]] = {}
+    live = {source: [pair for pair in pairs if snapshot.ready[pair]] for source, pairs in snapshot.by_source.items()}
+    for firsts in live.values():
+        for first in firsts:
+            for second in live.get(first.target, ()):
+                pair = LanguagePair(first.source, second.target)
+                if closeness(pair.source, pair.target) is None and not snapshot.ready.get(pair):
+                    legs = (first, second)
+                    found[pair] = min(found.get(pair, legs), legs, key=pivots.cost)
+    return {pair: legs[0].target for pair, legs in found.items()}
 
 
 def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:

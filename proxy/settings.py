@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.deadline import TimeLimits
+from shared.languages import canonical_tag
 from shared.telemetry import LogFormat
 from shared.wire import Limits
 
@@ -84,6 +85,15 @@ class Settings(BaseSettings):
         default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
     )
     max_attempts: int = Field(default=3, ge=1, le=10, description="Replicas tried for one request before it fails.")
+    pivot: bool = Field(
+        default=True,
+        description="Whether a pair that nothing serves directly may go through a third language; a request can refuse.",
+    )
+    preferred_pivots: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("en",),
+        max_length=100,
+        description="Languages preferred as the third one, comma-separated; others come after them, the quickest first.",
+    )
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
     max_body_bytes: int = Field(
@@ -102,7 +112,7 @@ class Settings(BaseSettings):
     )
     log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
-    @field_validator("replicas", mode="before")
+    @field_validator("replicas", "preferred_pivots", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -119,6 +129,11 @@ class Settings(BaseSettings):
                 message = f"{_without_userinfo(url)!r} must be http://HOST:PORT and nothing more"
                 raise ValueError(message)
         return tuple(dict.fromkeys(url.rstrip("/") for url in value))
+
+    @field_validator("preferred_pivots")
+    @classmethod
+    def _are_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(canonical_tag, value))
 
     @field_validator("redis_url")
     @classmethod

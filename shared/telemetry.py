@@ -223,6 +223,18 @@ class ProxyMetrics(ServerMetrics):
         self.retries = Counter(
             "pairway_proxy_retries_total", "Attempts after the first.", ["pair"], registry=self.registry
         )
+        self.hedges = Counter(
+            "pairway_proxy_hedges_total",
+            "Second attempts beside a first that took long.",
+            ["pair"],
+            registry=self.registry,
+        )
+        self.canaries = Counter(
+            "pairway_proxy_canaries_total",
+            "Small translations sent to replicas in doubt, by outcome (passed, failed, none).",
+            ["replica", "outcome"],
+            registry=self.registry,
+        )
         self.replicas = Gauge("pairway_proxy_replicas", "Replicas by state.", ["state"], registry=self.registry)
         self.pair_ready = Gauge(
             "pairway_proxy_pair_ready_replicas", "Replicas ready for a known pair.", ["pair"], registry=self.registry

@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    StrictBool,
     StrictStr,
     Tag,
     ValidationError,
@@ -91,6 +92,13 @@ class TranslateRequest(BaseModel):
             examples=[{"invoice": "Rechnung"}],
         ),
     ] = {}
+
+    pivot: Annotated[
+        StrictBool,
+        Field(
+            description="Whether the translation may go through a third language where nothing serves the pair itself."
+        ),
+    ] = True
 
     @field_validator("source_lang")
     @classmethod

@@ -1,0 +1,128 @@
+"""Canaries: tiny real translations sent to replicas in doubt, so that no client has to try them out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from proxy.client import BrokenAnswerError, SilentError, UnreachableError
+from proxy.latency import work_of
+from proxy.outcome import OK, Verdict, refusal
+from shared.deadline import Deadline
+from shared.wire import TranslateRequest, Translation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from random import Random
+
+    from proxy.client import Answer, ReplicaClient
+    from proxy.evidence import LocalEvidence
+    from proxy.registry import Registry
+    from shared.languages import LanguagePair
+    from shared.telemetry import ProxyMetrics
+
+log = logging.getLogger(__name__)
+
+# How often those in doubt are looked for: a healed replica is back within this and the pause below.
+TICK_SECONDS: Final = 0.1
+# Between the end of one canary and the next one for the same replica and pair, ± a fifth.
+PAUSE_SECONDS: Final = 0.3
+JITTER: Final = 0.2
+# A canary may take four times what its pair usually takes, within these bounds: a hung replica is asked again soon,
+# and a large model on a CPU has its time.
+SHORTEST_SECONDS: Final = 0.5
+LONGEST_SECONDS: Final = 30.0
+USUAL_FACTOR: Final = 4.0
+# Canaries under way at once, of all replicas and pairs.
+MAX_CONCURRENT: Final = 64
+
+
+class Canaries:
+    """Mutable state: the canaries under way, at most one for each replica and pair."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        evidence: LocalEvidence,
+        client: ReplicaClient,
+        metrics: ProxyMetrics,
+        clock: Callable[[], float],
+        rng: Random,
+    ) -> None:
+        """Take the parts; ``clock`` gives monotonic seconds."""
+        self._registry = registry
+        self._evidence = evidence
+        self._client = client
+        self._metrics = metrics
+        self._clock = clock
+        self._rng = rng
+        self._tasks: dict[tuple[str, LanguagePair], asyncio.Task[None]] = {}
+
+    @asynccontextmanager
+    async def closing(self) -> AsyncGenerator[None]:
+        """End what is under way when the block ends."""
+        try:
+            yield
+        finally:
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def tick(self) -> None:
+        """Tell those who wait for a replica that stands still, and send the canaries that are due."""
+        self._evidence.tell_of_stalls()
+        for url, pair in self._evidence.suspects(self._registry.snapshot):
+            if len(self._tasks) >= MAX_CONCURRENT:
+                break
+            key = (url, pair)
+            if key in self._tasks or self._evidence.pair_standing(url, pair).canary_due > self._clock():
+                continue
+            if (text := self._text(url, pair)) is not None:
+                task = asyncio.create_task(self._try_out(url, pair, text), name=f"canary:{url}:{pair}")
+                self._tasks[key] = task
+                task.add_done_callback(lambda _, key=key: self._tasks.pop(key, None))
+
+    def _text(self, url: str, pair: LanguagePair) -> str | None:
+        """Return the text that the replica itself names for this pair; without one only a client's request can tell."""
+        report = self._registry.snapshot.replicas[url].report
+        found = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
+        return next(iter(found), None)
+
+    async def _try_out(self, url: str, pair: LanguagePair, text: str) -> None:
+        work = work_of(len(text))
+        usual = self._evidence.pool(pair).usual * work
+        limit = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, USUAL_FACTOR * usual))
+        body = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target).model_dump_json()
+        deadline = Deadline.after(limit, self._clock)
+        began = self._clock()
+        try:
+            answer = await self._client.translate(url, body.encode(), deadline, f"canary-{uuid.uuid4().hex}")
+            verdict = _verdict(pair, answer, text, deadline)
+        except (UnreachableError, BrokenAnswerError, SilentError):
+            verdict = Verdict.FAILED
+        if verdict is Verdict.GOOD:
+            self._evidence.canary_passed(url, pair, (self._clock() - began) / work)
+        elif verdict is not Verdict.FULL:
+            self._evidence.canary_failed(url, pair)
+        self._metrics.canaries.labels(url, verdict.value).inc()
+        pause = PAUSE_SECONDS * self._rng.uniform(1 - JITTER, 1 + JITTER)
+        self._evidence.pair_standing(url, pair).canary_due = self._clock() + pause
+
+
+def _verdict(pair: LanguagePair, answer: Answer, text: str, deadline: Deadline) -> Verdict:
+    """Judge a canary: it must come back translated."""
+    if answer.status != OK:
+        verdict = refusal(pair, answer.status, answer.problem, answer.retry_after, deadline.exceeded()).verdict
+        return Verdict.FAILED if verdict is Verdict.GOOD else verdict
+    try:
+        translation = Translation.model_validate_json(answer.body).translation
+    except ValidationError:
+        return Verdict.FAILED
+    good = translation is not None and translation.strip() and translation.strip().casefold() != text.casefold()
+    return Verdict.GOOD if good else Verdict.FAILED

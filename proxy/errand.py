@@ -1,0 +1,93 @@
+"""Errand: what is sent to one replica, where its parts go, and what became of it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from proxy.client import BrokenAnswerError
+from proxy.latency import work_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shared.deadline import Deadline
+    from shared.errors import PairwayError
+    from shared.events import OnDelta
+    from shared.languages import LanguagePair
+    from shared.telemetry import Measured
+    from shared.wire import TranslateRequest
+
+
+class AttemptFailedError(Exception):
+    """One replica could not serve the errand; another may. ``error`` is what to say if none can."""
+
+    def __init__(self, error: PairwayError) -> None:
+        """Take the error for the client."""
+        super().__init__(error.detail)
+        self.error = error
+
+
+class Relay:
+    """Passes a replica's deltas on to the client; once one was, no other replica can take over: ``begun``."""
+
+    def __init__(self, on_delta: OnDelta, indices: Sequence[int]) -> None:
+        """Take whom to tell, and the index in the client's request of each of the replica's texts."""
+        self._on_delta = on_delta
+        self._indices = indices
+        self.begun = False
+
+    def __call__(self, index: int, text: str) -> None:
+        """Pass one on.
+
+        Raises:
+            BrokenAnswerError: the replica was sent no such text.
+        """
+        if not 0 <= index < len(self._indices):
+            raise BrokenAnswerError(f"a delta of text {index} of {len(self._indices)}")
+        if text:
+            self.begun = True
+            self._on_delta(self._indices[index], text)
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What is sent to one replica: texts of one pair, as the client wants them; ``relay`` where it wants a stream."""
+
+    wanted: LanguagePair
+    request: TranslateRequest
+    measured: Measured
+    relay: Relay | None
+
+    @cached_property
+    def work(self) -> float:
+        """Its units of work."""
+        return work_of(self.request.chars)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a part of a replica's answer is on its way to the client."""
+        return self.relay is not None and self.relay.begun
+
+    def body_for(self, pair: LanguagePair) -> bytes:
+        """Return the request to a replica: the pair that the route chose, and nothing that only a proxy can obey."""
+        ours = {"source_lang": pair.source, "target_lang": pair.target, "pivot": True}
+        return self.request.model_copy(update=ours).model_dump_json(exclude_defaults=True).encode()
+
+
+@dataclass(slots=True)
+class Journey:
+    """One errand under way: who was tried, how they failed, and how many of them could not even be reached."""
+
+    errand: Errand
+    deadline: Deadline
+    request_id: str
+    tried: set[str] = field(default_factory=set[str])
+    failed: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
+    unreached: int = 0
+
+    @property
+    def attempts(self) -> int:
+        """Replicas that were sent the errand."""
+        return len(self.tried) - self.unreached

@@ -1,0 +1,122 @@
+"""Exchange: one request to one replica, and what its answer or silence says."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from proxy.client import BrokenAnswerError, SilentError, UnreachableError
+from proxy.errand import AttemptFailedError
+from proxy.hedge import Patience, Reason
+from proxy.outcome import OK, RETRY_AFTER_SECONDS, UNTRUSTED, Verdict, refusal
+from shared.errors import PairUnavailableError, ReplicaFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.attempt import Attempt, Choice
+    from proxy.client import Answer, ReplicaClient
+    from proxy.errand import Journey
+    from proxy.evidence import LocalEvidence
+    from shared.languages import LanguagePair
+    from shared.telemetry import ProxyMetrics
+
+log = logging.getLogger(__name__)
+
+
+class BeatenError(Exception):
+    """A hedge was answered first."""
+
+
+class Exchange:
+    """Sends, and maps what comes back; holds no state of its own."""
+
+    def __init__(self, client: ReplicaClient, evidence: LocalEvidence, metrics: ProxyMetrics) -> None:
+        """Take the parts."""
+        self._client = client
+        self._evidence = evidence
+        self._metrics = metrics
+
+    async def send(
+        self, choice: Choice, journey: Journey, pair: LanguagePair, patience: Patience, lost: Callable[[], None]
+    ) -> bytes:
+        """Return the body of the replica's translation.
+
+        Raises:
+            AttemptFailedError: it did not serve the errand, another may.
+            BeatenError: the wait was ended because a hedge was answered.
+            PairwayError: what holds for the client whoever answers.
+        """
+        errand = journey.errand
+        errand.measured.replicas.append(choice.url)
+        body = errand.body_for(pair)
+        outcome = "client-gone"
+        attempt = self._evidence.attempt(choice, pair, errand.work, len(errand.request.texts), lost)
+        try:
+            with attempt:
+                try:
+                    async with patience.waiting():
+                        answer = await self._client.translate(
+                            choice.url, body, journey.deadline, journey.request_id, attempt.relayed(errand.relay)
+                        )
+                except UnreachableError as error:
+                    outcome = "unreachable"
+                    raise self._unreachable(attempt, journey, pair, error) from error
+                except BrokenAnswerError as error:
+                    outcome = "broken-answer"
+                    attempt.says(Verdict.FAILED)
+                    log.warning("replica broke off", extra={"replica": choice.url, "error": str(error)})
+                    message = "A replica broke off its answer, and no other could take over."
+                    raise AttemptFailedError(ReplicaFailedError(message)) from error
+                except TimeoutError as error:
+                    if patience.ended is Reason.BEATEN:
+                        outcome = "beaten"
+                        attempt.beaten()
+                        raise BeatenError from error
+                    outcome = "replica-lost"
+                    attempt.says(Verdict.FAILED)
+                    log.warning("replica lost with a request in hand", extra={"replica": choice.url})
+                    message = "A replica was lost with the request in hand, and no other could take over."
+                    raise AttemptFailedError(ReplicaFailedError(message)) from error
+                except SilentError as error:
+                    outcome = "deadline-exceeded"
+                    attempt.expires()
+                    raise journey.deadline.exceeded() from error
+                outcome = _outcome(answer)
+                if answer.status == OK:
+                    attempt.says(Verdict.GOOD)
+                    return answer.body
+                raise self._refused(attempt, journey, pair, answer)
+        finally:
+            self._metrics.attempts.labels(choice.url, outcome).inc()
+
+    @staticmethod
+    def _unreachable(
+        attempt: Attempt, journey: Journey, pair: LanguagePair, error: UnreachableError
+    ) -> AttemptFailedError:
+        if not attempt.is_out:  # else it is no news
+            log.warning("replica unreachable", extra={"replica": attempt.choice.url, "error": str(error)})
+        attempt.says(Verdict.FAILED, unreachable=True)
+        journey.unreached += 1
+        why = "its replicas can not be reached"
+        return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS))
+
+    @staticmethod
+    def _refused(attempt: Attempt, journey: Journey, pair: LanguagePair, answer: Answer) -> Exception:
+        found = refusal(pair, answer.status, answer.problem, answer.retry_after, journey.deadline.exceeded())
+        url = attempt.choice.url
+        if found.verdict is Verdict.FAILED:
+            level = logging.ERROR if answer.status in UNTRUSTED else logging.WARNING
+            code = answer.problem.code if answer.problem is not None else None
+            log.log(level, "replica failed", extra={"replica": url, "status": answer.status, "code": code})
+        if found.verdict is Verdict.NONE:
+            attempt.expires()
+        else:
+            attempt.says(found.verdict, full_for=found.error.retry_after or RETRY_AFTER_SECONDS)
+        return AttemptFailedError(found.error) if found.elsewhere else found.error
+
+
+def _outcome(answer: Answer) -> str:
+    if answer.status == OK:
+        return "ok"
+    return answer.problem.code if answer.problem is not None else str(answer.status)
