@@ -15,6 +15,10 @@ WARM_FLOOR: Final = 0.1
 # How often a replica is drawn at random before all are looked at; with half of them eligible (the breakers take no
 # more away) fewer than two are found in 17 of 65,536 picks.
 DRAWS: Final = 16
+# Scores that differ by no more than this part, or these seconds, are equal: idle replicas share the work, whoever was a
+# few milliseconds slower last, which nobody notices.
+NEAR: Final = 0.2
+NEAR_SECONDS: Final = 0.005
 # Among so few there is nothing to draw.
 FEW: Final = 2
 
@@ -23,14 +27,15 @@ FEW: Final = 2
 class Candidate:
     """What speaks for and against one eligible replica.
 
-    ``latency`` seconds per unit of work; ``in_flight`` units of work already there; ``weight`` > 0, with its warm-up;
-    ``penalty`` seconds added for recent failures.
+    ``latency`` seconds per unit of work; ``in_flight`` units of work already there; ``weight`` > 0; ``penalty`` seconds
+    added for recent failures; ``warmth`` the part of its weight that a slow start leaves it.
     """
 
     latency: float
     in_flight: float
     weight: float
     penalty: float
+    warmth: float = 1.0
 
 
 def warmth(age: float) -> float:
@@ -49,18 +54,29 @@ def pick(urls: Sequence[str], look: Callable[[str], Candidate | None], work: flo
     ``look`` gives None for a replica that may not be asked.
     """
     first: str | None = None
-    first_score = 0.0
+    held = None
     for url in _draws(urls, rng):
         if url == first or (candidate := look(url)) is None:
             continue
-        own = score(candidate, work)
-        if first is None:
-            first, first_score = url, own
-        elif own == first_score:
-            return url if rng.random() < 0.5 else first
-        else:
-            return url if own < first_score else first
+        if held is None:
+            first, held = url, candidate
+            continue
+        return url if _prefers(candidate, held, work, rng) else first
     return first
+
+
+def _prefers(one: Candidate, other: Candidate, work: float, rng: Random) -> bool:
+    """Say whether the one is the better choice.
+
+    A replica in its slow start stands back by chance and not by its score: an idle fleet's scores differ by so little
+    that a weight would leave it nothing at all, and then everything.
+    """
+    if one.warmth != other.warmth and rng.random() >= min(one.warmth, other.warmth) / max(one.warmth, other.warmth):
+        return one.warmth > other.warmth
+    own, against = score(one, work), score(other, work)
+    if abs(own - against) <= max(NEAR_SECONDS, NEAR * min(own, against)):
+        return rng.random() < 0.5
+    return own < against
 
 
 def _draws(urls: Sequence[str], rng: Random) -> Iterator[str]:

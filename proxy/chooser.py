@@ -92,12 +92,14 @@ class Chooser:
         limit = report.limit if report is not None else 0
         if not full_too and (standing.full_until > now or 0 < limit <= standing.texts + foreign):
             return None
-        warm = warmth(now - standing.joined_at)
-        if warm < 1 and not full_too and self._rng.random() >= warm:
-            return None  # so that a slow start is slow for an idle fleet too, where every score but the best is lost
         own = self._evidence.pair_standing(url, pair)
         latency = own.latency.value or pool.usual
         if (oldest := standing.oldest()) is not None:
             latency = max(latency, (now - oldest.started) / oldest.work)
-        weight = report.weight if report is not None else 1.0
-        return Candidate(latency=latency, in_flight=standing.work + foreign, weight=weight * warm, penalty=own.penalty)
+        return Candidate(
+            latency=latency,
+            in_flight=standing.work + foreign,
+            weight=report.weight if report is not None else 1.0,
+            penalty=own.penalty,
+            warmth=warmth(now - standing.joined_at),
+        )

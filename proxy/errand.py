@@ -63,7 +63,7 @@ class Errand:
     @cached_property
     def work(self) -> float:
         """Its units of work."""
-        return work_of(self.request.chars)
+        return work_of(self.request.chars, len(self.request.texts))
 
     @property
     def begun(self) -> bool:

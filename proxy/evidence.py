@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from proxy.attempt import Attempt, Choice
@@ -35,19 +36,26 @@ FIRST_SECONDS: Final = 0.1
 class Pool:
     """What is known of one pair, whoever serves it. Mutable state: hedging, last good answers, and who is in doubt."""
 
-    __slots__ = ("doubtful", "good_at", "hedging", "out")
+    __slots__ = ("_first", "doubtful", "good_at", "hedging", "out")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin with nothing known."""
         self.hedging = HedgePolicy(clock)
+        self._first: list[float] = []
         self.good_at: dict[str, float] = {}
         self.out: dict[str, None] = {}  # breakers that are not closed, the first to open first
         self.doubtful: dict[str, None] = {}  # worth a canary
 
     @property
     def usual(self) -> float:
-        """Seconds that a unit of work usually takes."""
-        return self.hedging.usual or FIRST_SECONDS
+        """Seconds that a unit of work usually takes: the median, of the few there are until there are enough."""
+        return self.hedging.usual or (median(self._first) if self._first else FIRST_SECONDS)
+
+    def observe(self, seconds_per_unit: float) -> None:
+        """Take the latency of a good answer."""
+        self.hedging.observe(seconds_per_unit)
+        if self.hedging.usual is None:
+            self._first.append(seconds_per_unit)
 
     def forget(self, url: str) -> None:
         """Drop everything about a replica."""
@@ -152,7 +160,7 @@ class LocalEvidence:
                 if was_out and not own.is_out:
                     self._returns(standing)
                 standing.progressed_at = pool.good_at[url] = now
-                pool.hedging.observe(seconds)
+                pool.observe(seconds)
                 if seconds > SLOW_FACTOR * pool.usual:
                     pool.doubtful[url] = None
             case Verdict.FAILED:

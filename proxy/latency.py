@@ -14,9 +14,9 @@ CHARS_PER_UNIT: Final = 200
 DECAY_SECONDS: Final = 5.0
 
 
-def work_of(chars: int) -> float:
-    """Return the units of work of a request with that many characters; one unit is a request without any."""
-    return 1 + chars / CHARS_PER_UNIT
+def work_of(chars: int, texts: int = 1) -> float:
+    """Return the units of work of so many texts with that many characters together; one unit is an empty text."""
+    return texts + chars / CHARS_PER_UNIT
 
 
 class PeakEwma:

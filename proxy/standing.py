@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from shared.languages import LanguagePair
 
 # What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that
-# fails at once is no magnet. Most failures are followed by a canary, which takes the penalty back.
+# fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
 PENALTY_SECONDS: Final = 1.0
+PENALTY_LIFE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,10 +35,12 @@ class Ticket:
 class PairStanding:
     """How a replica does with one pair. Mutable state: breaker, latency, failures in a row, whether it refused the pair."""
 
-    __slots__ = ("breaker", "canary_due", "failures", "latency", "refused")
+    __slots__ = ("_clock", "_failed_at", "breaker", "canary_due", "failures", "latency", "refused")
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
         """Begin with nothing known."""
+        self._clock = clock
+        self._failed_at = 0.0
         self.breaker = CircuitBreaker(clock, rng)
         self.latency = PeakEwma(clock)
         self.failures = 0
@@ -47,7 +50,8 @@ class PairStanding:
     @property
     def penalty(self) -> float:
         """Seconds that recent failures add to its score."""
-        return self.failures * PENALTY_SECONDS
+        left = 1 - (self._clock() - self._failed_at) / PENALTY_LIFE_SECONDS if self.failures else 0.0
+        return self.failures * PENALTY_SECONDS * max(0.0, left)
 
     @property
     def is_out(self) -> bool:
@@ -64,6 +68,7 @@ class PairStanding:
     def ill(self, permit: Permit | None, *, at_once: bool = False) -> None:
         """Note a failure; one without a permit (nobody else was left) only counts against its score."""
         self.failures += 1
+        self._failed_at = self._clock()
         if permit is not None:
             self.breaker.failure(permit, at_once=at_once)
 

@@ -61,6 +61,10 @@ class FakeReplica:
         self.report = Script()
         self.limit = 100
         self.foreign_load = 0
+        self.weight = 1.0
+        self.ranks: dict[str, int] = {}
+        self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
+        self.canaries = 0
         self.requests: list[Received] = []
         self.probes = 0
         self.connections = 0
@@ -112,6 +116,9 @@ class FakeReplica:
             return await self._answer(reader, writer, self.report, self._report())
         assert (method, path) == ("POST", "/translate"), head[0]
         asked = json.loads(body)
+        if headers["x-request-id"].startswith("canary-"):
+            self.canaries += 1
+            return await self._answer(reader, writer, self.translate, self._translation(asked))
         self.requests.append(Received(headers, asked))
         texts = 1 if isinstance(asked["text"], str) else len(asked["text"])
         self.texts_in_hand += texts
@@ -206,6 +213,8 @@ class FakeReplica:
                 "model": f"model-{self.name}",
                 "ready": ready,
                 "why": None if ready else "its engine starts",
+                "rank": self.ranks.get(label, 0),
+                "canary": self.canary,
             }
         return {
             "replica_id": self.name,
@@ -214,6 +223,7 @@ class FakeReplica:
             "state": self.state,
             "in_flight": self.texts_in_hand + self.foreign_load,
             "limit": self.limit,
+            "weight": self.weight,
             "pairs": pairs,
             "models": {},
         }

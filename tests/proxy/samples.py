@@ -15,13 +15,16 @@ def pair(label: str) -> LanguagePair:
     return LanguagePair(source, target)
 
 
-def report(*ready: str, starting: tuple[str, ...] = (), state: str = "ready", **changes: Any) -> ReplicaReport:
-    """Return a report: pairs that are ready, and pairs that start."""
+def report(
+    *ready: str, starting: tuple[str, ...] = (), state: str = "ready", rank: int = 0, **changes: Any
+) -> ReplicaReport:
+    """Return a report: pairs that are ready, and pairs that start; all served by a model of that rank."""
     pairs = {
         label: PairReport(
             source=pair(label).source,
             target=pair(label).target,
             model="m",
+            rank=rank,
             ready=label in ready,
             why=None if label in ready else "its engine starts",
         )

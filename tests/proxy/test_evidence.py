@@ -1,126 +1,282 @@
-"""What a proxy has seen itself: in flight, unreachable, the load of others."""
+"""What a proxy has seen itself: in flight, the load of others, failures, who stands still, who is well again."""
 
 from __future__ import annotations
 
 import asyncio
+from random import Random
 
 import pytest
 
-from proxy.evidence import LocalEvidence
-from tests.proxy.samples import replica, snapshot
+from proxy.attempt import Attempt, Choice
+from proxy.chooser import Chooser
+from proxy.evidence import STALL_SECONDS, LocalEvidence
+from proxy.fleet import Snapshot
+from proxy.latency import work_of
+from proxy.outcome import Verdict
+from tests.proxy.samples import pair, replica, snapshot
 
 A, B = "http://a", "http://b"
+EN_DE = pair("en>de")
 
 
-def nobody() -> None:
-    """Nobody minds the loss."""
+class Scene:
+    """Evidence with a clock that a test moves, a fleet, and a chooser."""
+
+    def __init__(self, fleet: Snapshot | None = None) -> None:
+        self.now = 1000.0
+        rng = Random(7)  # noqa: S311 - picks, not secrets
+        self.evidence = LocalEvidence(lambda: self.now, rng)
+        self.chooser = Chooser(self.evidence, rng)
+        self.fleet = snapshot(replica(A, "en>de"), replica(B, "en>de")) if fleet is None else fleet
+        self.evidence.note_snapshot(self.fleet)
+        self.now += 60  # nobody is new
+
+    def attempt(self, url: str = A, texts: int = 1, lost: list[str] | None = None) -> Attempt:
+        permit = self.evidence.pair_standing(url, EN_DE).breaker.acquire()
+        tell = (lambda: None) if lost is None else (lambda: lost.append(url))
+        return self.evidence.attempt(Choice(url, permit), EN_DE, work_of(0, texts), texts, tell)
+
+    def ends(self, url: str, verdict: Verdict, seconds: float = 0.02, *, unreachable: bool = False) -> None:
+        with self.attempt(url) as attempt:
+            self.now += seconds
+            attempt.says(verdict, full_for=2.0, unreachable=unreachable)
+
+    def chosen(self, count: int = 50) -> set[str]:
+        """Return who gets so many requests, without their coming to anything."""
+        found: set[str] = set()
+        for _ in range(count):
+            choice = self.chooser.choose(EN_DE, (), 1.0, self.fleet)
+            assert choice is not None
+            if choice.permit is not None:
+                self.evidence.pair_standing(choice.url, EN_DE).breaker.release(choice.permit)
+            found.add(choice.url)
+        return found
+
+    @property
+    def suspects(self) -> list[str]:
+        return [url for url, _ in self.evidence.suspects(self.fleet)]
 
 
 @pytest.mark.parametrize("error", [ValueError(), asyncio.CancelledError(), KeyboardInterrupt()])
 def test_in_flight_is_freed_whatever_happens(error: BaseException) -> None:
-    evidence = LocalEvidence()
+    scene = Scene()
 
     def fail() -> None:
-        with evidence.in_flight(A, 3, nobody), evidence.in_flight(A, 2, nobody):
-            assert evidence.load(A, snapshot()) == 5
+        with scene.attempt(texts=3), scene.attempt(texts=2):
+            assert scene.evidence.load(A, scene.fleet) == 5
             raise error
 
     with pytest.raises(type(error)):
         fail()
-    assert evidence.load(A, snapshot()) == 0
-    assert "http" not in repr(evidence)
-
-
-async def test_in_flight_is_freed_when_the_task_is_cancelled() -> None:
-    evidence = LocalEvidence()
-
-    async def hold() -> None:
-        with evidence.in_flight(A, 1, nobody):
-            await asyncio.Event().wait()
-
-    tasks = [asyncio.create_task(hold()) for _ in range(5)]
-    await asyncio.sleep(0)
-    assert evidence.load(A, snapshot()) == 5
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    assert evidence.load(A, snapshot()) == 0
+    assert scene.evidence.load(A, scene.fleet) == 0
+    assert scene.evidence.standing(A).work == 0
+    assert scene.suspects == [], "who leaves says nothing about the replica"
 
 
 def test_load_counts_ours_and_what_the_report_shows_of_others_but_nothing_twice() -> None:
-    evidence = LocalEvidence()
-    with evidence.in_flight(A, 2, nobody):
+    scene = Scene(snapshot())
+    with scene.attempt(texts=2):
         fleet = snapshot(replica(A, "en>de", in_flight=7), replica(B, "en>de"))
-        evidence.note_snapshot(fleet)
-        assert evidence.load(A, fleet) == 7
-        assert evidence.load(B, fleet) == 0
-        with evidence.in_flight(A, 1, nobody):
-            assert evidence.load(A, fleet) == 8
-    assert evidence.load(A, fleet) == 5, "ours are done, the others' remain until the next report"
-    evidence.note_snapshot(fleet)
-    assert evidence.load(A, fleet) == 5, "the same report again changes nothing"
+        scene.evidence.note_snapshot(fleet)
+        assert scene.evidence.load(A, fleet) == 7
+        assert scene.evidence.load(B, fleet) == 0
+        with scene.attempt(texts=1):
+            assert scene.evidence.load(A, fleet) == 8
+    assert scene.evidence.load(A, fleet) == 5, "ours are done, the others' remain until the next report"
+    scene.evidence.note_snapshot(fleet)
+    assert scene.evidence.load(A, fleet) == 5, "the same report again changes nothing"
 
 
 def test_load_is_never_less_than_ours() -> None:
-    evidence = LocalEvidence()
-    with evidence.in_flight(A, 4, nobody):
+    scene = Scene(snapshot())
+    with scene.attempt(texts=4):
         fleet = snapshot(replica(A, "en>de", in_flight=1))
-        evidence.note_snapshot(fleet)
-        assert evidence.load(A, fleet) == 4
+        scene.evidence.note_snapshot(fleet)
+        assert scene.evidence.load(A, fleet) == 4
 
 
 def test_who_waits_is_told_that_its_replica_is_down_and_nobody_else() -> None:
-    evidence = LocalEvidence()
+    scene = Scene()
     told: list[str] = []
-    with (
-        evidence.in_flight(A, 1, lambda: told.append("a")),
-        evidence.in_flight(B, 1, lambda: told.append("b")),
-        evidence.in_flight("http://left", 1, lambda: told.append("left")),
-    ):
+    with scene.attempt(A, lost=told), scene.attempt(B, lost=told), scene.attempt("http://left", lost=told):
         down = replica(A, "en>de").silent("refused", 2.0, patience=1)
-        evidence.note_snapshot(snapshot(down, replica(B, "en>de")))
-        assert told == ["a"]
-    evidence.note_snapshot(snapshot(down))
-    assert told == ["a"], "who has gone is told nothing"
+        scene.evidence.note_snapshot(snapshot(down, replica(B, "en>de")))
+        assert told == [A]
+    scene.evidence.note_snapshot(snapshot(down))
+    assert told == [A], "who has gone is told nothing"
 
 
-def test_a_replica_of_which_nothing_is_known_has_our_load() -> None:
-    evidence = LocalEvidence()
-    with evidence.in_flight(A, 4, nobody):
-        assert evidence.load(A, snapshot()) == 4
-        assert evidence.load(A, snapshot(replica(A, "en>de", in_flight=9))) == 9 - 4 + 4
+def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back() -> None:
+    scene = Scene()
+    for _ in range(3):
+        scene.ends(A, Verdict.FAILED)
+    assert scene.chosen() == {B}
+    assert scene.suspects == [A]
+    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    choice = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
+    assert choice is not None
+    assert choice.url == A, "the trial"
+    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) != choice, "one at a time"
+    with scene.evidence.attempt(choice, EN_DE, 1.0, 1, lambda: None) as attempt:
+        scene.now += 0.02
+        attempt.says(Verdict.GOOD)
+    scene.ends(B, Verdict.GOOD)
+    scene.now += 5
+    assert scene.chosen() == {A, B}
+    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    assert scene.suspects == []
 
 
-def test_unreachable_counts_until_a_newer_report_arrives() -> None:
-    evidence = LocalEvidence()
-    old, new = replica(A, "en>de", now=10.0), replica(A, "en>de", now=10.5)
-    evidence.note_unreachable(A, snapshot(old))
-    assert evidence.reachable([A, B], snapshot(old)) == [B]
-    assert evidence.reachable([A, B], snapshot(old.silent("x", 11.0, patience=2))) == [B]
-    assert evidence.reachable([A, B], snapshot(new)) == [A, B]
-    assert evidence.reachable([A, B], snapshot(old)) == [A, B], "forgotten for good"
+def test_one_failure_is_enough_to_prefer_another_until_a_canary_passes() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.GOOD)
+    scene.ends(B, Verdict.GOOD)
+    scene.ends(A, Verdict.FAILED)
+    assert scene.chosen() == {B}
+    assert scene.suspects == [A]
+    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    assert scene.chosen() == {A, B}
 
 
-def test_a_replica_that_left_and_came_back_is_not_held_against() -> None:
-    evidence = LocalEvidence()
-    evidence.note_unreachable(A, snapshot(replica(A, "en>de")))
-    evidence.note_snapshot(snapshot())
-    assert evidence.reachable([A], snapshot(replica(A, "en>de"))) == [A]
+def test_a_refused_connection_takes_a_replica_out_at_once() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.FAILED, unreachable=True)
+    assert scene.chosen() == {B}
 
 
-def test_a_replica_that_never_reported_is_unreachable_until_it_does() -> None:
-    evidence = LocalEvidence()
-    evidence.note_unreachable(A, snapshot())
-    assert evidence.reachable([A], snapshot()) == []
-    assert evidence.reachable([A], snapshot(replica(A, "en>de"))) == [A]
+def test_at_most_half_of_a_pairs_replicas_are_kept_out_by_breakers() -> None:
+    scene = Scene()
+    for url in (A, B):
+        scene.ends(url, Verdict.FAILED, unreachable=True)
+    assert scene.chosen() == {B}, "the first to fail is out, the other has to do"
+    only = Scene(snapshot(replica(A, "en>de")))
+    only.ends(A, Verdict.FAILED, unreachable=True)
+    assert only.chosen() == {A}
 
 
-def test_nothing_is_kept_of_replicas_that_are_gone() -> None:
-    evidence = LocalEvidence()
+def test_those_that_refuse_the_pair_are_out_all_of_them_and_do_not_count_for_that_half() -> None:
+    scene = Scene(snapshot(*(replica(url, "en>de") for url in (A, B, "c", "d"))))
+    for url in (A, B):
+        scene.ends(url, Verdict.REFUSED)
+    scene.ends("c", Verdict.FAILED, unreachable=True)
+    assert scene.chosen() == {"d"}
+    scene.ends("d", Verdict.REFUSED)
+    assert scene.chosen() == {"c"}
+    scene.ends("c", Verdict.REFUSED)
+    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) is None
+    scene.now += 2
+    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) is not None, "a trial, when the back-off is over"
+
+
+def test_a_full_replica_is_left_alone_for_as_long_as_it_asks_unless_all_are_full() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.FULL)
+    assert scene.chosen() == {B}
+    scene.ends(B, Verdict.FULL)
+    assert scene.chosen() == {A, B}
+    scene.now += 2.1
+    scene.ends(A, Verdict.FULL)
+    assert scene.chosen() == {B}
+    assert scene.suspects == []
+
+
+def test_a_replica_at_its_reported_limit_is_passed_over() -> None:
+    scene = Scene(snapshot(replica(A, "en>de", in_flight=10, limit=10), replica(B, "en>de", in_flight=9, limit=10)))
+    assert scene.chosen() == {B}
+
+
+def test_the_preferred_model_serves_alone_until_it_is_out() -> None:
+    scene = Scene(snapshot(replica(A, "en>de", rank=1), replica(B, "en>de")))
+    assert scene.chosen() == {B}
+    scene.ends(B, Verdict.FAILED, unreachable=True)
+    assert scene.chosen() == {A}
+
+
+def test_a_replica_that_stands_still_while_others_answer_gets_nothing_new_and_loses_what_it_holds() -> None:
+    scene = Scene()
+    told: list[str] = []
+    with scene.attempt(A, lost=told) as attempt:
+        scene.now += STALL_SECONDS + 0.1
+        scene.evidence.tell_of_stalls()
+        assert told == [], "nobody answers: it may be the fleet that is slow"
+        scene.ends(B, Verdict.GOOD)
+        scene.evidence.tell_of_stalls()
+        assert (told, scene.suspects) == ([A], [A])
+        assert scene.chosen() == {B}
+        attempt.progresses()
+        scene.ends(B, Verdict.GOOD)
+        scene.evidence.tell_of_stalls()
+        assert told == [A], "a part of an answer is progress"
+
+
+def test_a_long_text_may_take_its_time() -> None:
+    scene = Scene()
+    for _ in range(30):
+        scene.ends(B, Verdict.GOOD)
+    told: list[str] = []
+    long = scene.evidence.attempt(Choice(A, None), EN_DE, work_of(100_000), 1, lambda: told.append(A))
+    with long:
+        scene.now += 20
+        scene.ends(B, Verdict.GOOD)
+        scene.evidence.tell_of_stalls()
+        assert told == []
+
+
+def test_time_that_was_too_short_for_anybody_is_no_failure() -> None:
+    scene = Scene()
+    for seconds, doubted in ((0.05, []), (5.0, [A])):
+        with scene.attempt(A) as attempt:
+            scene.now += seconds
+            attempt.expires()
+        assert scene.suspects == doubted
+
+
+def test_a_slow_replica_is_avoided_and_gets_canaries() -> None:
+    scene = Scene()
+    for _ in range(30):
+        scene.ends(B, Verdict.GOOD)
+    scene.ends(A, Verdict.GOOD, seconds=1.5)
+    assert scene.chosen() == {B}
+    assert scene.suspects == [A]
+    scene.ends(B, Verdict.GOOD)
+    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    assert scene.suspects == []
+    assert scene.chosen() == {A, B}
+
+
+def test_three_canaries_that_fail_are_as_bad_as_requests_that_do() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.FAILED)
+    for _ in range(2):
+        scene.evidence.canary_failed(A, EN_DE)
+    assert scene.evidence.pair_standing(A, EN_DE).is_out
+
+
+def test_another_process_at_the_same_url_starts_afresh() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.FAILED, unreachable=True)
+    scene.fleet = snapshot(replica(A, "en>de", replica_id="another"), replica(B, "en>de"))
+    scene.evidence.note_snapshot(scene.fleet)
+    scene.now += 60
+    assert scene.chosen() == {A, B}
+    assert scene.suspects == []
+
+
+def test_a_pair_that_was_reported_out_starts_afresh() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.REFUSED)
+    scene.evidence.note_snapshot(snapshot(replica(A, starting=("en>de",)), replica(B, "en>de")))
+    scene.evidence.note_snapshot(scene.fleet)
+    assert scene.chosen() == {A, B}
+
+
+def test_nothing_is_kept_of_replicas_and_pairs_that_are_gone() -> None:
+    scene = Scene(snapshot())
     for number in range(100):
-        fleet = snapshot(replica(f"http://{number}", "en>de"))
-        evidence.note_snapshot(fleet)
-        evidence.note_unreachable(f"http://{number}", fleet)
-    evidence.note_snapshot(snapshot())
-    kept = evidence._ours_at_report, evidence._unreachable  # pyright: ignore[reportPrivateUsage] - not to be seen outside
-    assert kept == ({}, {})
+        url = f"http://{number}"
+        scene.evidence.note_snapshot(snapshot(replica(url, "en>de")))
+        scene.ends(url, Verdict.FAILED)
+    scene.evidence.note_snapshot(snapshot())
+    evidence = scene.evidence
+    kept = evidence._standings, evidence._ours_at_report, dict(evidence._pools)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert kept == ({}, {}, {})

@@ -53,7 +53,7 @@ def test_a_clock_that_runs_behind_the_probers_gives_no_negative_age() -> None:
 
 
 def test_languages_are_grouped_by_source() -> None:
-    found = languages(snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",)))
+    found = languages(snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",)), None)
     assert [(each.lang, [(to.lang, to.ready) for to in each.targets]) for each in found.languages] == [
         ("de", [("en", True)]),
         ("en", [("de", True), ("fr", False)]),

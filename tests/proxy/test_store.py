@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from random import Random
 
 import pytest
 
@@ -37,7 +38,8 @@ async def store(redis: RedisAtHand) -> AsyncGenerator[Store]:
 
 
 def registry_over(store: Store, owner: str = "me", clock: Callable[[], float] = time.time) -> Registry:
-    return Registry(store, LocalEvidence(), owner, report_ttl=5, lease_ttl=5, clock=clock)
+    evidence = LocalEvidence(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
+    return Registry(store, evidence, owner, report_ttl=5, lease_ttl=5, clock=clock)
 
 
 async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: Store) -> None:

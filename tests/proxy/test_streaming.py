@@ -19,6 +19,7 @@ from tests.waiting import wait_until
 @pytest.fixture(scope="module")
 async def fakes() -> AsyncGenerator[tuple[FakeReplica, FakeReplica]]:
     one, two = (FakeReplica("en>de", "fr>de", "de>en", name=name) for name in ("one", "two"))
+    one.canary = two.canary = "Where is the station?"
     async with replicas(one, two):
         yield one, two
 
@@ -61,6 +62,12 @@ async def test_bad_input_is_an_ordinary_problem(
     assert told or problem["detail"]
 
 
+async def trusted(running: RunningProxy) -> None:
+    """Wait until nothing that another test did speaks against a replica."""
+    evidence, registry = running.parts.evidence, running.parts.registry
+    await wait_until(lambda: not list(evidence.suspects(registry.snapshot)), 5, "no suspects")
+
+
 @pytest.mark.parametrize("breaks", ["reset", "end", "error"])
 async def test_a_stream_that_breaks_before_its_first_delta_is_asked_of_another_replica(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any
@@ -69,6 +76,7 @@ async def test_a_stream_that_breaks_before_its_first_delta_is_asked_of_another_r
     one.translate = Script(breaks_after=0, breaks_with=breaks)
     two.foreign_load = 50
     await running.sweeps(2)
+    await trusted(running)
     heard = await ask(running, "Hello there")
     assert heard.result["translation"] == "[en>de by two] Hello there"
     assert (len(one.requests), len(two.requests)) == (1, 1)
@@ -269,7 +277,7 @@ async def test_an_unknown_pair_among_detected_ones_is_404_though_other_texts_nee
     del fakes
     one = FakeReplica("en>de", "de>fr", name="one")
     async with replicas(one), proxy([one]) as running:
-        wanted = {"text": ["123", GERMAN, ENGLISH], "source_lang": "auto", "target_lang": "fr"}
+        wanted = {"text": ["123", GERMAN, ENGLISH], "source_lang": "auto", "target_lang": "fr", "pivot": False}
         heard = await hear(running.client, wanted)
         assert (heard.status, heard.problem["code"]) == (404, "unknown-pair")
         assert one.requests == []

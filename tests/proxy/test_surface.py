@@ -87,6 +87,10 @@ async def test_health_never_waits_for_a_replica() -> None:
             assert (await running.client.get("/health", timeout=0.5)).status_code == 200
 
 
+def direct(lang: str) -> dict[str, object]:
+    return {"lang": lang, "ready": True, "how": "direct", "pivot": None}
+
+
 async def test_languages_lists_every_known_pair_and_what_can_be_served_now() -> None:
     one = FakeReplica("en>de", "en>fr", "zh-Hant>en", name="one")
     one.pairs["en>fr"] = False
@@ -94,8 +98,8 @@ async def test_languages_lists_every_known_pair_and_what_can_be_served_now() -> 
         response = await running.client.get("/languages")
         assert response.json() == {
             "languages": [
-                {"lang": "en", "targets": [{"lang": "de", "ready": True}, {"lang": "fr", "ready": False}]},
-                {"lang": "zh-Hant", "targets": [{"lang": "en", "ready": True}]},
+                {"lang": "en", "targets": [direct("de"), {**direct("fr"), "ready": False}]},
+                {"lang": "zh-Hant", "targets": [{**direct("de"), "how": "pivot", "pivot": "en"}, direct("en")]},
             ]
         }
 
@@ -203,7 +207,7 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
     assert set(described["paths"]) == {"/translate", "/health", "/languages", "/livez", "/readyz", "/metrics"}
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
-    options = {"format", "do_not_translate", "terms"}
+    options = {"format", "do_not_translate", "terms", "pivot"}
     assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
     assert set(translate["responses"]) == {"200", "400", "404", "413", "422", "502", "503", "504"}

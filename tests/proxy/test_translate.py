@@ -88,7 +88,7 @@ BAD_INPUT: list[tuple[str, bytes, int, str, str]] = [
     ),
     (
         "detected, but no such pair",
-        body(text=FRENCH, source_lang="auto", target_lang="en"),
+        body(text=FRENCH, source_lang="auto", target_lang="en", pivot=False),
         404,
         "unknown-pair",
         "fr-en",

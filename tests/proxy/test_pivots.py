@@ -1,0 +1,179 @@
+"""Pairs that nobody trained, through a third language, on a real proxy with real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeReplica, Script, replicas
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.test_translate import ENGLISH, GERMAN
+from tests.streams import hear
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+async def legs() -> AsyncGenerator[tuple[FakeReplica, FakeReplica]]:
+    first, second = FakeReplica("de>en", name="first"), FakeReplica("en>fr", name="second")
+    async with replicas(first, second):
+        yield first, second
+
+
+@pytest.fixture(scope="module")
+async def running(legs: tuple[FakeReplica, FakeReplica]) -> AsyncGenerator[RunningProxy]:
+    async with proxy(legs, max_texts=5) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def fresh(legs: tuple[FakeReplica, FakeReplica]) -> None:
+    for fake in legs:
+        fake.requests.clear()
+        fake.translate = Script()
+
+
+async def ask(
+    running: RunningProxy, text: object = "Guten Tag", **more: Any
+) -> tuple[int, dict[str, Any], dict[str, str]]:
+    body = {"text": text, "source_lang": "de", "target_lang": "fr", **more}
+    response = await running.client.post("/translate", json=body)
+    return response.status_code, response.json(), dict(response.headers)
+
+
+async def test_the_answer_names_the_route_and_both_models(running: RunningProxy) -> None:
+    status, answer, _ = await ask(running)
+    assert status == 200
+    assert answer == {
+        "translation": "[en>fr by second] [de>en by first] Guten Tag",
+        "source_lang": "de",
+        "target_lang": "fr",
+        "model": "model-first+model-second",
+        "route": ["de", "en", "fr"],
+        "warnings": [],
+    }
+
+
+async def test_a_list_comes_back_in_order(running: RunningProxy) -> None:
+    _, answer, _ = await ask(running, ["Eins", "Zwei", "Drei"])
+    assert [each["translation"].split()[-1] for each in answer["results"]] == ["Eins", "Zwei", "Drei"]
+    assert all(each["route"] == ["de", "en", "fr"] for each in answer["results"])
+
+
+async def test_a_text_without_a_translation_on_the_first_leg_stays_null_and_says_why(
+    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
+) -> None:
+    notice = {"code": "output-empty", "message": "Nothing came."}
+    one = {
+        "translation": "One",
+        "source_lang": "de",
+        "target_lang": "en",
+        "model": "m",
+        "route": ["de", "en"],
+        "warnings": [],
+    }
+    none = {**one, "translation": None, "warnings": [notice]}
+    legs[0].translate.raw = 200, json.dumps({"results": [none, one]}).encode()
+    _, answer, _ = await ask(running, ["Eins", "Zwei"])
+    assert [each["translation"] for each in answer["results"]] == [None, "[en>fr by second] One"]
+    assert answer["results"][0]["warnings"] == [notice]
+    assert [received.body["text"] for received in legs[1].requests] == [["One"]]
+
+
+async def test_options_travel_on_both_legs_and_a_terms_source_survives_the_first(
+    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
+) -> None:
+    await ask(running, "Die Rechnung", terms={"Rechnung": "facture"}, do_not_translate=["Pairway"], format="markdown")
+    first, second = (fake.requests[0].body for fake in legs)
+    assert first["terms"] == {"Rechnung": "Rechnung"}
+    assert second["terms"] == {"Rechnung": "facture"}
+    assert all(body["do_not_translate"] == ["Pairway"] and body["format"] == "markdown" for body in (first, second))
+    assert all("pivot" not in body for body in (first, second))
+
+
+async def test_what_is_left_of_the_deadline_holds_for_the_second_leg(
+    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
+) -> None:
+    legs[0].translate.delay = 0.3
+    response = await running.client.post(
+        "/translate", json={"text": "Hallo", "source_lang": "de", "target_lang": "fr"}, headers={"X-Timeout-Ms": "5000"}
+    )
+    assert response.status_code == 200
+    assert legs[1].timeouts_ms()[0] <= 4700
+
+
+async def test_a_request_can_refuse_a_pivot(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+    status, problem, _ = await ask(running, pivot=False)
+    assert (status, problem["code"]) == (404, "unknown-pair")
+    assert problem["pairs"] == ["de-en", "en-fr"]
+    assert not legs[0].requests
+
+
+async def test_a_wrong_pivot_is_named(running: RunningProxy) -> None:
+    status, problem, _ = await ask(running, pivot="no")
+    assert (status, problem["code"], problem["errors"][0]["field"]) == (422, "invalid-request", "pivot")
+
+
+async def test_a_setting_can_refuse_pivots(legs: tuple[FakeReplica, FakeReplica]) -> None:
+    async with proxy(legs, pivot=False) as running:
+        assert (await ask(running))[0] == 404
+        found = (await running.client.get("/languages")).json()["languages"]
+        assert [target["lang"] for each in found for target in each["targets"]] == ["en", "fr"]
+
+
+async def test_detected_texts_go_their_own_ways(running: RunningProxy) -> None:
+    body = {"text": [GERMAN, ENGLISH], "target_lang": "fr"}
+    answer = (await running.client.post("/translate", json=body)).json()
+    assert [each["route"] for each in answer["results"]] == [["de", "en", "fr"], ["en", "fr"]]
+    assert [each["detected"]["lang"] for each in answer["results"]] == ["de", "en"]
+
+
+async def test_a_stream_tells_the_last_legs_parts(running: RunningProxy) -> None:
+    heard = await hear(running.client, {"text": ["Eins", "Zwei"], "source_lang": "de", "target_lang": "fr"})
+    assert heard.status == 200
+    assert [each["route"] for each in heard.result["results"]] == [["de", "en", "fr"]] * 2
+    said = [
+        "".join(data["text"] for name, data in heard.events if name == "delta" and data["index"] == n) for n in (0, 1)
+    ]
+    assert said == [each["translation"] for each in heard.result["results"]]
+
+
+async def test_a_leg_that_fails_says_so(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+    legs[1].translate.problem = (500, "internal")
+    status, problem, _ = await ask(running)
+    assert (status, problem["code"]) == (502, "replica-failed")
+    legs[1].translate.problem = (502, "unusable-output")
+    status, problem, _ = await ask(running)
+    assert (status, problem["code"]) == (502, "unusable-output")
+
+
+async def test_a_leg_that_is_gone_is_503_with_a_time_to_come_back_and_listed_no_more() -> None:
+    first, second = FakeReplica("de>en", name="first"), FakeReplica("en>fr", name="second")
+    async with replicas(first, second), proxy([first, second]) as running:
+        second.pairs["en>fr"] = False
+
+        async def gone() -> bool:
+            return (await ask(running))[0] == 503
+
+        await wait_until(gone, 3, "the leg is out")
+        _, problem, headers = await ask(running)
+        assert problem["code"] == "pair-unavailable"
+        assert int(headers["retry-after"]) >= 1
+        found = (await running.client.get("/languages")).json()["languages"]
+        assert ("de", "fr") not in {(each["lang"], target["lang"]) for each in found for target in each["targets"]}
+
+
+async def test_a_client_that_leaves_on_the_first_leg_never_reaches_the_second(
+    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
+) -> None:
+    legs[0].translate.fault = "hang"
+    asked = asyncio.create_task(ask(running))
+    aborts = legs[0].aborts
+    await wait_until(lambda: legs[0].requests, 3, "it is there")
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    await wait_until(lambda: legs[0].aborts > aborts, 3, "the work was aborted")
+    assert not legs[1].requests

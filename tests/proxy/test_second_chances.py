@@ -1,0 +1,201 @@
+"""Retries, hedges, breakers and canaries on a real proxy with real sockets: who is asked, how often, and who comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeReplica, Fault, Script, replicas
+from tests.proxy.proxies import RunningProxy, all_at_once, proxy
+from tests.streams import hear
+from tests.waiting import wait_until
+
+CANARY = "Where is the station?"
+PATIENT = 30.0  # a sweep interval in which nothing learnt by probing can help
+
+
+@asynccontextmanager
+async def pair_of(**settings: Any) -> AsyncGenerator[tuple[RunningProxy, FakeReplica, FakeReplica]]:
+    """Two replicas, known to the proxy as well ones for long enough: 40 requests were answered."""
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    one.canary = two.canary = CANARY
+    async with replicas(one, two), proxy([one, two], probe_interval=PATIENT, **settings) as running:
+        for _ in range(4):
+            assert set(await all_at_once(running, 10)) == {200}
+        for fake in (one, two):
+            fake.requests.clear()
+        yield running, one, two
+
+
+async def metric(running: RunningProxy, name: str) -> float:
+    """Return the sum of a metric's samples."""
+    text = (await running.client.get("/metrics")).text
+    return sum(float(value) for value in re.findall(rf"^{name}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE))
+
+
+async def until_asked(running: RunningProxy, fake: FakeReplica) -> None:
+    """Send requests until one goes there."""
+
+    async def asked() -> bool:
+        assert (await running.translate("Hello"))[0] == 200
+        return bool(fake.requests)
+
+    await wait_until(asked, 8, f"{fake.name} is asked")
+
+
+async def one_by_one(running: RunningProxy, count: int) -> set[int]:
+    return {(await running.translate(f"text {number}"))[0] for number in range(count)}
+
+
+@pytest.mark.parametrize("fault", ["reset-mid-body", "hang"])
+async def test_a_replica_with_a_fault_soon_gets_nothing_and_is_back_soon_after_it_is_well(fault: Fault) -> None:
+    async with pair_of() as (running, bad, _):
+        bad.translate.fault = fault
+        await until_asked(running, bad)
+        assert await one_by_one(running, 60) == {200}
+        assert len(bad.requests) <= 12, "a few to learn it by, and trials"
+        await wait_until(lambda: bad.canaries > 1, 5, "somebody asks after it")
+        bad.translate = Script()
+        bad.requests.clear()
+
+        async def is_used() -> bool:
+            assert await one_by_one(running, 5) == {200}
+            return len(bad.requests) >= 5
+
+        await wait_until(is_used, 8, "it has its share again")
+
+
+@pytest.mark.parametrize("problem", [(500, "internal"), (503, "pair-unavailable")])
+async def test_a_replica_that_answers_wrongly_at_once_is_no_magnet(problem: tuple[int, str]) -> None:
+    async with pair_of() as (running, bad, _):
+        bad.translate.problem = problem
+        await until_asked(running, bad)
+        assert await one_by_one(running, 60) == {200}
+        assert len(bad.requests) <= 10
+        bad.translate = Script()
+
+        async def is_used() -> bool:
+            bad.requests.clear()
+            assert await one_by_one(running, 10) == {200}
+            return len(bad.requests) >= 2
+
+        await wait_until(is_used, 8, "it has its share again")
+
+
+async def test_a_key_that_the_fleet_asks_for_is_our_fault_and_not_the_clients() -> None:
+    async with pair_of() as (running, one, two):
+        one.translate.problem = two.translate.problem = (401, "key-required")
+        status, problem, _ = await running.translate("Hello")
+        assert (status, problem["code"]) == (502, "replica-failed")
+        assert "401" in problem["detail"]
+
+
+async def test_bad_requests_speak_against_nobody() -> None:
+    async with pair_of() as (running, one, two):
+        one.translate.problem = two.translate.problem = (422, "invalid-request")
+        for number in range(40):
+            assert (await running.translate(f"text {number}"))[0] == 422
+        assert len(one.requests) + len(two.requests) == 40, "and nobody else is asked"
+        one.translate = two.translate = Script()
+        assert await one_by_one(running, 40) == {200}
+        assert await metric(running, "pairway_proxy_retries_total") == 0
+
+
+async def test_a_request_that_takes_long_is_sent_to_another_too_and_the_slow_one_is_told_to_stop() -> None:
+    async with pair_of() as (running, slow, quick):
+        slow.translate.delay = quick.translate.delay = 0.0
+        slow.translate.fault = "hang"
+        await until_asked(running, slow)
+        assert await metric(running, "pairway_proxy_hedges_total") >= 1
+        await wait_until(lambda: slow.aborts == len(slow.requests), 3, "the loser was cancelled")
+        assert running.parts.evidence.load(slow.url, running.parts.registry.snapshot) == 0
+
+
+async def test_streams_are_not_hedged() -> None:
+    async with pair_of() as (running, one, two):
+        one.translate.delay = two.translate.delay = 0.5
+        heard = await hear(running.client, {"text": "Hello there", "source_lang": "en", "target_lang": "de"})
+        assert heard.status == 200
+        assert len(one.requests) + len(two.requests) == 1
+
+
+async def test_a_fleet_that_is_slow_as_a_whole_is_not_given_twice_the_work() -> None:
+    async with pair_of() as (running, one, two):
+        one.translate.delay = two.translate.delay = 0.3
+        for _ in range(12):
+            assert set(await all_at_once(running, 10)) == {200}
+        assert len(one.requests) + len(two.requests) <= 120 + 26, "the burst, and a twentieth"
+
+
+async def test_when_everything_fails_attempts_are_bounded_by_the_budget() -> None:
+    fakes = [FakeReplica("en>de", name=f"fake {number}") for number in range(4)]
+    for fake in fakes:
+        fake.translate.problem = (500, "internal")
+    async with replicas(*fakes), proxy(fakes) as running:
+        statuses: list[int] = []
+        for _ in range(4):
+            statuses += await all_at_once(running, 50)
+        assert set(statuses) == {502}
+        asked = sum(len(fake.requests) for fake in fakes)
+        assert asked <= 200 + 200 * 0.2 + 10 * 20, "a fifth more, and ten a second"
+
+
+async def test_a_list_goes_where_its_texts_weigh_least_and_the_weight_counts() -> None:
+    big, small = FakeReplica("en>de", name="big"), FakeReplica("en>de", name="small")
+    big.weight = 9.0
+    big.translate.delay = small.translate.delay = 0.2
+    async with replicas(big, small), proxy([big, small], probe_interval=PATIENT) as running:
+        await all_at_once(running, 60)
+        assert len(big.requests) > 3 * len(small.requests) > 0
+
+
+async def test_requests_at_a_replica_that_stands_still_are_given_to_another_before_their_time_is_over() -> None:
+    async with pair_of() as (running, stuck, _):
+        stuck.translate.fault = "hang"
+
+        async def streamed() -> bool:
+            asked = {"text": "Hello there", "source_lang": "en", "target_lang": "de"}
+            heard = await hear(running.client, asked)  # no hedge helps a stream
+            assert heard.status == 200
+            return bool(stuck.requests)
+
+        others = asyncio.create_task(one_by_one(running, 100_000))
+        await wait_until(streamed, 8, "a stream was stuck and came back all the same")
+        others.cancel()
+
+
+async def test_the_preferred_model_serves_while_it_can_and_the_next_one_is_named_when_it_can_not() -> None:
+    first, second = FakeReplica("en>de", name="first"), FakeReplica("en>de", name="second")
+    second.ranks["en>de"] = 1
+    async with replicas(first, second), proxy([first, second]) as running:
+        for _ in range(20):
+            assert (await running.translate("Hello"))[1]["model"] == "model-first"
+        await first.stop()
+        for _ in range(5):
+            status, answer, _ = await running.translate("Hello")
+            assert (status, answer["model"]) == (200, "model-second")
+        await first.start()
+        await running.sees(first, "ready")
+
+        async def is_back() -> bool:
+            return (await running.translate("Hello"))[1]["model"] == "model-first"
+
+        await wait_until(is_back, 5, "the preferred one again")
+
+
+async def test_a_client_that_gives_up_early_speaks_against_nobody() -> None:
+    async with pair_of() as (running, one, two):
+        one.translate.delay = two.translate.delay = 0.2
+        for _ in range(8):
+            status, problem, _ = await running.translate("Hello", x_timeout_ms="20")
+            assert (status, problem["code"]) == (504, "deadline-exceeded")
+        one.translate = two.translate = Script()
+        assert await one_by_one(running, 20) == {200}
+        assert one.requests
+        assert two.requests
+        assert one.canaries + two.canaries == 0
