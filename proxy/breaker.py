@@ -10,19 +10,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-# Opens after so many failures without a success between them.
+# Opens after so many failures without a success between them. Envoy and Finagle take 5; each costs a client a second
+# attempt, and a wrong alarm costs a replica one second, so 3.
 FAILURES_IN_A_ROW: Final = 3
-# Or when at least half of the latest requests failed, of at least so many.
+# Or when at least half of the latest requests failed (Hystrix's and Resilience4j's threshold), of at least so many.
 FAILURE_RATIO: Final = 0.5
 LATEST_REQUESTS: Final = 10
-# How long a request counts among the latest: fades to 1/e in this time.
+# How long a request counts among the latest: fades to 1/e in this time, so that at 2 requests/s there are ten.
 LATEST_SECONDS: Final = 5.0
+# Doubles from trial to trial. The peers' 60 s cost a healed server all its traffic (measured, routing.md); jitter as in
+# Envoy, so that replicas that fell together are not tried together.
 BACK_OFF_SECONDS: Final = 1.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
-# A breaker that was closed for so long and opens again has new trouble: the back-off starts afresh.
+# A breaker that was closed for so long (the longest back-off) and opens again has new trouble: it starts afresh.
 WELL_SECONDS: Final = 30.0
-# A trial that brought no verdict for so long no longer keeps others from trying.
+# A trial without a verdict for so long no longer keeps others from trying: long beside any short text's answer, short
+# beside a document's; the proxy gives every permit back, so this is for the day it does not.
 TRIAL_SECONDS: Final = 10.0
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # A replica that holds a request for so many times its usual time, and at least this long, while others answer, stands
 # still. Three steps of vLLM's own stall alarm would be later; a text takes tens of milliseconds.
 STALL_SECONDS: Final = 1.0
-STALL_FACTOR: Final = 4.0
+STALL_FACTOR: Final = 8.0
 # So many times the pair's usual latency is worth a canary: the replica may be well again.
 SLOW_FACTOR: Final = 4.0
 # A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
@@ -38,9 +38,9 @@ class Pool:
 
     __slots__ = ("_first", "doubtful", "good_at", "hedging", "out")
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self) -> None:
         """Begin with nothing known."""
-        self.hedging = HedgePolicy(clock)
+        self.hedging = HedgePolicy()
         self._first: list[float] = []
         self.good_at: dict[str, float] = {}
         self.out: dict[str, None] = {}  # breakers that are not closed, the first to open first
@@ -75,7 +75,7 @@ class LocalEvidence:
         self._clock = clock
         self._rng = rng
         self._standings: dict[str, Standing] = {}
-        self._pools: defaultdict[LanguagePair, Pool] = defaultdict(lambda: Pool(clock))
+        self._pools: defaultdict[LanguagePair, Pool] = defaultdict(Pool)
         self._ours_at_report: dict[str, tuple[float, int]] = {}
 
     def __repr__(self) -> str:

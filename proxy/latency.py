@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Characters that cost as much as a request does by itself.
-CHARS_PER_UNIT: Final = 200
-# How fast good news, and silence, take a bad sample back: to 1/e in this time.
-DECAY_SECONDS: Final = 5.0
+# Characters that cost as much as a request does by itself. Load grows with the length, latency hardly does once sentences
+# run side by side; with 500 the latency per unit is even (measured on small models and two cores, 100 to 2,000 characters:
+# 78 to 100 ms; with 200: 41 to 79), and the simulated p95 is lowest (docs/decisions/0013-balancing.md).
+CHARS_PER_UNIT: Final = 500
+# How fast good samples take a bad one back: to 1/e in this time. Finagle's default is 10 s; a replica that was slow for a
+# while and is well again should have its share again within 5 s.
+DECAY_SECONDS: Final = 2.0
+# How fast silence does. Slower, or at a few requests a second every second one would go and look how slow the slow are.
+SILENCE_SECONDS: Final = 10.0
 
 
 def work_of(chars: int, texts: int = 1) -> float:
@@ -22,8 +27,11 @@ def work_of(chars: int, texts: int = 1) -> float:
 class PeakEwma:
     """Seconds per unit of work: up at once with a slow sample, down with the time constant ``DECAY_SECONDS``.
 
-    Mutable state: the average and its time. It sinks towards 0 while no sample comes, so that a replica that was slow
-    once is tried again; all replicas sink alike, so nothing changes between those that nobody asks.
+    It sinks towards 0 while no sample comes, so that a replica that was slow once is tried again; all sink alike, so
+    nothing changes between those that nobody asks. It therefore says nothing of a replica that holds requests and does
+    not answer: whoever weighs replicas takes the age of the oldest of those, per unit of work, where that is more.
+
+    Mutable state: the average and its time.
     """
 
     __slots__ = ("_clock", "_observed_at", "_value")
@@ -43,7 +51,7 @@ class PeakEwma:
         """The average now; None before the first sample."""
         if self._observed_at is None:
             return None
-        return self._value * exp((self._observed_at - self._clock()) / DECAY_SECONDS)
+        return self._value * exp((self._observed_at - self._clock()) / SILENCE_SECONDS)
 
     @property
     def observed_at(self) -> float | None:

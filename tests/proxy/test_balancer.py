@@ -7,19 +7,131 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.balancer import least_loaded
+from proxy.balancer import (
+    CHOICES,
+    DRAWS,
+    NEAR,
+    NEAR_SECONDS,
+    SLOW_START_SECONDS,
+    WARM_FLOOR,
+    Candidate,
+    pick,
+    score,
+    warmth,
+)
+
+USUAL = Candidate(latency=0.02, in_flight=0, weight=1, penalty=0)
+NUMBERS = st.floats(0, 1e6)
+CANDIDATES = st.builds(Candidate, NUMBERS, NUMBERS, st.floats(0.01, 100), NUMBERS)
 
 
-@given(st.dictionaries(st.text(min_size=1), st.integers(0, 5), min_size=1), st.integers())
-def test_nobody_with_more_load_is_ever_picked(loads: dict[str, int], seed: int) -> None:
-    assert loads[least_loaded(list(loads), loads.__getitem__, Random(seed))] == min(loads.values())
+def urls(count: int) -> list[str]:
+    return [f"http://{number}" for number in range(count)]
 
 
-def test_equals_share_the_work() -> None:
+@pytest.mark.parametrize("count", [0, 1, 2, CHOICES + 1, 1000])
+def test_nobody_is_picked_where_nobody_is_eligible(count: int) -> None:
+    assert pick(urls(count), lambda _url: None, 1, Random(1)) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, CHOICES, CHOICES + 1, 1000])
+def test_the_only_eligible_one_is_found_among_however_many(count: int) -> None:
+    for seed in range(20):
+        wanted = urls(count)[seed % count]
+        assert pick(urls(count), lambda url, own=wanted: USUAL if url == own else None, 1, Random(seed)) == wanted
+
+
+@given(st.dictionaries(st.text(min_size=1), st.none() | CANDIDATES, max_size=12), st.floats(1, 1e4), st.integers())
+def test_never_one_that_is_not_eligible_and_never_one_that_is_clearly_worse_than_those_it_was_compared_with(
+    fleet: dict[str, Candidate | None], work: float, seed: int
+) -> None:
+    picked = pick(list(fleet), fleet.__getitem__, work, Random(seed))
+    scores = {url: score(each, work) for url, each in fleet.items() if each is not None}
+    if picked is None:
+        assert not scores
+        return
+    # Each comparison may take the slightly worse for the equal of the better.
+    nearly = sorted((1 + NEAR) ** CHOICES * each + CHOICES * 2 * NEAR_SECONDS for each in scores.values())
+    assert scores[picked] <= nearly[max(0, len(scores) - CHOICES)]
+
+
+@pytest.mark.parametrize("count", [2, CHOICES, 10])
+def test_equals_share_the_work(count: int) -> None:
     rng = Random(7)
-    picked = Counter(least_loaded(["a", "b", "c"], lambda url: int(url == "c"), rng) for _ in range(1000))
-    assert set(picked) == {"a", "b"}
-    assert min(picked.values()) > 400
+    picked = Counter(pick(urls(count), lambda _url: USUAL, 1, rng) for _ in range(count * 1000))
+    assert len(picked) == count
+    assert all(850 < times < 1150 for times in picked.values())
+
+
+def test_those_that_are_out_leave_no_one_else_with_their_share() -> None:
+    rng = Random(7)
+    out = set(urls(10)[:5])
+    picked = Counter(pick(urls(10), lambda url: None if url in out else USUAL, 1, rng) for _ in range(5000))
+    assert len(picked) == 5
+    assert all(850 < times < 1150 for times in picked.values())
+
+
+def test_a_pick_looks_at_few_replicas_of_many() -> None:
+    looks = Counter[str]()
+
+    def look(url: str) -> Candidate:
+        looks[url] += 1
+        return USUAL
+
+    for seed in range(100):
+        looks.clear()
+        assert pick(urls(1000), look, 1, Random(seed))
+        assert sum(looks.values()) == CHOICES <= DRAWS
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        Candidate(latency=0.03, in_flight=0, weight=1, penalty=0),
+        Candidate(latency=0.02, in_flight=1, weight=1, penalty=0),
+        Candidate(latency=0.02, in_flight=0, weight=0.5, penalty=0),
+        Candidate(latency=0.02, in_flight=0, weight=1, penalty=0.01),
+        Candidate(latency=0.0, in_flight=0, weight=1, penalty=1),
+    ],
+    ids=["slower", "busier", "weaker", "failed lately", "fails at once"],
+)
+def test_the_better_of_two_is_picked(worse: Candidate) -> None:
+    for seed in range(20):
+        assert pick(["good", "bad"], lambda url: worse if url == "bad" else USUAL, 1, Random(seed)) == "good"
+
+
+def test_a_few_milliseconds_are_no_difference() -> None:
+    rng = Random(7)
+    fleet = {"a": USUAL, "b": Candidate(latency=0.0239, in_flight=0, weight=1, penalty=0)}
+    picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(1000))
+    assert all(times > 400 for times in picked.values())
+
+
+def test_a_newcomer_stands_back_by_its_warmth_whatever_the_scores() -> None:
+    rng = Random(7)
+    cold = Candidate(latency=0.001, in_flight=0, weight=1, penalty=0, warmth=0.2)
+    picked = Counter(pick(["old", "new"], {"old": USUAL, "new": cold}.__getitem__, 1, rng) for _ in range(5000))
+    assert 850 < picked["new"] < 1150, "a fifth, though it looks better"
+    both = Counter(pick(["a", "b"], lambda _: cold, 1, rng) for _ in range(1000))
+    assert all(times > 400 for times in both.values()), "among newcomers nobody stands back"
+
+
+def test_a_replica_of_twice_the_weight_takes_twice_the_work_before_it_is_as_good() -> None:
+    assert score(Candidate(0.02, 3, 2, 0), 1) == score(Candidate(0.02, 1, 1, 0), 1)
+
+
+def test_a_newcomer_warms_up_evenly_and_then_stays_warm() -> None:
+    assert warmth(-1) == warmth(0) == WARM_FLOOR
+    assert warmth(SLOW_START_SECONDS / 2) == pytest.approx((1 + WARM_FLOOR) / 2)
+    assert warmth(SLOW_START_SECONDS) == warmth(1e9) == 1
+
+
+@given(st.floats(0, 100), st.floats(0, 100))
+def test_the_longer_here_the_warmer(one: float, other: float) -> None:
+    assert WARM_FLOOR <= warmth(one) <= 1
+    if one <= other:
+        assert warmth(one) <= warmth(other)

@@ -1,0 +1,318 @@
+"""The circuit breaker of one replica and pair."""
+
+# ruff: noqa: S311 - jitter, not secrets
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from proxy.breaker import (
+    BACK_OFF_SECONDS,
+    FAILURES_IN_A_ROW,
+    JITTER,
+    LATEST_REQUESTS,
+    LONGEST_BACK_OFF_SECONDS,
+    TRIAL_SECONDS,
+    WELL_SECONDS,
+    BreakerState,
+    CircuitBreaker,
+    Permit,
+)
+from tests.proxy.clock import HandClock
+
+LONGEST = LONGEST_BACK_OFF_SECONDS * (1 + JITTER)
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def breaker(clock: HandClock) -> CircuitBreaker:
+    return CircuitBreaker(clock, Random(1))
+
+
+def leave(breaker: CircuitBreaker) -> Permit:
+    permit = breaker.acquire()
+    assert permit is not None
+    return permit
+
+
+def fail(breaker: CircuitBreaker, times: int = FAILURES_IN_A_ROW) -> None:
+    for _ in range(times):
+        breaker.failure(leave(breaker))
+
+
+def trial(breaker: CircuitBreaker, clock: HandClock) -> Permit:
+    """Wait for the end of the back-off, take the trial."""
+    clock.now += breaker.retry_in() + 0.001
+    permit = leave(breaker)
+    assert permit.trial
+    return permit
+
+
+def test_a_closed_breaker_lets_everything_through(breaker: CircuitBreaker) -> None:
+    permits = [leave(breaker) for _ in range(100)]
+    assert not any(permit.trial for permit in permits)
+    assert (breaker.state, breaker.retry_in(), breaker.opened_at) == (BreakerState.CLOSED, 0, None)
+    assert "closed" in repr(breaker)
+
+
+def test_failures_in_a_row_open_it_and_then_nothing_passes(breaker: CircuitBreaker, clock: HandClock) -> None:
+    fail(breaker, FAILURES_IN_A_ROW - 1)
+    assert breaker.state is BreakerState.CLOSED
+    fail(breaker, 1)
+    assert breaker.state is BreakerState.OPEN
+    assert breaker.opened_at == clock.now
+    assert breaker.acquire() is None
+    assert BACK_OFF_SECONDS * (1 - JITTER) <= breaker.retry_in() <= BACK_OFF_SECONDS * (1 + JITTER)
+
+
+def test_a_success_ends_the_row(breaker: CircuitBreaker, clock: HandClock) -> None:
+    for _ in range(3):
+        fail(breaker, FAILURES_IN_A_ROW - 1)
+        for _ in range(FAILURES_IN_A_ROW):
+            breaker.success(leave(breaker))
+        clock.now += 1
+    assert breaker.state is BreakerState.CLOSED
+
+
+def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: CircuitBreaker, clock: HandClock) -> None:
+    for _ in range(LATEST_REQUESTS):
+        permit = leave(breaker)
+        breaker.success(permit)
+        breaker.failure(permit)
+        clock.now += 0.01
+        if breaker.state is BreakerState.OPEN:
+            return
+    pytest.fail("it never opened")
+
+
+def test_few_requests_or_long_ago_are_no_ratio(breaker: CircuitBreaker, clock: HandClock) -> None:
+    for _ in range(10 * LATEST_REQUESTS):
+        breaker.failure(leave(breaker))
+        breaker.success(leave(breaker))
+        clock.now += 5
+    assert breaker.state is BreakerState.CLOSED
+
+
+def test_connection_refused_opens_it_at_once(breaker: CircuitBreaker) -> None:
+    breaker.failure(leave(breaker), at_once=True)
+    assert breaker.state is BreakerState.OPEN
+
+
+def test_one_trial_after_the_back_off_and_its_success_closes(breaker: CircuitBreaker, clock: HandClock) -> None:
+    fail(breaker)
+    permit = trial(breaker, clock)
+    assert breaker.state is BreakerState.HALF_OPEN
+    assert "trial" in repr(permit)
+    assert breaker.acquire() is None
+    assert breaker.retry_in() == TRIAL_SECONDS
+    breaker.success(permit)
+    assert (breaker.state, breaker.opened_at) == (BreakerState.CLOSED, None)
+    assert not leave(breaker).trial
+
+
+def test_each_failed_trial_doubles_the_back_off_up_to_the_longest(breaker: CircuitBreaker, clock: HandClock) -> None:
+    fail(breaker)
+    expected = BACK_OFF_SECONDS
+    for _ in range(8):
+        breaker.failure(trial(breaker, clock))
+        expected = min(2 * expected, LONGEST_BACK_OFF_SECONDS)
+        assert expected * (1 - JITTER) <= breaker.retry_in() <= expected * (1 + JITTER)
+    assert breaker.opened_at == 1000, "since when it is out, whatever was tried meanwhile"
+
+
+def test_breakers_that_opened_together_do_not_knock_together(clock: HandClock) -> None:
+    rng = Random(3)
+    breakers = [CircuitBreaker(clock, rng) for _ in range(50)]
+    for each in breakers:
+        fail(each)
+    waits = [each.retry_in() for each in breakers]
+    assert max(waits) - min(waits) > BACK_OFF_SECONDS * JITTER
+
+
+def test_trouble_soon_after_goes_on_where_it_was_and_after_a_good_while_starts_afresh(
+    breaker: CircuitBreaker, clock: HandClock
+) -> None:
+    fail(breaker)
+    breaker.failure(trial(breaker, clock))
+    breaker.success(trial(breaker, clock))
+    clock.now += WELL_SECONDS / 2
+    fail(breaker)
+    assert breaker.retry_in() >= 4 * BACK_OFF_SECONDS * (1 - JITTER)
+    breaker.success(trial(breaker, clock))
+    clock.now += WELL_SECONDS + 1
+    fail(breaker)
+    assert breaker.retry_in() <= BACK_OFF_SECONDS * (1 + JITTER)
+
+
+def test_what_was_sent_before_it_opened_says_nothing_any_more(breaker: CircuitBreaker, clock: HandClock) -> None:
+    early = [leave(breaker) for _ in range(20)]
+    fail(breaker)
+    wait = breaker.retry_in()
+    breaker.failure(early.pop())
+    breaker.failure(early.pop(), at_once=True)
+    breaker.success(early.pop())
+    breaker.release(early.pop())
+    assert (breaker.state, breaker.retry_in()) == (BreakerState.OPEN, wait)
+    breaker.success(trial(breaker, clock))
+    for permit in early:
+        breaker.failure(permit, at_once=True)
+    assert breaker.state is BreakerState.CLOSED, "those that hung in the fault must not end the recovery"
+
+
+def test_a_trial_without_a_verdict_gives_its_place_back(breaker: CircuitBreaker, clock: HandClock) -> None:
+    fail(breaker)
+    breaker.release(trial(breaker, clock))
+    assert breaker.state is BreakerState.HALF_OPEN
+    assert leave(breaker).trial
+
+
+def test_a_trial_that_never_comes_back_blocks_for_a_bounded_time_and_is_then_deaf(
+    breaker: CircuitBreaker, clock: HandClock
+) -> None:
+    fail(breaker)
+    lost = trial(breaker, clock)
+    clock.now += TRIAL_SECONDS - 0.01
+    assert breaker.acquire() is None
+    clock.now += 0.01
+    current = leave(breaker)
+    breaker.release(lost)
+    breaker.failure(lost)
+    assert breaker.acquire() is None, "the place belongs to the second trial now"
+    breaker.success(current)
+    breaker.failure(lost, at_once=True)
+    assert breaker.state is BreakerState.CLOSED
+
+
+def test_a_good_canary_ends_the_back_off_at_once(breaker: CircuitBreaker, clock: HandClock) -> None:
+    fail(breaker)
+    for _ in range(6):
+        breaker.failure(trial(breaker, clock))
+    assert breaker.retry_in() > 20
+    breaker.canary_passed()
+    assert (breaker.state, breaker.retry_in()) == (BreakerState.HALF_OPEN, 0)
+    breaker.success(leave(breaker))
+    assert breaker.state is BreakerState.CLOSED
+
+
+def test_a_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None:
+    breaker.canary_passed()
+    breaker.canary_failed()
+    assert breaker.state is BreakerState.CLOSED
+    fail(breaker)
+    permit = trial(breaker, clock)
+    breaker.canary_passed()
+    breaker.canary_failed()
+    assert breaker.acquire() is None
+    breaker.failure(permit)
+    assert breaker.state is BreakerState.OPEN
+
+
+def test_canaries_that_spoke_well_of_a_replica_that_fails_must_come_in_longer_rows(breaker: CircuitBreaker) -> None:
+    fail(breaker)
+    for needed in (1, 2, 4, 8):
+        for _ in range(needed):
+            assert breaker.state is BreakerState.OPEN
+            breaker.canary_passed()
+        breaker.failure(leave(breaker))
+    breaker.canary_passed()
+    breaker.canary_failed()
+    for _ in range(15):
+        breaker.canary_passed()
+    assert breaker.state is BreakerState.OPEN, "a bad one begins the row anew"
+    breaker.canary_passed()
+    assert breaker.state is BreakerState.HALF_OPEN
+
+
+def test_so_must_those_of_one_that_fails_again_once_it_is_closed_but_not_for_ever(
+    breaker: CircuitBreaker, clock: HandClock
+) -> None:
+    for _ in range(2):
+        fail(breaker)
+        while breaker.state is BreakerState.OPEN:
+            breaker.canary_passed()
+        breaker.success(leave(breaker))
+    fail(breaker)
+    for _ in range(3):
+        breaker.canary_passed()
+    assert breaker.state is BreakerState.OPEN
+    breaker.canary_passed()
+    breaker.success(leave(breaker))
+    clock.now += WELL_SECONDS + 1
+    fail(breaker)
+    breaker.canary_passed()
+    assert breaker.state is BreakerState.HALF_OPEN
+
+
+class AnyInterleaving(RuleBasedStateMachine):
+    """Requests begin and end, canaries come, time passes, in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = HandClock()
+        self.breaker = CircuitBreaker(self.clock, Random(1))
+        self.out: list[tuple[float, Permit]] = []
+        self.trial_at: float | None = None
+
+    @rule(seconds=st.floats(0.01, 40))
+    def time_passes(self, seconds: float) -> None:
+        self.clock.now += seconds
+
+    @rule()
+    def a_request_begins(self) -> None:
+        before = self.breaker.state
+        permit = self.breaker.acquire()
+        if permit is None:
+            assert before is not BreakerState.CLOSED
+            return
+        assert permit.trial == (before is BreakerState.HALF_OPEN)
+        if permit.trial:
+            lately = [at for at, each in self.out if each.trial and self.clock.now - at < TRIAL_SECONDS]
+            assert not lately or self.trial_at is None, "two trials at once"
+            self.trial_at = self.clock.now
+        self.out.append((self.clock.now, permit))
+
+    @precondition(lambda self: bool(self.out))
+    @rule(data=st.data(), verdict=st.sampled_from(("success", "failure", "refused", "none")))
+    def a_request_ends(self, data: st.DataObject, verdict: str) -> None:
+        at, permit = self.out.pop(data.draw(st.integers(0, len(self.out) - 1)))
+        before, wait = self.breaker.state, self.breaker.retry_in()
+        if permit.trial and at == self.trial_at:
+            self.trial_at = None
+        end: dict[str, Any] = {
+            "success": lambda: self.breaker.success(permit),
+            "failure": lambda: self.breaker.failure(permit),
+            "refused": lambda: self.breaker.failure(permit, at_once=True),
+            "none": lambda: self.breaker.release(permit),
+        }
+        end[verdict]()
+        if not permit.trial and before is not BreakerState.CLOSED:
+            assert (self.breaker.state, self.breaker.retry_in()) == (before, wait)
+
+    @rule(passed=st.booleans())
+    def a_canary_comes_back(self, *, passed: bool) -> None:
+        before = self.breaker.state
+        if passed:
+            self.breaker.canary_passed()
+            assert self.breaker.state is before or self.breaker.state is BreakerState.HALF_OPEN
+        else:
+            self.breaker.canary_failed()
+            assert self.breaker.state is before
+
+    @invariant()
+    def nobody_waits_for_ever(self) -> None:
+        assert 0 <= self.breaker.retry_in() <= max(LONGEST, TRIAL_SECONDS)
+        assert (self.breaker.opened_at is None) == (self.breaker.state is BreakerState.CLOSED)
+
+
+class TestAnyInterleaving(AnyInterleaving.TestCase):
+    settings = settings(deadline=None, stateful_step_count=60)
