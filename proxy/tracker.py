@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from proxy.client import BrokenAnswerError, SilentError, UnreachableError
@@ -26,8 +27,10 @@ PATIENCE_UNREACHABLE: Final = 1
 PATIENCE_SILENT: Final = 2
 # Probes under way at once; a fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
-# What came back is made known this often while other probes are still out: one silent replica keeps nobody waiting.
+# What came back is made known this often while other probes are still out, and a sweep ends after this many rounds: one
+# silent replica keeps nobody waiting. What comes later is made known by the next tick of either loop.
 ROUND_SECONDS: Final = 0.1
+SWEEP_ROUNDS: Final = 5
 # Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
 # milliseconds, one that gets READY has its first request within a second, whoever leads.
 RETURN_SECONDS: Final = 0.5
@@ -66,7 +69,7 @@ class HealthTracker:
 
         Of the leading proxy only good news is believed: a replica that is well. One that it could not reach, or of
         which it knows nothing fresh, is probed here too: it may be another's network that is broken, Redis may have
-        come back empty, and a leader that hangs blinds nobody.
+        come back empty, and a leader that hangs blinds nobody. The first sweep waits for every answer.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
@@ -78,13 +81,11 @@ class HealthTracker:
             if well:
                 registry.learn(well.values())
             asked = self._ask(url for url in registry.probed if url not in well)
-            published = False
-            while asked:
+            for _ in range(SWEEP_ROUNDS) if registry.swept else count():
+                if not asked:
+                    break
                 done, asked = await asyncio.wait(asked, timeout=ROUND_SECONDS)
                 self._make_known(done)
-                if asked and not published:  # the others need not wait for the silent ones either
-                    await registry.publish()
-                    published = True
             await registry.publish()
         registry.swept = True
         self._note()
