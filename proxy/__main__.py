@@ -29,7 +29,9 @@ def main() -> int:
         return EXIT_CONFIG
     configure_logging(settings.log_level, settings.log_format)
     app = create_app(settings)
-    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=settings.request_timeout)
+    # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
+    grace = settings.max_request_timeout
+    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
     server = web.DrainingServer(config, drain=app.state.draining.set, drain_seconds=settings.drain_seconds)
     server.run()
     return 0 if server.started else 1

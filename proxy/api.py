@@ -58,6 +58,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
             web.log_fields(request, pair=measured.pair, replicas=measured.replicas)
 
 
+@routes.head("/health", include_in_schema=False)
 @routes.get("/health", responses={503: {"model": judge.Health}})
 async def health(request: Request) -> judge.Health:
     """The fleet at a glance; 200 for ok and degraded, 503 for down. Never waits for Redis or a replica."""
@@ -82,12 +83,14 @@ async def languages(request: Request) -> judge.Languages:
     return await asyncio.to_thread(judge.languages, parts.registry.snapshot, parts.listed_pivots)
 
 
+@routes.head("/livez", include_in_schema=False)
 @routes.get("/livez")
 async def livez(request: Request) -> Response:
     """200 while the tracker ticks; depends on neither Redis nor load."""
     return web.livez(_parts(request).loops)
 
 
+@routes.head("/readyz", include_in_schema=False)
 @routes.get("/readyz")
 async def readyz(request: Request) -> Response:
     """200 after the first sweep and until draining."""

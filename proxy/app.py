@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from proxy import api
+from proxy import api, operators
 from proxy.canaries import TICK_SECONDS, Canaries
 from proxy.carrier import Carrier
 from proxy.chooser import Chooser
@@ -24,12 +24,15 @@ from proxy.discovery import Discovery, Resolver, system_resolver
 from proxy.dispatcher import Dispatcher
 from proxy.evidence import LocalEvidence
 from proxy.exchange import Exchange
+from proxy.fleet_control import FleetControl
 from proxy.forwarder import Forwarder
+from proxy.lease import RENEW_SECONDS, Lease
+from proxy.local_view import EvidenceView
 from proxy.registry import Registry
 from proxy.retry_budget import RetryBudget
 from proxy.routing import Pivots
 from proxy.store import Store
-from proxy.tracker import HealthTracker
+from proxy.tracker import RETURN_SECONDS, HealthTracker
 from shared import web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
@@ -53,6 +56,7 @@ class Parts:
     evidence: LocalEvidence
     dispatcher: Dispatcher
     listed_pivots: Pivots | None
+    control: FleetControl
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
     bodies: ByteBudget
@@ -71,14 +75,8 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         metrics = ProxyMetrics()
         evidence = LocalEvidence(time.monotonic, rng)
         store = Store(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
-        registry = Registry(
-            store,
-            evidence,
-            owner,
-            report_ttl=settings.report_ttl,
-            lease_ttl=settings.lease_ttl,
-            clock=time.time,
-        )
+        lease = Lease(store, owner, settings.redis_timeout, time.monotonic)
+        registry = Registry(store, evidence, lease, settings.replicas, report_ttl=settings.report_ttl, clock=time.time)
         detector = await asyncio.to_thread(Detector)
         async with ReplicaClient.open(
             connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout
@@ -95,9 +93,12 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             pivots = Pivots(settings.preferred_pivots, lambda pair: evidence.pool(pair).usual)
             dispatcher = Dispatcher(registry, Carrier(forwarder), detector, metrics, pivots if settings.pivot else None)
             canaries = Canaries(registry, evidence, client, metrics, time.monotonic, rng)
-            tracker = HealthTracker(registry, Discovery(settings.replicas, resolver), client, metrics, time.time)
+            discovery = Discovery(resolver)
+            tracker = HealthTracker(registry, discovery, client, metrics, time.time)
             loops = (
                 Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng),
+                Loop("returns", RETURN_SECONDS, tracker.look_again, time.monotonic, rng),
+                Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
                 Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),
             )
             app.state.parts = Parts(
@@ -107,6 +108,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 dispatcher,
                 # What is listed is no promise of the quickest way: a thread reads it.
                 Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
+                FleetControl(registry, discovery, EvidenceView(evidence), time.time),
                 metrics,
                 loops,
                 ByteBudget(settings.max_bodies_bytes),
@@ -114,12 +116,14 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 time.time(),
             )
             try:
+                await lease.renew()
                 await registry.recall()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops):
                     yield
             finally:
-                await registry.resign()
+                await tracker.close()
+                await lease.resign()
                 await store.close()
 
     app = FastAPI(
@@ -128,4 +132,5 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
     app.state.draining = draining
     web.install(app)
     app.include_router(api.routes)
+    app.include_router(operators.routes)
     return app

@@ -99,7 +99,7 @@ class Chooser:
         return Candidate(
             latency=latency,
             in_flight=standing.work + foreign,
-            weight=report.weight if report is not None else 1.0,
+            weight=replica.weight,
             penalty=own.penalty,
             warmth=warmth(now - standing.joined_at),
         )

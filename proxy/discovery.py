@@ -1,4 +1,4 @@
-"""Which replicas there should be: URLs from the settings, their host names expanded to all addresses."""
+"""Which replicas there should be: host names expanded to all their addresses."""
 
 from __future__ import annotations
 
@@ -46,16 +46,15 @@ async def system_resolver(host: str) -> list[str]:
 class Discovery:
     """Mutable state: the last good addresses of each name, kept while the resolver fails."""
 
-    def __init__(self, urls: Sequence[str], resolver: Resolver = system_resolver) -> None:
-        """Take the configured URLs."""
-        self._urls = tuple(urls)
+    def __init__(self, resolver: Resolver = system_resolver) -> None:
+        """Take who knows the addresses."""
         self._resolver = resolver
         self._last: dict[str, list[str]] = {}
 
-    async def urls(self) -> list[str]:
-        """Return one URL per address, each once, in the order of the settings; bounded by ``RESOLVE_SECONDS``."""
-        expanded = await asyncio.gather(*(self._expand(url) for url in self._urls))
-        return list(dict.fromkeys(url for urls in expanded for url in urls))
+    async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return for each URL those of its host's addresses, each once; bounded by ``RESOLVE_SECONDS``."""
+        expanded = await asyncio.gather(*(self._expand(url) for url in urls))
+        return {url: tuple(dict.fromkeys(found)) for url, found in zip(urls, expanded, strict=True)}
 
     async def _expand(self, url: str) -> list[str]:
         parts = urlsplit(url)

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
 from types import MappingProxyType
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
 from shared.languages import LanguagePair
 from shared.report import ReplicaReport, ServerState
+
+DRAINED: Final = "drained by an operator"
 
 
 class ReplicaState(StrEnum):
@@ -28,6 +31,7 @@ class Replica(BaseModel):
 
     ``probed_at`` is the Unix time of the last probe, ``reported_at`` that of ``report``, the last good one: a replica
     that is DOWN keeps it, so that its pairs stay known. ``missed`` counts probes in a row without an answer.
+    ``drained`` and ``set_weight`` are an operator's: they are no part of the record, but put on it in the Snapshot.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,6 +43,13 @@ class Replica(BaseModel):
     reported_at: float | None = None
     report: ReplicaReport | None = None
     missed: int = 0
+    drained: bool = False
+    set_weight: float | None = None
+
+    @classmethod
+    def unseen(cls, url: str, now: float) -> Replica:
+        """Return a replica that has not been probed yet."""
+        return cls(url=url, state=ReplicaState.STARTING, why="not probed yet", probed_at=now)
 
     @classmethod
     def reported(cls, url: str, report: ReplicaReport, now: float) -> Replica:
@@ -65,6 +76,25 @@ class Replica(BaseModel):
                 "missed": missed,
             }
         )
+
+    def changed(self, *, drained: bool, weight: float | None) -> Replica:
+        """Return the replica as an operator wants it: a drained one takes no new requests, its pairs stay known."""
+        if not drained and weight is None:
+            return self
+        changes: dict[str, object] = {"drained": drained, "set_weight": weight}
+        if drained and self.state is not ReplicaState.DOWN:
+            changes |= {"state": ReplicaState.DRAINING, "why": DRAINED}
+        return self.model_copy(update=changes)
+
+    @property
+    def weight(self) -> float:
+        """The share of work it is to have beside others: what an operator set, else what it reports, else 1."""
+        return self.set_weight or (self.report.weight if self.report else 1.0)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
+        return self.state is ReplicaState.READY and all(self.pairs.values())
 
     @property
     def pairs(self) -> dict[LanguagePair, bool]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from proxy.changes import UNDONE_SECONDS, Changes, Verdict
 from proxy.fleet import Replica, Snapshot
 from proxy.store import REMEMBERED_SECONDS, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from proxy.changes import Change
     from proxy.evidence import LocalEvidence
+    from proxy.lease import Lease
     from proxy.store import Store
     from shared.languages import LanguagePair
 
@@ -22,99 +26,160 @@ MAX_REMEMBERED_PAIRS: Final = 20_000
 
 
 class Registry:
-    """Mutable state: the Snapshot (replaced whole), pairs remembered with Unix time last seen, Redis's state, the lease.
+    """Mutable state: the Snapshot (replaced whole) and what it is made of.
 
-    Only the tracker changes it; with Redis gone it goes on with what this proxy knows by itself.
+    That is: which addresses each configured name stands for, each address's replica as it was last probed, what
+    operators changed, and the pairs remembered with the Unix time each was last seen. The tracker and operators change
+    it, on the event loop only; with Redis gone it goes on with what this proxy knows by itself.
     """
 
     def __init__(
         self,
         store: Store,
         evidence: LocalEvidence,
-        owner: str,
+        lease: Lease,
+        configured: Sequence[str],
         *,
         report_ttl: float,
-        lease_ttl: float,
         clock: Callable[[], float],
     ) -> None:
-        """Take the store, this proxy's name, life times in seconds, and a clock of Unix seconds."""
+        """Take the store, the lease, the settings' URLs, the reports' life in seconds, and a clock of Unix seconds."""
         self._store = store
         self._evidence = evidence
-        self._owner = owner
+        self._lease = lease
         self._report_ttl = report_ttl
-        self._lease_ttl = lease_ttl
         self._clock = clock
         self._remembered: dict[LanguagePair, float] = {}
+        self._addresses: dict[str, tuple[str, ...]] = {}
+        self._errors: dict[str, str] = {}
+        self.configured = tuple(configured)
+        self.changes = Changes(clock)
+        self.names: dict[str, tuple[str, ...]] = {}
+        self.probed: dict[str, Replica] = {}
         self.snapshot = Snapshot.of((), ())
-        self.redis_error: str | None = "not asked yet"
-        self.leading = False
         self.swept = False
 
-    async def lead(self) -> bool:
-        """Say whether this proxy is the one to probe: it holds the lease, or Redis is away and each is on its own."""
-        try:
-            self.leading = await self._store.hold_lease(self._owner, self._lease_ttl)
-        except StoreUnavailableError as error:
-            self._redis_is_away(error)
-            self.leading = False
-            return True
-        self._redis_answers()
-        return self.leading
+    @property
+    def redis_error(self) -> str | None:
+        """Why Redis did not answer the last time it was asked, or None."""
+        return self._lease.error or next(iter(self._errors.values()), None)
+
+    @property
+    def leading(self) -> bool:
+        """Whether this proxy probes for the others too."""
+        return self._lease.is_ours
+
+    @property
+    def alone(self) -> bool:
+        """Whether Redis is away, so that each proxy probes for itself."""
+        return self._lease.error is not None
+
+    def wanted(self) -> list[str]:
+        """Return the URLs that make up the fleet, names not yet expanded."""
+        return self.changes.wanted(self.configured)
+
+    def place(self, found: Mapping[str, Sequence[str]]) -> None:
+        """Note which addresses these names stand for now; what no wanted name leads to has left the fleet."""
+        before = self._addresses
+        self._addresses = before | {name: tuple(urls) for name, urls in found.items()}
+        if self._addresses != before:
+            self._build()
+
+    def learn(self, replicas: Iterable[Replica]) -> None:
+        """Note how replicas are; those that left the fleet meanwhile are passed over."""
+        self.probed |= {replica.url: replica for replica in replicas if replica.url in self.probed}
+        self._build()
+
+    def change(self, url: str, verdict: Verdict, *, added: bool, weight: float | None, anew: bool) -> Change:
+        """Note an operator's word; it holds here at once.
+
+        Raises:
+            FleetFullError: there are too many already.
+        """
+        change = self.changes.put(url, verdict, added=added, weight=weight, anew=anew)
+        self._build()
+        return change
+
+    async def share(self, change: Change) -> bool:
+        """Write an operator's word for the other proxies; say whether Redis has it (else the next sweeps try)."""
+        if self.alone:
+            return False
+        with self._noting("changes"):
+            await self._store.write_changes([change])
+        return "changes" not in self._errors
+
+    async def exchange_changes(self) -> None:
+        """Take what operators told other proxies, and give back what Redis has lost or never had."""
+        if self.alone:
+            return
+        with self._noting("changes"):
+            found = await self._store.read_changes(renew=self.leading)
+            if self.changes.merge(found):
+                self._build()
+            there = {change.url: change.at for change in found}
+            if missing := [each for each in self.changes.all() if each.at > there.get(each.url, 0.0)]:
+                await self._store.write_changes(missing)
+            horizon = self._clock() - UNDONE_SECONDS
+            if old := [each.url for each in found if each.is_undone() and each.at <= horizon]:
+                await self._store.forget_changes(old)
 
     async def shared(self) -> dict[str, Replica]:
         """Return what the leading proxy found, by URL; empty when Redis is away or holds nothing that is fresh."""
-        try:
-            replicas, pairs = await self._store.read()
-        except StoreUnavailableError as error:
-            self._redis_is_away(error)
+        if self.alone:
             return {}
-        self._redis_answers()
-        self._remember(pairs)
+        replicas: list[Replica] = []
+        with self._noting("records"):
+            replicas, pairs = await self._store.read()
+            self._remember(pairs)
         return {replica.url: replica for replica in replicas}
 
-    def adopt(self, replicas: Iterable[Replica]) -> None:
-        """Make these replicas the Snapshot; what is not among them has left the fleet, its pairs stay known."""
-        fleet = tuple(replicas)
+    async def publish(self) -> None:
+        """Write what the probes found for the other proxies, if this one leads."""
+        if not self.leading or self.alone:
+            return
+        with self._noting("records"):
+            await self._store.write(tuple(self.probed.values()), self._remembered, self._report_ttl)
+
+    async def recall(self) -> None:
+        """Learn from the store, once at start: which pairs were known, and what operators changed."""
+        await self.shared()
+        await self.exchange_changes()
+
+    def _build(self) -> None:
+        """Make the Snapshot of what is known now; what left the fleet is dropped from it, its pairs stay known."""
         now = self._clock()
+        wanted = self.wanted()
+        self._addresses = {name: self._addresses[name] for name in wanted if name in self._addresses}
+        leading_to: dict[str, list[str]] = {}
+        for name, urls in self._addresses.items():
+            for url in urls:
+                leading_to.setdefault(url, []).append(name)
+        verdicts = {url: self.changes.verdict(url, names) for url, names in leading_to.items()}
+        self.names = {url: tuple(names) for url, names in leading_to.items() if verdicts[url] is not Verdict.REMOVED}
+        self.probed = {url: self.probed.get(url) or Replica.unseen(url, now) for url in self.names}
+        fleet = [
+            replica.changed(drained=verdicts[url] is Verdict.DRAINED, weight=self.changes.weight(url, self.names[url]))
+            for url, replica in self.probed.items()
+        ]
         self._remember({pair: now for replica in fleet for pair in replica.pairs})
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
         self.snapshot = Snapshot.of(fleet, self._remembered)
         self._evidence.note_snapshot(self.snapshot)
-        self.swept = True
-
-    async def publish(self) -> None:
-        """Write the Snapshot's replicas for the other proxies, unless Redis has just proved to be away."""
-        if self.redis_error is not None:
-            return
-        try:
-            await self._store.write(tuple(self.snapshot.replicas.values()), self._remembered, self._report_ttl)
-        except StoreUnavailableError as error:
-            self._redis_is_away(error)
-
-    async def recall(self) -> None:
-        """Learn from the store, once at start, which pairs were known: their replicas may be gone."""
-        await self.shared()
-
-    async def resign(self) -> None:
-        """Give up the lease, so that another proxy takes over at its next sweep."""
-        if self.leading:
-            try:
-                await self._store.release_lease(self._owner)
-            except StoreUnavailableError as error:
-                log.info("lease not given back, it will expire", extra={"error": str(error)})
 
     def _remember(self, pairs: Mapping[LanguagePair, float]) -> None:
         for pair, seen in pairs.items():
             if pair in self._remembered or len(self._remembered) < MAX_REMEMBERED_PAIRS:
                 self._remembered[pair] = max(seen, self._remembered.get(pair, 0.0))
 
-    def _redis_is_away(self, error: StoreUnavailableError) -> None:
-        if self.redis_error is None or not self.swept:
-            log.warning("redis away, going on alone", extra={"error": str(error)})
-        self.redis_error = str(error)
-
-    def _redis_answers(self) -> None:
-        if self.redis_error is not None:
-            log.info("redis answers", extra={"before": self.redis_error})
-        self.redis_error = None
+    @contextmanager
+    def _noting(self, what: str) -> Generator[None]:
+        """Go on alone where Redis fails, and note whether it did, with what."""
+        try:
+            yield
+        except StoreUnavailableError as error:
+            if what not in self._errors:
+                log.warning("redis failed, going on alone", extra={"with": what, "error": str(error)})
+            self._errors[what] = str(error)
+        else:
+            self._errors.pop(what, None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Final
-from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from proxy.replica_url import replica_url, split_url
 from shared.deadline import TimeLimits
 from shared.languages import canonical_tag
 from shared.telemetry import LogFormat
@@ -17,24 +17,8 @@ from shared.wire import Limits
 PREFIX: Final = "PROXY_"
 
 
-# A name, an IPv4 or an IPv6 address.
-_HOST: Final = re.compile(r"[A-Za-z0-9._\-]+|[0-9A-Fa-f:.]+")
-
-
-def _split_url(url: str) -> SplitResult | None:
-    """Return the URL's parts, or None where its host or port can not be one."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return None
-    return None if port == 0 else parts
-
-
-def _without_userinfo(url: str) -> str:
-    """Return the URL as it may be shown: without a name and password somebody put into it."""
-    scheme, separator, rest = url.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else url.rpartition("@")[2]
+# A token that is guessed is no token: 16 characters of base64 are 96 bits.
+_TOKEN: Final = re.compile(r"[!-~]{16,256}")
 
 
 class Settings(BaseSettings):
@@ -62,6 +46,10 @@ class Settings(BaseSettings):
         default="pairway:", pattern=r"^[A-Za-z0-9:_\-]{1,64}$", description="Begins every key in Redis."
     )
     redis_timeout: float = Field(default=0.25, gt=0, le=5, description="Longest wait for one call of Redis, seconds.")
+    operator_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Token for changes of the fleet at run time, 16 to 256 ASCII characters; empty: no changes.",
+    )
     probe_interval: float = Field(
         default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
     )
@@ -120,15 +108,14 @@ class Settings(BaseSettings):
     @field_validator("replicas")
     @classmethod
     def _are_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for url in value:
-            parts = _split_url(url)
-            if parts is None or parts.scheme not in {"http", "https"} or not _HOST.fullmatch(parts.hostname or ""):
-                message = f"{_without_userinfo(url)!r} is no URL of an API server; write http://HOST:PORT"
-                raise ValueError(message)
-            if parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc:
-                message = f"{_without_userinfo(url)!r} must be http://HOST:PORT and nothing more"
-                raise ValueError(message)
-        return tuple(dict.fromkeys(url.rstrip("/") for url in value))
+        return tuple(dict.fromkeys(replica_url(url) for url in value))
+
+    @field_validator("operator_token")
+    @classmethod
+    def _is_token(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value() and not _TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError("must have 16 to 256 ASCII characters without spaces")
+        return value
 
     @field_validator("preferred_pivots")
     @classmethod
@@ -138,7 +125,7 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _is_redis(cls, value: SecretStr) -> SecretStr:
-        parts = _split_url(value.get_secret_value())
+        parts = split_url(value.get_secret_value())
         good = parts is not None and (
             (parts.scheme in {"redis", "rediss"} and bool(parts.hostname)) or (parts.scheme == "unix" and parts.path)
         )
@@ -169,11 +156,6 @@ class Settings(BaseSettings):
     def report_ttl(self) -> float:
         """Seconds a report is believed in Redis: three sweeps and their time-outs, so one lost sweep is no alarm."""
         return 3 * (self.probe_interval + self.probe_timeout)
-
-    @property
-    def lease_ttl(self) -> float:
-        """Seconds after which another proxy takes over from a dead prober; renewed every sweep."""
-        return self.probe_interval + self.probe_timeout + 2 * self.redis_timeout
 
     @property
     def time_limits(self) -> TimeLimits:

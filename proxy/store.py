@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 from redis.asyncio import Redis
@@ -13,16 +13,22 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from proxy.changes import Change
 from proxy.fleet import Replica
 from shared.languages import LanguagePair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+
+M = TypeVar("M", Replica, Change)
 
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
-# Sweeps are the only users, one call at a time; a few more for what was cancelled and not yet closed.
-MAX_CONNECTIONS: Final = 4
+# Operators' changes outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
+CHANGES_SECONDS: Final = 30 * 24 * 3600
+# The sweep, the lease and operators' changes, one call each at a time; a few more for what was cancelled and not yet
+# closed.
+MAX_CONNECTIONS: Final = 8
 
 # Take the lease if it is free, renew it if it is ours. KEYS[1] lease; ARGV[1] us; ARGV[2] milliseconds.
 LEASE_SCRIPT: Final = """
@@ -40,7 +46,20 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0
 """
-
+# Write changes of operators, but none over a later one. KEYS[1] changes; ARGV[1] seconds to live; then for each change
+# its URL, its time, and its record.
+CHANGES_SCRIPT: Final = """
+for i = 2, #ARGV, 3 do
+    local held = redis.call('HGET', KEYS[1], ARGV[i])
+    local readable, change = pcall(cjson.decode, held or '')
+    local at = readable and type(change) == 'table' and tonumber(change.at) or 0
+    if at < tonumber(ARGV[i + 1]) then
+        redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2])
+    end
+end
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return 1
+"""
 
 log = logging.getLogger(__name__)
 
@@ -126,9 +145,37 @@ class Store:
                     await self._ask("MGET", *(self._key(f"replica:{url}") for url in urls)) if urls else []
                 )
                 members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
-        replicas = [replica for record in records if record is not None and (replica := _parsed(record)) is not None]
+        parsed = (_parsed(Replica, record) for record in records if record is not None)
+        replicas = [replica for replica in parsed if replica is not None]
         pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
+
+    async def read_changes(self, *, renew: bool) -> list[Change]:
+        """Return operators' changes, without those that a proxy of another version wrote in another form.
+
+        With ``renew`` they live for ``CHANGES_SECONDS`` from now on.
+        """
+        key = self._key("changes")
+        with self._mapped():
+            async with asyncio.timeout(2 * self._timeout):
+                found: dict[str, str] = await self._ask("HGETALL", key)
+                if renew and found:
+                    await self._ask("EXPIRE", key, CHANGES_SECONDS)
+        changes = (_parsed(Change, record) for record in found.values())
+        return [change for change in changes if change is not None]
+
+    async def write_changes(self, changes: Iterable[Change]) -> None:
+        """Write operators' changes, each unless a later one of its URL is there."""
+        parts = [part for each in changes for part in (each.url, repr(each.at), each.model_dump_json())]
+        with self._mapped():
+            async with asyncio.timeout(self._timeout):
+                await self._ask("EVAL", CHANGES_SCRIPT, 1, self._key("changes"), CHANGES_SECONDS, *parts)
+
+    async def forget_changes(self, urls: Sequence[str]) -> None:
+        """Remove the changes of these URLs (at least one)."""
+        with self._mapped():
+            async with asyncio.timeout(self._timeout):
+                await self._ask("HDEL", self._key("changes"), *urls)
 
     @contextmanager
     def _mapped(self) -> Generator[None]:
@@ -143,9 +190,9 @@ class Store:
             raise StoreUnavailableError(message) from error
 
 
-def _parsed(record: str) -> Replica | None:
+def _parsed(model: type[M], record: str) -> M | None:
     try:
-        return Replica.model_validate_json(record)
+        return model.model_validate_json(record)
     except ValidationError as error:
         log.debug("record can not be read", extra={"errors": error.error_count()})
         return None

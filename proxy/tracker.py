@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from proxy.client import BrokenAnswerError, SilentError, UnreachableError
 from proxy.fleet import Replica, ReplicaState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from proxy.client import ReplicaClient
     from proxy.discovery import Discovery
@@ -25,10 +27,22 @@ PATIENCE_UNREACHABLE: Final = 1
 PATIENCE_SILENT: Final = 2
 # Probes under way at once; a fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
+# What came back is made known this often while other probes are still out, and a sweep ends after this many rounds: one
+# silent replica keeps nobody waiting. What comes later is made known by the next tick of either loop.
+ROUND_SECONDS: Final = 0.1
+SWEEP_ROUNDS: Final = 5
+# Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
+# milliseconds, one that gets READY has its first request within a second, whoever leads.
+RETURN_SECONDS: Final = 0.5
+# Of many that are not well, as many at a time, those not seen for longest first: 128 probes a second at most.
+MAX_RETURN_PROBES: Final = 64
 
 
 class HealthTracker:
-    """One sweep at a time; mutable state is the registry's, and which pairs have a metric."""
+    """Mutable state: the probes under way, what came back and is not made known yet, and what is counted.
+
+    ``sweep`` and ``look_again`` are ticks of two loops; no replica is probed twice at the same time.
+    """
 
     def __init__(
         self,
@@ -45,52 +59,105 @@ class HealthTracker:
         self._metrics = metrics
         self._clock = clock
         self._counted: set[str] = set()
+        self._noted: Mapping[str, Replica] = {}
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._found: dict[str, Replica] = {}
 
     async def sweep(self) -> None:
         """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
 
-        A replica of which the shared registry knows nothing fresh is probed here, whoever leads: Redis that comes back
-        empty, or a leader that hangs, blinds nobody.
+        Of the leading proxy only good news is believed: a replica that is well. One that it could not reach, or of
+        which it knows nothing fresh, is probed here too: it may be another's network that is broken, Redis may have
+        come back empty, and a leader that hangs blinds nobody. The first sweep waits for every answer.
         """
+        registry = self._registry
         with self._metrics.sweep_seconds.time():
-            urls, leading = await asyncio.gather(self._discovery.urls(), self._registry.lead())
-            shared = {} if leading else await self._registry.shared()
-            before = self._registry.snapshot.replicas
-            replicas = await asyncio.gather(
-                *(self._known(shared[url]) if url in shared else self._probe(url, before.get(url)) for url in urls)
-            )
-            self._note_changes(replicas)
-            self._registry.adopt(replicas)
-            if leading:
-                await self._registry.publish()
+            found, _ = await asyncio.gather(self._discovery.expand(registry.wanted()), registry.exchange_changes())
+            registry.place(found)
+            self._make_known(())
+            shared = {} if registry.leading else await registry.shared()
+            well = {url: shared[url] for url in registry.probed if url in shared and shared[url].is_well}
+            if well:
+                registry.learn(well.values())
+            asked = self._ask(url for url in registry.probed if url not in well)
+            for _ in range(SWEEP_ROUNDS) if registry.swept else count():
+                if not asked:
+                    break
+                done, asked = await asyncio.wait(asked, timeout=ROUND_SECONDS)
+                self._make_known(done)
+            await registry.publish()
+        registry.swept = True
+        self._note()
         self._count()
 
-    @staticmethod
-    async def _known(replica: Replica) -> Replica:
-        return replica
+    async def look_again(self) -> None:
+        """Probe the replicas that are not well, and make known what came back in a moment; the rest comes next time."""
+        self._make_known(())
+        ailing = [replica for replica in self._registry.probed.values() if not replica.is_well]
+        longest = heapq.nsmallest(MAX_RETURN_PROBES, ailing, key=lambda replica: replica.probed_at)
+        if asked := self._ask(replica.url for replica in longest):
+            done, _ = await asyncio.wait(asked, timeout=ROUND_SECONDS)
+            self._make_known(done)
 
-    async def _probe(self, url: str, before: Replica | None) -> Replica:
-        known = before or Replica(url=url, state=ReplicaState.STARTING, why="not probed yet", probed_at=self._clock())
+    async def close(self) -> None:
+        """Give up the probes that are under way."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ask(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
+        """Return a probe of each replica, begun now or before; those that were last seen alive come first."""
+        probed = self._registry.probed
+        ordered = sorted(urls, key=lambda url: probed[url].missed)
+        for url in ordered:
+            if url not in self._under_way:
+                self._under_way[url] = asyncio.create_task(self._probe(url))
+        return {self._under_way[url] for url in ordered}
+
+    async def _probe(self, url: str) -> None:
+        try:
+            self._found[url] = await self._look(url)
+        finally:
+            del self._under_way[url]
+
+    async def _look(self, url: str) -> Replica:
         try:
             async with self._probing:
                 report = await self._client.report(url)
         except UnreachableError as error:
-            return known.silent(str(error), self._clock(), patience=PATIENCE_UNREACHABLE)
+            return self._known(url).silent(str(error), self._clock(), patience=PATIENCE_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:
-            return known.silent(str(error), self._clock(), patience=PATIENCE_SILENT)
+            return self._known(url).silent(str(error), self._clock(), patience=PATIENCE_SILENT)
         return Replica.reported(url, report, self._clock())
 
-    def _note_changes(self, replicas: list[Replica]) -> None:
-        before = self._registry.snapshot.replicas
-        for replica in replicas:
+    def _known(self, url: str) -> Replica:
+        return self._registry.probed.get(url) or Replica.unseen(url, self._clock())
+
+    def _make_known(self, done: Iterable[asyncio.Task[None]]) -> None:
+        """Hand over all that came back, whoever asked; raise what is our own fault."""
+        found, self._found = self._found, {}
+        if found:
+            self._registry.learn(found.values())
+            self._note()
+        for task in done:
+            task.result()
+
+    def _note(self) -> None:
+        """Log what changed since the last time."""
+        before, now = self._noted, self._registry.snapshot.replicas
+        self._noted = now
+        for replica in now.values():
             old = before.get(replica.url)
+            if old is replica:
+                continue
             if old is None or old.state is not replica.state or old.pairs != replica.pairs:
                 level = logging.WARNING if replica.state is ReplicaState.DOWN else logging.INFO
                 ready = [str(pair) for pair, is_ready in replica.pairs.items() if is_ready]
                 fields = {"replica": replica.url, "state": replica.state, "why": replica.why, "ready": ready}
                 log.log(level, "replica changed", extra=fields)
-        for url in before.keys() - {replica.url for replica in replicas}:
+        for url in before.keys() - now.keys():
             log.info("replica left", extra={"replica": url})
             self._metrics.attempts.remove_by_labels({"replica": url})  # addresses of containers come and go
 

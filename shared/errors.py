@@ -2,9 +2,14 @@
 
 PairwayError
 ├── BadRequestError          400 bad-request          not JSON, or not an object
+├── KeyRequiredError         401 key-required         no key where one is needed
+├── KeyRefusedError          403 key-refused          a wrong key
+├── OperatorOffError         403 operator-off         no operator token is set, so nothing can be changed
 ├── UnknownPairError         404 unknown-pair         no configured model serves it
+├── UnknownReplicaError      404 unknown-replica      no replica of the fleet has this URL
 ├── NotFoundError            404 not-found            no such path
 ├── MethodNotAllowedError    405 method-not-allowed   the path exists, the method does not
+├── FleetFullError           409 fleet-full           operators' changes are bounded, and there are that many
 ├── TooLargeError            413 too-large            body, text or number of texts over the limit
 ├── InvalidRequestError      422 invalid-request      a field is missing, unknown or wrong
 ├── LanguageUndetectedError  422 language-undetected  "auto" found no served language
@@ -51,6 +56,55 @@ class BadRequestError(PairwayError):
     code = "bad-request"
     http_status = 400
     title = "The request can not be read"
+
+
+class KeyRequiredError(PairwayError):
+    """A key is needed and there was none; the answer says in which form."""
+
+    code = "key-required"
+    http_status = 401
+    title = "Key required"
+
+
+class KeyRefusedError(PairwayError):
+    """The key is not one that opens this."""
+
+    code = "key-refused"
+    http_status = 403
+    title = "Key refused"
+
+
+class OperatorOffError(PairwayError):
+    """No operator token is set; the sentence says how to set one."""
+
+    code = "operator-off"
+    http_status = 403
+    title = "Changes of the fleet are off"
+
+
+class UnknownReplicaError(PairwayError):
+    """No replica of the fleet has this URL."""
+
+    code = "unknown-replica"
+    http_status = 404
+    title = "Unknown replica"
+
+    def __init__(self, url: str) -> None:
+        """Name the URL."""
+        super().__init__(f"{url} is no replica of the fleet now, nor a name that stands for any; GET /fleet lists all.")
+
+
+class FleetFullError(PairwayError):
+    """Operators' changes are bounded, and there are that many."""
+
+    code = "fleet-full"
+    http_status = 409
+    title = "Too many changes"
+
+    def __init__(self, limit: int) -> None:
+        """Name the bound."""
+        message = f"Operators have changed {limit} URLs, and no more are kept; write replicas into PROXY_REPLICAS."
+        super().__init__(message, facts={"limit": limit})
 
 
 class UnknownPairError(PairwayError):

@@ -121,6 +121,7 @@ def test_secrets_go_only_where_they_are_needed() -> None:
     for name in API_SERVERS:
         environment = SERVICES[name]["environment"]
         assert environment["PROXY_REDIS_URL"] == ""
+        assert environment["PROXY_OPERATOR_TOKEN"] == ""
         # None: passed on from the shell or .env.
         assert environment["HF_TOKEN"] is None
         assert environment["HF_HUB_OFFLINE"] is None

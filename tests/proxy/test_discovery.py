@@ -26,36 +26,33 @@ class Names:
 
 
 async def test_a_name_expands_to_all_its_addresses_in_order_each_once() -> None:
-    names = Names(fleet=["10.0.0.1", "10.0.0.2", "fd00::1"], other=["10.0.0.2"])
-    discovery = Discovery(["http://fleet:8001", "http://other:8001", "http://other:8002", "http://other"], names)
-    assert await discovery.urls() == [
-        "http://10.0.0.1:8001",
-        "http://10.0.0.2:8001",
-        "http://[fd00::1]:8001",
-        "http://10.0.0.2:8002",
-        "http://10.0.0.2",
-    ]
+    names = Names(fleet=["10.0.0.1", "10.0.0.2", "10.0.0.1", "fd00::1"], other=["10.0.0.2"])
+    assert await Discovery(names).expand(["http://fleet:8001", "http://other:8002", "http://other"]) == {
+        "http://fleet:8001": ("http://10.0.0.1:8001", "http://10.0.0.2:8001", "http://[fd00::1]:8001"),
+        "http://other:8002": ("http://10.0.0.2:8002",),
+        "http://other": ("http://10.0.0.2",),
+    }
 
 
 async def test_addresses_and_https_are_not_resolved() -> None:
     names = Names()
     urls = ["http://127.0.0.1:1", "http://[::1]:2", "https://api.example"]
-    assert await Discovery(urls, names).urls() == urls
+    assert await Discovery(names).expand(urls) == {url: (url,) for url in urls}
     assert names.asked == []
 
 
 async def test_a_name_never_known_stands_for_itself_so_that_health_shows_it() -> None:
-    assert await Discovery(["http://nobody:1"], Names()).urls() == ["http://nobody:1"]
+    assert await Discovery(Names()).expand(["http://nobody:1"]) == {"http://nobody:1": ("http://nobody:1",)}
 
 
 async def test_the_last_addresses_hold_while_the_resolver_fails_and_new_ones_count_at_once() -> None:
     names = Names(fleet=["10.0.0.1", "10.0.0.2"])
-    discovery = Discovery(["http://fleet:1"], names)
-    await discovery.urls()
+    discovery, url = Discovery(names), "http://fleet:1"
+    await discovery.expand([url])
     names.names["fleet"] = OSError("again later")
-    assert await discovery.urls() == ["http://10.0.0.1:1", "http://10.0.0.2:1"]
+    assert await discovery.expand([url]) == {url: ("http://10.0.0.1:1", "http://10.0.0.2:1")}
     names.names["fleet"] = ["10.0.0.3"]
-    assert await discovery.urls() == ["http://10.0.0.3:1"]
+    assert await discovery.expand([url]) == {url: ("http://10.0.0.3:1",)}
 
 
 async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
@@ -64,13 +61,14 @@ async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
         return [host]
 
     started = time.perf_counter()
-    assert await Discovery(["http://a:1", "http://b:1"], hanging).urls() == ["http://a:1", "http://b:1"]
+    urls = ["http://a:1", "http://b:1"]
+    assert await Discovery(hanging).expand(urls) == {url: (url,) for url in urls}
     assert time.perf_counter() - started < RESOLVE_SECONDS + 0.5
 
 
 async def test_a_name_with_addresses_without_number_is_cut() -> None:
     names = Names(fleet=[f"10.{n // 65536}.{n // 256 % 256}.{n % 256}" for n in range(5000)])
-    assert len(await Discovery(["http://fleet:1"], names).urls()) == MAX_ADDRESSES
+    assert len((await Discovery(names).expand(["http://fleet:1"]))["http://fleet:1"]) == MAX_ADDRESSES
 
 
 async def test_the_system_knows_localhost_once() -> None:
@@ -81,4 +79,5 @@ async def test_the_system_knows_localhost_once() -> None:
 async def test_a_name_that_can_not_be_one_is_not_known_and_nothing_worse(host: str) -> None:
     with pytest.raises(OSError, match=r".+"):
         await system_resolver(host)
-    assert await Discovery([f"http://{host}:1"]).urls() == [f"http://{host}:1"]
+    url = f"http://{host}:1"
+    assert await Discovery().expand([url]) == {url: (url,)}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from proxy.lease import RENEW_SECONDS, Lease
 from proxy.settings import Settings
+from proxy.store import Store
+from shared.background import JITTER
 from tests.processes import free_port, python_server
 
 
@@ -40,7 +44,8 @@ def test_replicas_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "url",
     ["", ",", "a:8001", "ftp://a:1", "http://", "http://:80", "http://a:0", "http://a:99999", "http://a:x", "http://[::1",
-     "http://a/translate", "http://a?x=1", "http://a#x", "http://a b:1", "http://user@a:1", "http://ä:1", "http://a\\b"],
+     "http://a/translate", "http://a?x=1", "http://a\n:1", "http://" + "a" * 300,
+     "http://a#x", "http://a b:1", "http://user@a:1", "http://ä:1", "http://a\\b"],
 )  # fmt: skip
 def test_what_is_no_url_of_an_api_server_is_refused(url: str) -> None:
     assert "replicas" in refused(replicas=url)
@@ -95,11 +100,28 @@ def test_secrets_are_neither_in_the_representation_nor_in_errors() -> None:
     assert "hunter2" not in refused(replicas="user:hunter2@a:1")
 
 
-def test_another_prober_takes_over_from_a_dead_one_within_4_s_and_reports_outlive_that() -> None:
+def test_another_prober_takes_over_from_a_dead_one_within_3_s_and_reports_outlive_that() -> None:
     settings = Settings()
-    hand_over = settings.lease_ttl + 1.1 * settings.probe_interval
-    assert hand_over < 4
+    ttl = Lease(Store("redis://nowhere", "x:", 1, time.time), "me", settings.redis_timeout, time.monotonic).ttl
+    hand_over = ttl + (1 + JITTER) * RENEW_SECONDS + settings.redis_timeout
+    assert hand_over < 3
     assert settings.report_ttl > hand_over
+
+
+@pytest.mark.parametrize(
+    "token", ["short", "x" * 15, "x" * 257, "sixteen characters and spaces", "pässwörter-pässwörter"]
+)
+def test_what_is_no_operator_token_is_refused_without_showing_it(token: str) -> None:
+    told = refused(operator_token=token)
+    assert "operator_token" in told
+    assert token not in told
+
+
+def test_without_an_operator_token_there_is_none_and_with_one_nobody_sees_it() -> None:
+    assert not Settings(operator_token="").operator_token.get_secret_value()  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    token = "0123456789abcdef"
+    assert token not in repr(Settings(operator_token=token))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert token not in refused(operator_token=token, port="x")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +129,7 @@ def test_another_prober_takes_over_from_a_dead_one_within_4_s_and_reports_outliv
     [
         ({"PROXY_PROBE_INTERVALL": "1"}, "did you mean PROXY_PROBE_INTERVAL"),
         ({"PROXY_PORT": "http"}, "PROXY_PORT: Input should be a valid integer"),
+        ({"PROXY_OPERATOR_TOKEN": "hunter2"}, "PROXY_OPERATOR_TOKEN: must have 16 to 256 ASCII characters"),
         ({"PROXY_REDIS_URL": "hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
         ({"PROXY_REDIS_URL": "redis://h/0?socket_timeout=hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
     ],

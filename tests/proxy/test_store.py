@@ -1,4 +1,4 @@
-"""The store and the registry over it, with a real Redis."""
+"""The store, with a real Redis."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import signal
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from random import Random
 
 import pytest
 
-from proxy.evidence import LocalEvidence
-from proxy.registry import MAX_REMEMBERED_PAIRS, Registry
-from proxy.store import REMEMBERED_SECONDS, Store, StoreUnavailableError
+from proxy.changes import Change, Verdict
+from proxy.store import CHANGES_SECONDS, REMEMBERED_SECONDS, Store, StoreUnavailableError
 from tests.conftest import PREFIX, RedisAtHand
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
@@ -35,11 +33,6 @@ async def store_at(url: str, clock: Callable[[], float] = time.time) -> AsyncGen
 async def store(redis: RedisAtHand) -> AsyncGenerator[Store]:
     async with store_at(redis.url) as one:
         yield one
-
-
-def registry_over(store: Store, owner: str = "me", clock: Callable[[], float] = time.time) -> Registry:
-    evidence = LocalEvidence(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
-    return Registry(store, evidence, owner, report_ttl=5, lease_ttl=5, clock=clock)
 
 
 async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: Store) -> None:
@@ -206,60 +199,33 @@ async def test_a_call_that_is_cancelled_leaves_no_answer_for_the_next(store: Sto
         assert await store.hold_lease("b", 60) is False
 
 
-async def test_without_redis_every_proxy_leads_for_itself_but_holds_no_lease() -> None:
-    async with store_at(nowhere()) as store:
-        registry = registry_over(store)
-        assert await registry.lead()
-        assert not registry.leading
-        assert registry.redis_error is not None
-        registry.adopt([replica("http://a", "en>de")])
-        await registry.publish()
-        await registry.resign()
-        assert await registry.shared() == {}
-        assert registry.swept
+def drained(url: str, at: float, weight: float | None = None) -> Change:
+    return Change(url=url, verdict=Verdict.DRAINED, at=at, since=at, weight=weight)
 
 
-async def test_one_proxy_leads_and_the_other_reads_what_it_published(redis: RedisAtHand) -> None:
-    async with store_at(redis.url) as one, store_at(redis.url) as two:
-        leader, follower = registry_over(one, "a"), registry_over(two, "b")
-        assert await leader.lead()
-        assert not await follower.lead()
-        leader.adopt([replica("http://a", "en>de")])
-        await leader.publish()
-        shared = await follower.shared()
-        assert shared == leader.snapshot.replicas
-        await leader.resign()
-        assert await follower.lead()
+async def test_an_operators_change_is_read_by_all_and_lives_long(store: Store, redis: RedisAtHand) -> None:
+    assert await store.read_changes(renew=True) == []
+    changes = [drained("http://a:1", 1_800_000_000.123456, 2.5), drained("http://b:1", 5.0)]
+    await store.write_changes(changes)
+    redis.client.expire(f"{PREFIX}changes", 100)
+    assert sorted(await store.read_changes(renew=False), key=lambda each: each.url) == changes
+    assert redis.client.ttl(f"{PREFIX}changes") <= 100
+    await store.read_changes(renew=True)
+    assert redis.client.ttl(f"{PREFIX}changes") > CHANGES_SECONDS - 100
+    await store.forget_changes(["http://a:1"])
+    assert await store.read_changes(renew=False) == changes[1:]
 
 
-async def test_a_proxy_that_starts_recalls_the_pairs_of_replicas_that_are_gone(redis: RedisAtHand) -> None:
-    async with store_at(redis.url) as store:
-        before = registry_over(store, "a")
-        await before.lead()
-        before.adopt([replica("http://a", "en>de")])
-        await before.publish()
-        after = registry_over(store, "b")
-        await after.recall()
-        after.adopt([])
-        assert after.snapshot.ready == {pair("en>de"): ()}
-
-
-async def test_pairs_are_remembered_for_a_day_in_memory_too() -> None:
-    now = 1000.0
-    async with store_at(nowhere()) as store:
-        registry = registry_over(store, clock=lambda: now)
-        registry.adopt([replica("http://a", "en>de")])
-        now += REMEMBERED_SECONDS - 1
-        registry.adopt([])
-        assert pair("en>de") in registry.snapshot.ready
-        now += 2
-        registry.adopt([])
-        assert pair("en>de") not in registry.snapshot.ready
-
-
-async def test_a_broken_replica_can_not_fill_the_memory() -> None:
-    async with store_at(nowhere()) as store:
-        registry = registry_over(store)
-        registry.adopt(replica(f"http://{n}", *(f"l{n}>x{k}" for k in range(1000))) for n in range(21))
-        registry.adopt([])
-        assert len(registry.snapshot.ready) == MAX_REMEMBERED_PAIRS
+async def test_an_older_change_never_takes_the_place_of_a_later_one(store: Store, redis: RedisAtHand) -> None:
+    at = 1_800_000_000.123456
+    later = drained("http://a:1", at, 3.0)
+    await store.write_changes([later])
+    await store.write_changes([drained("http://a:1", at - 0.000001), drained("http://b:1", at)])
+    assert later in await store.read_changes(renew=False)
+    await store.write_changes([drained("http://a:1", at + 0.000001)])
+    assert later not in await store.read_changes(renew=False)
+    for unreadable in ("no JSON", "[]", '{"at": "x"}', '{"later": 1}', '{"url": "http://a:1/path", "at": 1}'):
+        redis.client.hset(f"{PREFIX}changes", "http://a:1", unreadable)
+        assert [each.url for each in await store.read_changes(renew=False)] == ["http://b:1"]
+        await store.write_changes([later])
+        assert later in await store.read_changes(renew=False)

@@ -204,7 +204,9 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
         response = await running.client.get("/openapi.json")
         described = response.json()
         docs = await running.client.get("/docs")
-    assert set(described["paths"]) == {"/translate", "/health", "/languages", "/livez", "/readyz", "/metrics"}
+    changes = {f"/fleet/replicas{each}" for each in ("", "/drain", "/resume")}
+    watched = {"/health", "/languages", "/livez", "/readyz", "/metrics", "/fleet"}
+    assert set(described["paths"]) == {"/translate"} | watched | changes
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
     options = {"format", "do_not_translate", "terms", "pivot"}

@@ -21,7 +21,12 @@ from tests.waiting import wait_until
 def every_error() -> list[errors.PairwayError]:
     return [
         errors.BadRequestError("x"),
+        errors.KeyRequiredError("x"),
+        errors.KeyRefusedError("x"),
+        errors.OperatorOffError("x"),
         errors.UnknownPairError("en-de", ["en-fr"]),
+        errors.UnknownReplicaError("http://a:1"),
+        errors.FleetFullError(9),
         errors.NotFoundError("x"),
         errors.MethodNotAllowedError("x"),
         errors.TooLargeError("text", size=5, limit=4, unit="characters"),

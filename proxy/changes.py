@@ -1,0 +1,123 @@
+"""What operators changed of the fleet at run time: one Change per URL, the latest wins wherever two meet. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+
+from proxy.replica_url import replica_url
+from shared.errors import FleetFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+# As many as the settings take replicas; a change is some 150 bytes.
+MAX_CHANGES: Final = 1000
+# What was undone is remembered this long, so that no proxy that was away brings it back.
+UNDONE_SECONDS: Final = 24 * 3600.0
+# Two changes of one URL are told apart by their times, also when a clock was set back between them.
+TICK_SECONDS: Final = 0.001
+
+
+class Verdict(StrEnum):
+    """What an operator wants of a replica."""
+
+    SERVING = "serving"
+    DRAINED = "drained"
+    REMOVED = "removed"
+
+
+class Change(BaseModel):
+    """An operator's last word on one URL, of an address or of a name for several; also the record kept in Redis.
+
+    ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or not settings name it too.
+    ``weight`` takes the place of the one that the replica reports.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: Annotated[str, AfterValidator(replica_url)]
+    verdict: Verdict
+    at: FiniteFloat
+    since: FiniteFloat
+    added: bool = False
+    weight: Annotated[FiniteFloat, Field(gt=0)] | None = None
+
+    def is_undone(self) -> bool:
+        """Say whether the fleet would be the same without it: what was drained serves again, what was added is gone."""
+        if self.verdict is Verdict.REMOVED:
+            return self.added
+        return self.verdict is Verdict.SERVING and not self.added and self.weight is None
+
+
+class Changes:
+    """Mutable state: the latest Change of each URL, at most ``MAX_CHANGES``."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Begin with none; ``clock`` gives Unix seconds."""
+        self._clock = clock
+        self._by_url: dict[str, Change] = {}
+
+    def all(self) -> list[Change]:
+        """Return every Change, those that are undone too."""
+        return list(self._by_url.values())
+
+    def get(self, url: str) -> Change | None:
+        """Return the Change of this very URL."""
+        return self._by_url.get(url)
+
+    def put(self, url: str, verdict: Verdict, *, added: bool, weight: float | None, anew: bool) -> Change:
+        """Note an operator's word; its verdict is the latest on its addresses if it was said ``anew``.
+
+        Raises:
+            FleetFullError: there are ``MAX_CHANGES`` already.
+        """
+        before = self._by_url.get(url)
+        if before is None and len(self._by_url) >= MAX_CHANGES:
+            undone = [each for each in self._by_url.values() if each.is_undone()]
+            if not undone:
+                raise FleetFullError(MAX_CHANGES)
+            del self._by_url[min(undone, key=lambda each: each.at).url]
+        at = max(self._clock(), before.at + TICK_SECONDS if before else 0.0)
+        since = at if anew else (before.since if before else 0.0)
+        change = Change(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
+        self._by_url[url] = change
+        return change
+
+    def merge(self, found: Iterable[Change]) -> bool:
+        """Take what others noted later than we, and forget what was undone long ago; say whether anything is new."""
+        before = dict(self._by_url)
+        for change in found:
+            ours = self._by_url.get(change.url)
+            if ours is None or ours.at <= change.at:
+                self._by_url[change.url] = change
+        horizon = self._clock() - UNDONE_SECONDS
+        kept = [change for change in self._by_url.values() if change.at > horizon or not change.is_undone()]
+        kept.sort(key=lambda change: (change.is_undone(), -change.at))  # of too many, the least telling go
+        self._by_url = {change.url: change for change in kept[:MAX_CHANGES]}
+        return self._by_url != before
+
+    def wanted(self, configured: Sequence[str]) -> list[str]:
+        """Return the URLs that make up the fleet, names not yet expanded: the settings' and operators' own."""
+        own = [change.url for change in self._by_url.values() if change.added]
+        return [
+            url
+            for url in dict.fromkeys((*configured, *sorted(own)))
+            if (change := self._by_url.get(url)) is None or change.verdict is not Verdict.REMOVED
+        ]
+
+    def verdict(self, url: str, names: Iterable[str]) -> Verdict:
+        """Return what holds for an address that these names stand for: the latest word on any of them."""
+        latest = max(self._of(url, names), key=lambda change: change.since, default=None)
+        return latest.verdict if latest else Verdict.SERVING
+
+    def weight(self, url: str, names: Iterable[str]) -> float | None:
+        """Return the weight that an operator gave last, or None."""
+        weighted = [change for change in self._of(url, names) if change.weight is not None]
+        latest = max(weighted, key=lambda change: change.at, default=None)
+        return latest.weight if latest else None
+
+    def _of(self, url: str, names: Iterable[str]) -> list[Change]:
+        return [change for each in {url, *names} if (change := self._by_url.get(each)) is not None]

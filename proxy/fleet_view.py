@@ -1,0 +1,160 @@
+"""What operators see at ``GET /fleet``: every replica, from where it comes, how it stands, and why it is out. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from proxy.fleet import DRAINED, ReplicaState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from proxy.changes import Change
+    from proxy.fleet import Replica
+
+Source = Literal["settings", "operator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a replica stands with this proxy: texts in flight, score (lower is better), breaker by pair, and why not."""
+
+    in_flight: int
+    score: float | None = None
+    breakers: Mapping[str, str] = field(default_factory=dict[str, str])
+    why: str | None = None
+
+
+class LocalView(Protocol):
+    """Knows what this proxy has seen of the replicas itself."""
+
+    def standing(self, url: str) -> Standing:
+        """Return how one replica stands."""
+        ...
+
+
+class LastReport(BaseModel):
+    """The last good report: seconds since it, and what it says of the server and its load, from whichever proxy."""
+
+    age_s: float
+    replica_id: str
+    version: str
+    in_flight: int
+    limit: int
+
+
+class PairLine(BaseModel):
+    """One pair of a replica; ``rank`` is its model's place among all that serve the pair, 0 the preferred one."""
+
+    ready: bool
+    why: str | None
+    model: str
+    rank: int
+    breaker: str | None = Field(description="This proxy's breaker, null where it has none yet.")
+
+
+class ReplicaLine(BaseModel):
+    """One replica of the fleet as this proxy sees it."""
+
+    url: str
+    names: list[str] = Field(description="URLs of the settings or of operators that lead to it.")
+    source: Source
+    state: ReplicaState
+    drained: bool = Field(description="Whether an operator drained it.")
+    why: str | None = Field(description="Why it gets no requests, or not for all of its pairs; null when it does.")
+    weight: float
+    in_flight: int = Field(description="Texts this proxy has there now.")
+    score: float | None = Field(description="What this proxy picks by; lower is better.")
+    report: LastReport | None
+    pairs: dict[str, PairLine]
+
+
+class ChangeLine(BaseModel):
+    """What an operator changed and is in force; ``at`` is the Unix time of the last word on it."""
+
+    url: str
+    verdict: str
+    added: bool
+    weight: float | None
+    at: float
+
+
+class Fleet(BaseModel):
+    """The answer to ``GET /fleet``."""
+
+    replicas: list[ReplicaLine]
+    changes: list[ChangeLine]
+
+
+class Changed(BaseModel):
+    """The answer to a change: what holds now, and the replicas it is about."""
+
+    change: ChangeLine
+    shared: bool = Field(
+        description="Whether Redis has it, so that every proxy obeys within a sweep; false: this proxy does so now, "
+        "the others as soon as Redis answers, and it is lost if this proxy ends before."
+    )
+    replicas: list[ReplicaLine]
+
+
+def change_line(change: Change) -> ChangeLine:
+    """Show a change."""
+    return ChangeLine(**change.model_dump(include=set(ChangeLine.model_fields)))
+
+
+def changes_in_force(changes: Iterable[Change]) -> list[ChangeLine]:
+    """Show the changes without which the fleet would not be the same, by URL."""
+    return [change_line(change) for change in sorted(changes, key=lambda each: each.url) if not change.is_undone()]
+
+
+def replica_line(
+    replica: Replica, names: Sequence[str], configured: Sequence[str], standing: Standing, now: float
+) -> ReplicaLine:
+    """Show one replica at the Unix time ``now``."""
+    report = replica.report
+    age = None if replica.reported_at is None else round(max(0.0, now - replica.reported_at), 1)
+    pairs = {
+        str(pair.pair): PairLine(
+            ready=replica.pairs[pair.pair],
+            why=None if replica.pairs[pair.pair] else pair.why or replica.why,
+            model=pair.model,
+            rank=pair.rank,
+            breaker=standing.breakers.get(str(pair.pair)),
+        )
+        for pair in (report.pairs.values() if report else ())
+    }
+    return ReplicaLine(
+        url=replica.url,
+        names=list(names),
+        source="settings" if set(names) & set(configured) else "operator",
+        state=replica.state,
+        drained=replica.drained,
+        why=_why(replica, pairs, standing),
+        weight=replica.weight,
+        in_flight=standing.in_flight,
+        score=standing.score,
+        report=None
+        if report is None or age is None
+        else LastReport(
+            age_s=age,
+            replica_id=report.replica_id,
+            version=report.version,
+            in_flight=report.in_flight,
+            limit=report.limit,
+        ),
+        pairs=pairs,
+    )
+
+
+def _why(replica: Replica, pairs: Mapping[str, PairLine], standing: Standing) -> str | None:
+    """Say in one sentence why requests pass a replica by; the first reason is the one to look into."""
+    if replica.state is not ReplicaState.READY:
+        why = replica.why or f"it is {replica.state}"
+        return f"{why}; {DRAINED} too" if replica.drained and why != DRAINED else why
+    if standing.why:
+        return standing.why
+    out = [f"{label} ({line.why or 'no reason given'})" for label, line in pairs.items() if not line.ready]
+    return f"not ready for {', '.join(out)}" if out else None
