@@ -34,7 +34,9 @@ def main() -> int:
     except (UnknownSettingError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
-    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=settings.request_timeout)
+    # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
+    grace = settings.max_request_timeout
+    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
     server = web.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
     with Reaper(name="PAIRWAY_APISERVER", grace_seconds=0.0):

@@ -65,7 +65,8 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
     Raises:
         CatalogError: the catalog can not be used.
     """
-    entries = catalog.load(settings.catalog, settings.models)
+    read = catalog.read(settings.catalog, settings.models)
+    entries = read.hosted
     factory = engine_factory or partial(VllmEngine.start, alone=len(entries) == 1)
     metrics = ApiServerMetrics()
     rng = random.Random()  # noqa: S311 - jitter, not secrets
@@ -75,9 +76,10 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         ModelHost(
             entry,
             factory,
-            HostSettings(settings.canary_timeout, settings.restart_backoff),
+            HostSettings(settings.canary_timeout, settings.restart_backoff, settings.stall_seconds),
             metrics,
             guards,
+            ranks=read.ranks(entry),
             start_lock=start_lock,
             clock=time.monotonic,
             rng=rng,
@@ -93,6 +95,7 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         hosts,
         admission,
         metrics,
+        weight=settings.weight,
         started_at=time.time(),
     )
     bodies = ByteBudget(settings.max_bodies_bytes)

@@ -1,11 +1,13 @@
 """Which model serves which pair of languages, and how its engine runs: ``models.yaml``.
 
-The order of the file is an order of preference within one API server: of several models that serve a pair, the first
-is asked first.
+The order of the file is an order of preference: of several models that serve a pair, the first is asked first.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,12 +24,38 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
+    from shared.languages import LanguagePair
+
 # The keys of an entry that hold keys of ours.
 _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": Segment, "prompt": CustomPrompt}
 
 
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All models of a catalog in its order, and those of them that this server hosts, their folders made absolute."""
+
+    models: tuple[ModelEntry, ...]
+    hosted: tuple[ModelEntry, ...]
+
+    def ranks(self, entry: ModelEntry) -> dict[LanguagePair, int]:
+        """Return, for each of the model's pairs, how many models of the catalog are preferred to it."""
+        before = Counter(
+            pair for model in takewhile(lambda model: model.name != entry.name, self.models) for pair in model.all_pairs
+        )
+        return {pair: before[pair] for pair in entry.all_pairs}
+
+
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
-    """Read the catalog and return the named models (all when none is named) in its order, their folders made absolute.
+    """Return the named models of the catalog (all when none is named) in its order, their folders made absolute.
+
+    Raises:
+        CatalogError: as for :func:`read`.
+    """
+    return read(path, names).hosted
+
+
+def read(path: Path, names: Sequence[str] = ()) -> Catalog:
+    """Read the catalog; hosted are the named models, all when none is named.
 
     Raises:
         CatalogError: the file, an entry, a name or a model's folder is wrong; says each, its line and what would be right.
@@ -54,7 +82,7 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
                 faults.append(file.fault(("models", entry.name, "path"), str(error)))
     if faults:
         raise CatalogError.of(path, faults)
-    return tuple(located)
+    return Catalog(tuple(entries), tuple(located))
 
 
 def _models(file: CatalogFile) -> dict[str, object]:

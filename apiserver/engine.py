@@ -161,6 +161,11 @@ class VllmEngine:
             leaked_controls=not self._tokenizer.silent.isdisjoint(body),
         )
 
+    async def ping(self) -> None:
+        """Wait for one turn of EngineCore's busy loop, which takes such calls between two steps."""
+        with _mapped_errors():
+            await self._llm.is_paused()
+
     def progress(self) -> ModelReport:
         """Return load and progress; ``running`` is as of the last step, ``waiting`` is all other work in hand."""
         steps = self._steps

@@ -96,6 +96,14 @@ class Engine(Protocol):
         """
         ...
 
+    async def ping(self) -> None:
+        """Wait until the engine's own loop comes round; costs no step, and never ends while the engine hangs.
+
+        Raises:
+            EngineGoneError: the engine is dead.
+        """
+        ...
+
     def progress(self) -> ModelReport:
         """Return the engine's load and progress, as it was at its last step."""
         ...

@@ -14,6 +14,8 @@ from apiserver.generation import Engine, EngineGoneError
 from apiserver.lanes import CANARY_PRIORITY
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
+from apiserver.pulse import Pulse
+from apiserver.restarts import Restarts
 from apiserver.translator import Translator
 from shared.background import Loop
 from shared.errors import PairUnavailableError, PairwayError
@@ -21,7 +23,7 @@ from shared.report import ModelReport, PairReport
 from shared.wire import TextFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from random import Random
 
     from apiserver.catalog import ModelEntry
@@ -33,12 +35,9 @@ log = logging.getLogger(__name__)
 
 # How soon an idle engine's death is seen; under load its requests see it at once.
 WATCH_SECONDS: Final = 0.1
-MAX_BACKOFF_SECONDS: Final = 30.0
-# An engine that served this long was well: its next restart begins with the short pause again.
-WELL_AFTER_SECONDS: Final = 60.0
 # A pair whose canary failed while its engine lives is tried again after this.
 CANARY_AGAIN_SECONDS: Final = 10.0
-# Restarting a small engine takes about this long; a client that obeys it finds the pair served again.
+# Told where nothing better is known: restarting a small engine takes about this long.
 RETRY_AFTER_SECONDS: Final = 5.0
 
 # A canary is an ordinary text.
@@ -46,6 +45,9 @@ PLAIN: Final = Wish(TextFormat.TEXT, Protection.of((), {}))
 
 DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"
+STARTING: Final = "the engine is starting"
+PROVED_NOW: Final = "its canary translation is on the way"
+STANDS_STILL: Final = "its engine stands still"
 
 
 class EngineFactory(Protocol):
@@ -58,10 +60,15 @@ class EngineFactory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Seconds a canary may take, and the first pause before a restart."""
+    """Seconds a canary may take, the first pause before a restart, and the silence after which an engine is doubted.
+
+    A hanging engine must lose its pairs within 3 s: the silence (2 s by default), a ping's pause of 0.25 s, two looks of
+    0.1 s; the rest is for a loop that is late.
+    """
 
     canary_timeout: float
     restart_backoff: float
+    stall_seconds: float
 
 
 class ModelHost:
@@ -75,12 +82,14 @@ class ModelHost:
         metrics: ApiServerMetrics,
         guards: Guards,
         *,
+        ranks: Mapping[LanguagePair, int],
         start_lock: asyncio.Lock,
         clock: Callable[[], float],
         rng: Random,
     ) -> None:
-        """Take everything; ``start_lock`` lets one engine of the server start at a time."""
+        """Take everything; ``ranks`` are the model's places in the catalog, ``start_lock`` lets one engine start at a time."""
         self.entry = entry
+        self._ranks = ranks
         self._guards = guards
         self._factory = factory
         self._settings = settings
@@ -89,13 +98,12 @@ class ModelHost:
         self._clock = clock
         self._rng = rng
         self._translator: Translator | None = None
-        self._why: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, "the engine is starting")
+        self._pulse: Pulse | None = None
+        self._why: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._work: asyncio.Task[None] | None = None
-        self._backoff = settings.restart_backoff
-        self._due = clock()  # when the next start or canary is due
-        self._ready_since: float | None = None
-        self._steps = 0
-        self._moved_at = clock()  # when the engine last made a step or had nothing to do
+        self._restarts = Restarts(settings.restart_backoff, clock, rng)
+        self._canaries_due = clock()
+        self._too_late = f"its canary translation took longer than {settings.canary_timeout:g} s"
         self._hangs = False
         metrics.engine_deaths.labels(entry.name)  # born at 0, so that an alert sees the first one as an increase
 
@@ -124,10 +132,17 @@ class ModelHost:
     def unavailable(self, pair: LanguagePair) -> PairUnavailableError:
         """Return the error for a pair that can not be served now."""
         why = self._why[pair] or DIED
-        return PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS)
+        return PairUnavailableError(str(pair), why, retry_after=self.ready_in() or RETRY_AFTER_SECONDS)
+
+    def ready_in(self) -> float | None:
+        """Return in how many whole seconds (1 to 60) an engine that is gone or starts should serve; else None."""
+        translator = self._translator
+        lives = translator is not None and translator.engine.alive and not self._restarts.under_way
+        return None if lives else self._restarts.seconds_left()
 
     def pair_reports(self) -> dict[str, PairReport]:
         """Return every configured pair's report."""
+        ready_in = self.ready_in()
         return {
             str(pair): PairReport(
                 source=pair.source,
@@ -135,6 +150,9 @@ class ModelHost:
                 model=self.entry.name,
                 ready=self.ready(pair),
                 why=None if self.ready(pair) else self._why[pair] or DIED,
+                rank=self._ranks[pair],
+                canary=self.entry.canary(pair),
+                ready_in_s=ready_in,
             )
             for pair in self.entry.all_pairs
         }
@@ -150,30 +168,32 @@ class ModelHost:
 
     async def tick(self) -> None:
         """Do what is due: bury a dead or hanging engine, doubt one that stands still, start one, try failed canaries."""
-        if self._work is not None:
-            if not self._work.done():
-                return
+        if self._work is not None and self._work.done():
             work, self._work = self._work, None
             self._metric_ready()
             if (error := work.exception()) is not None:
                 self._failed(error)
-        if self._translator is not None and not self._translator.engine.alive:
-            await self._bury(self._translator, DIED)
-        elif self._translator is not None and self._hangs:
-            await self._bury(self._translator, HANGS)
-        elif self._translator is not None and self._stands_still(self._translator.engine):
-            self._doubt()
-        elif self._clock() >= self._due:
-            if self._translator is None:
+        if self._translator is None or self._pulse is None:
+            if self._work is None and self._restarts.due:
                 self._work = asyncio.create_task(self._start(), name=f"start:{self.entry.name}")
-            elif any(why is not None for why in self._why.values()):
-                self._work = asyncio.create_task(self._prove(self._translator), name=f"canary:{self.entry.name}")
+            return
+        silence = self._pulse.look()
+        if not self._translator.engine.alive:
+            await self._bury(self._translator, DIED)
+        elif self._hangs:
+            await self._bury(self._translator, HANGS)
+        elif silence > self._settings.stall_seconds and any(map(self.ready, self.entry.all_pairs)):
+            await self._doubt(self._translator, silence)
+        elif self._work is None and self._clock() >= self._canaries_due and any(self._why.values()):
+            self._work = asyncio.create_task(
+                self._prove(self._translator, PROVED_NOW), name=f"canary:{self.entry.name}"
+            )
 
     async def close(self) -> None:
         """Stop what is running; bounded by the engine's own stop."""
-        if self._work is not None:
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
+        await self._end_work()
+        if self._pulse is not None:
+            self._pulse.close()
         if self._translator is not None:
             await self._translator.engine.stop()
             self._translator = None
@@ -181,6 +201,7 @@ class ModelHost:
     async def _start(self) -> None:
         async with self._start_lock:
             log.info("engine starting", extra={"model": self.entry.name})
+            self._restarts.begin()
             began = self._clock()
             engine = await self._factory(self.entry)
             try:
@@ -191,42 +212,45 @@ class ModelHost:
                 await engine.stop()  # else every new try would leave one behind
                 raise
             self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics)
+            self._pulse = Pulse(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
-        await self._prove(self._translator)
-        self._ready_since = self._clock()
+        await self._prove(self._translator, PROVED_NOW)
 
     def _frames(self, engine: Engine) -> dict[LanguagePair, Frame]:
         return {pair: Frame.of(self.entry.family, pair, engine) for pair in self.entry.all_pairs}
 
-    async def _prove(self, translator: Translator) -> None:
-        """Send every unproven pair's canary through the engine, all at once."""
-        self._due = self._clock() + CANARY_AGAIN_SECONDS
+    async def _prove(self, translator: Translator, why: str) -> None:
+        """Send every unproven pair's canary through the engine, all at once; each that comes back makes its pair ready."""
+        self._canaries_due = self._clock() + CANARY_AGAIN_SECONDS
         steps = translator.engine.progress().steps
-        unproven = [pair for pair, why in self._why.items() if why is not None]
-        for pair in unproven:
-            self._why[pair] = "its canary translation is on the way"
-        faults = await asyncio.gather(*(self._canary(translator, pair) for pair in unproven))
-        for pair, fault in zip(unproven, faults, strict=True):
-            self._why[pair] = fault
-            fields = {"model": self.entry.name, "pair": str(pair)}
-            if fault is None:
-                log.info("pair ready", extra=fields)
-            else:
-                log.error("canary failed", extra={**fields, "why": fault})
+        unproven = [pair for pair, fault in self._why.items() if fault is not None]
+        self._why.update(dict.fromkeys(unproven, why))
+        faults = await asyncio.gather(*(self._proved(translator, pair) for pair in unproven))
+        self._restarts.end(ready=any(map(self.ready, self.entry.all_pairs)))
         # Busy is not dead: only an engine that made no single step for its canaries hangs.
-        self._hangs = all(faults) and translator.engine.progress().steps == steps
-        self._stands_still(translator.engine)
+        late = all(fault == self._too_late for fault in faults)
+        self._hangs = late and translator.engine.progress().steps == steps
+
+    async def _proved(self, translator: Translator, pair: LanguagePair) -> str | None:
+        """Send the pair's canary, note what is wrong with it and return that."""
+        self._why[pair] = fault = await self._canary(translator, pair)
+        self._metrics.pair_ready.labels(str(pair), self.entry.name).set(self.ready(pair))
+        fields = {"model": self.entry.name, "pair": str(pair)}
+        if fault is None:
+            log.info("pair ready", extra=fields)
+        else:
+            log.error("canary failed", extra={**fields, "why": fault})
+        return fault
 
     async def _canary(self, translator: Translator, pair: LanguagePair) -> str | None:
         source = self.entry.canary(pair) or ""
-        limit = self._settings.canary_timeout
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(self._settings.canary_timeout):
                 planned = await translator.prepare(pair, source, PLAIN)
                 answer = await translator.complete(planned, f"canary-{uuid.uuid4().hex}", priority=CANARY_PRIORITY)
         except TimeoutError:
-            return f"its canary translation took longer than {limit:g} s"
+            return self._too_late
         except EngineGoneError:
             return "its engine died under the canary"
         except PairwayError as error:
@@ -237,46 +261,46 @@ class ModelHost:
         fault = canary.fault_of(source, answer.translation or "")
         return fault or (f"its canary: {answer.warnings[0].message}" if answer.warnings else None)
 
-    def _stands_still(self, engine: Engine) -> bool:
-        """Say whether work has waited for as long as a canary may take, without a single step."""
-        progress = engine.progress()
-        idle = progress.running + progress.waiting == 0
-        if idle or progress.steps != self._steps:
-            self._steps, self._moved_at = progress.steps, self._clock()
-        return self._clock() - self._moved_at > self._settings.canary_timeout
-
-    def _doubt(self) -> None:
-        """Take a standing engine's pairs away until their canaries come back."""
-        log.error("engine stands still while work waits", extra={"model": self.entry.name})
-        self._why = dict.fromkeys(self.entry.all_pairs, "its engine makes no steps while work waits")
+    async def _doubt(self, translator: Translator, silence: float) -> None:
+        """Take a standing engine's pairs away until their canaries, which wait in it, come back."""
+        await self._end_work()
+        self._why = dict.fromkeys(self.entry.all_pairs, STANDS_STILL)
         self._metric_ready()
-        self._moved_at = self._due = self._clock()
+        log.error(
+            "engine stands still; where it only takes long steps, raise APISERVER_STALL_SECONDS",
+            extra={"model": self.entry.name, "silent_for": round(silence, 1)},
+        )
+        self._work = asyncio.create_task(self._prove(translator, STANDS_STILL), name=f"canary:{self.entry.name}")
 
     async def _bury(self, translator: Translator, why: str) -> None:
         """Take a dead or hanging engine's pairs away at once, then end what is left of it."""
-        log.error("engine lost", extra={"model": self.entry.name, "why": why, "restart_in": self._backoff})
-        self._metrics.engine_deaths.labels(self.entry.name).inc()
         self._translator = None
         self._hangs = False
+        log.error("engine lost", extra={"model": self.entry.name, "why": why})
+        await self._end_work()  # first: a canary that came back this moment would count for the next engine
         self._put_off(why)
+        self._metrics.engine_deaths.labels(self.entry.name).inc()
+        if self._pulse is not None:
+            self._pulse.close()
+            self._pulse = None
         await translator.engine.stop()
+
+    async def _end_work(self) -> None:
+        """Cancel the start or the canaries under way and wait for their end."""
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
+            self._work = None
 
     def _failed(self, error: BaseException) -> None:
         """Note a start that failed; the next one follows after the back-off."""
-        log.error(
-            "engine start failed",
-            extra={"model": self.entry.name, "error": f"{type(error).__name__}: {error}", "retry_in": self._backoff},
-        )
+        log.error("engine start failed", extra={"model": self.entry.name, "error": f"{type(error).__name__}: {error}"})
         self._metrics.engine_starts.labels(self.entry.name, "failed").inc()
         self._put_off(f"its engine does not start: {type(error).__name__}: {error}"[:500])
 
     def _put_off(self, why: str) -> None:
-        was_well = self._ready_since is not None and self._clock() - self._ready_since > WELL_AFTER_SECONDS
-        if was_well:
-            self._backoff = self._settings.restart_backoff
-        self._due = self._clock() + self._backoff * self._rng.uniform(0.8, 1.2)
-        self._backoff = min(self._backoff * 2, MAX_BACKOFF_SECONDS)
-        self._ready_since = None
+        pause = self._restarts.put_off()
+        log.info("engine restarts", extra={"model": self.entry.name, "seconds": pause})
         self._why = dict.fromkeys(self.entry.all_pairs, why)
         self._metric_ready()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from apiserver.generation import EngineGoneError
@@ -39,14 +40,16 @@ class Replica:
         admission: Admission,
         metrics: ApiServerMetrics,
         *,
+        weight: float,
         started_at: float,
     ) -> None:
-        """Take the parts; ``started_at`` is Unix time."""
+        """Take the parts; ``weight`` is the share of work wanted beside other servers, ``started_at`` Unix time."""
         self.replica_id = replica_id
         self.hosts = tuple(hosts)
         self.draining = False
         self._admission = admission
         self._metrics = metrics
+        self._weight = weight
         self._started_at = started_at
         by_pair: dict[LanguagePair, list[ModelHost]] = defaultdict(list)
         for host in hosts:
@@ -101,6 +104,8 @@ class Replica:
                 for index, text in enumerate(request.texts):
                     on_delta(index, text)
             return [as_it_came(text, pair.source, pair.target) for text in request.texts]
+        if deadline.remaining() <= 0:
+            raise deadline.exceeded()  # a task is cancelled only after its first steps: the engine would be asked
         single = isinstance(request.text, str)
         self._metrics.texts.labels(str(pair)).inc(len(request.texts))
         relay = _Relay(on_delta)
@@ -124,7 +129,7 @@ class Replica:
         """Translate on the first model that is ready; on the next one where its engine dies before anything was told."""
         ready = [host for host in hosts if host.ready(pair)]
         if not ready:
-            raise hosts[0].unavailable(pair)
+            raise min(hosts, key=_wait).unavailable(pair)
         for host in ready[:-1]:
             try:
                 return await _translate_all(host.translator(pair), pair, request, request_id, relay.on_delta)
@@ -141,7 +146,8 @@ class Replica:
     def report(self) -> ReplicaReport:
         """Return what the proxy wants to know; costs no I/O."""
         pairs: dict[str, PairReport] = {}
-        for host in self.hosts:  # of several models for a pair, the report names the one that serves it now
+        # Of several models for a pair, the report names the one that serves it now, else the one that will first.
+        for host in sorted(self.hosts, key=_wait):
             for label, report in host.pair_reports().items():
                 if label not in pairs or (report.ready and not pairs[label].ready):
                     pairs[label] = report
@@ -158,6 +164,7 @@ class Replica:
             state=state,
             in_flight=self._admission.held,
             limit=self._admission.limit,
+            weight=self._weight,
             pairs=pairs,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
         )
@@ -165,6 +172,12 @@ class Replica:
     def drain(self) -> None:
         """Stop being ready; what is in flight goes on, and so does what still comes."""
         self.draining = True
+
+
+def _wait(host: ModelHost) -> float:
+    """Return the seconds until a host should serve again, endless where that is not known."""
+    left = host.ready_in()
+    return inf if left is None else left
 
 
 class _Relay:

@@ -60,8 +60,20 @@ class Settings(BaseSettings):
     canary_timeout: float = Field(
         default=30.0, gt=0, le=600, description="Time within which a pair's canary translation must come back, seconds."
     )
+    stall_seconds: float = Field(
+        default=2.0,
+        ge=0.5,
+        le=600,
+        description="Silence after which an engine with work loses its pairs, seconds; longer than its longest step.",
+    )
     restart_backoff: float = Field(
         default=1.0, gt=0, le=60, description="Pause before a dead engine is started again, seconds; doubles up to 30."
+    )
+    weight: float = Field(
+        default=1.0,
+        gt=0,
+        le=100,
+        description="Share of the work that this server wants beside the fleet's others, 1 for an ordinary one.",
     )
     drain_seconds: float = Field(
         default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."

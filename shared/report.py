@@ -14,6 +14,7 @@ class PairReport(BaseModel):
 
     ``rank`` is the model's place among all models of the catalog that serve the pair, 0 the preferred one, hosted here
     or not. ``canary`` is a short text whose translation proves that the pair works, None where there is none.
+    ``ready_in_s`` is in how many seconds a pair that is not ready should be so again, None where that is not known.
     """
 
     source: str
@@ -23,6 +24,7 @@ class PairReport(BaseModel):
     why: str | None
     rank: int = Field(default=0, ge=0)
     canary: str | None = None
+    ready_in_s: float | None = Field(default=None, ge=0)
 
     @property
     def pair(self) -> LanguagePair:
@@ -31,7 +33,10 @@ class PairReport(BaseModel):
 
 
 class ModelReport(BaseModel):
-    """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use."""
+    """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use.
+
+    ``steps`` begin again at 0 with each start of the engine.
+    """
 
     running: int
     waiting: int

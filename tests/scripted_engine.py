@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -54,7 +55,7 @@ def in_brackets(asked: Asked) -> Generation:
 
 
 class ScriptedEngine:
-    """Implements ``translator.Engine``; ``answer`` may raise, ``gate`` holds requests back, ``die`` fails them all."""
+    """Implements ``generation.Engine``; ``answer`` may raise, ``gate`` holds all back (so it hangs), ``die`` fails them."""
 
     def __init__(self, entry: ModelEntry, *, max_model_len: int = 512) -> None:
         self.entry = entry
@@ -103,7 +104,7 @@ class ScriptedEngine:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         try:
-            await self._wait_or_die()
+            await self._wait_or_die(self._pause())
             self.steps += 1
             return self.answer(asked)
         except asyncio.CancelledError:
@@ -112,9 +113,9 @@ class ScriptedEngine:
         finally:
             self.running -= 1
 
-    async def _wait_or_die(self) -> None:
+    async def _wait_or_die(self, waiting: Coroutine[Any, Any, object]) -> None:
         death = asyncio.create_task(self._death.wait())
-        pause = asyncio.create_task(self._pause())
+        pause = asyncio.create_task(waiting)
         try:
             await asyncio.wait({death, pause}, return_when=asyncio.FIRST_COMPLETED)
             if self._death.is_set():
@@ -127,6 +128,10 @@ class ScriptedEngine:
     async def _pause(self) -> None:
         await self.gate.wait()
         await asyncio.sleep(self.delay)
+
+    async def ping(self) -> None:
+        """Come back while the gate is open: behind a closed one nothing goes round."""
+        await self._wait_or_die(self.gate.wait())
 
     def progress(self) -> ModelReport:
         return ModelReport(

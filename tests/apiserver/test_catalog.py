@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.catalog import CatalogError, ModelEntry, load
+from apiserver.catalog import CatalogError, ModelEntry, load, read
 from apiserver.catalog_file import MAX_BYTES, MAX_FAULTS
 from shared.languages import LanguagePair
 
@@ -186,6 +186,15 @@ def test_several_models_may_serve_a_pair_and_the_first_in_the_file_comes_first(t
     path = write(tmp_path, TWO)
     assert [entry.name for entry in load(path)] == ["a", "b", "c"]
     assert [entry.name for entry in load(path, ["c", "a"])] == ["a", "c"]
+
+
+def test_a_models_places_are_those_among_all_models_of_the_file_hosted_or_not(tmp_path: Path) -> None:
+    catalog = read(write(tmp_path, TWO), ["c", "a"])
+    assert [model.name for model in catalog.hosted] == ["a", "c"]
+    ranks = [{str(pair): rank for pair, rank in catalog.ranks(model).items()} for model in catalog.models]
+    assert ranks == [{"en-de": 0, "de-en": 0}, {"en-fr": 0}, {"de-en": 1}]
+    alone = read(write(tmp_path, TWO), ["c"])
+    assert alone.ranks(alone.hosted[0]) == {LanguagePair("de", "en"): 1}
 
 
 def test_a_model_named_twice_is_hosted_once(tmp_path: Path) -> None:

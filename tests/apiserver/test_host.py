@@ -1,7 +1,7 @@
-"""One model's life on an injected clock: back-off, canaries, death, standing still."""
+"""One model's life on an injected clock: starts, canaries, death, standing still."""
 
 # pyright: reportPrivateUsage=false
-# A host's next due time is nowhere to be seen from outside, and waiting for it would take minutes.
+# Whether a host's work is over is nowhere to be seen from outside.
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from apiserver.generation import EngineGoneError, Generation
 from apiserver.guards import Guards
 from apiserver.host import (
     CANARY_AGAIN_SECONDS,
-    MAX_BACKOFF_SECONDS,
+    HANGS,
     PLAIN,
-    WELL_AFTER_SECONDS,
+    RETRY_AFTER_SECONDS,
+    STANDS_STILL,
     HostSettings,
     ModelHost,
 )
 from apiserver.output_language import OutputLanguage
+from apiserver.pulse import PING_SECONDS
+from apiserver.restarts import MAX_BACKOFF_SECONDS
+from shared.errors import BadRequestError, PairUnavailableError
+from shared.languages import LanguagePair
 from shared.telemetry import ApiServerMetrics
 from shared.wire import Translation
-from tests.scripted_engine import ScriptedEngine, ScriptedFactory
+from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
 
 
@@ -46,13 +51,20 @@ GUARDS = Guards(OutputLanguage())
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de", "de-en"], "prompt": "demo-tags"})
 
 
-def host_of(factory: ScriptedFactory, clock: Clock, lock: asyncio.Lock | None = None) -> ModelHost:
+STALL = 2.0
+LOOK = 0.1
+
+
+def host_of(
+    factory: ScriptedFactory, clock: Clock, lock: asyncio.Lock | None = None, *, canary_timeout: float = 0.2
+) -> ModelHost:
     return ModelHost(
         ENTRY,
         factory,
-        HostSettings(canary_timeout=0.2, restart_backoff=1.0),
+        HostSettings(canary_timeout=canary_timeout, restart_backoff=1.0, stall_seconds=STALL),
         ApiServerMetrics(),
         GUARDS,
+        ranks={pair: rank for rank, pair in enumerate(ENTRY.all_pairs)},
         start_lock=lock or asyncio.Lock(),
         clock=clock,
         rng=Steady(),
@@ -70,6 +82,23 @@ async def settle(host: ModelHost) -> None:
             return
 
 
+async def watch(host: ModelHost, clock: Clock, seconds: float) -> None:
+    """Let time pass as the host's loop sees it: a look every tenth of a second."""
+    for _ in range(round(seconds / LOOK)):
+        clock.now += LOOK
+        await host.tick()
+        for _ in range(10):  # a ping goes and comes
+            await asyncio.sleep(0)
+
+
+def ready(host: ModelHost) -> set[str]:
+    return {label for label, report in host.pair_reports().items() if report.ready}
+
+
+def whys(host: ModelHost) -> set[str | None]:
+    return {report.why for report in host.pair_reports().values()}
+
+
 async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[Translation]:
     """Let one request wait in the engine until its gate is opened."""
     engine.gate.clear()
@@ -78,18 +107,6 @@ async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[
     asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r"))
     await wait_until(lambda: engine.running == 1, 5)
     return asked
-
-
-async def test_the_back_off_doubles_up_to_its_limit(factory: ScriptedFactory) -> None:
-    clock = Clock()
-    host = host_of(factory, clock)
-    factory.failures["m"] = [OSError("no")] * 20
-    pauses: list[float] = []
-    for _ in range(8):
-        await settle(host)
-        pauses.append(host._due - clock.now)
-        clock.now = host._due
-    assert pauses == [1, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
 
 
 async def test_nothing_is_started_before_the_back_off_is_over(factory: ScriptedFactory) -> None:
@@ -104,22 +121,6 @@ async def test_nothing_is_started_before_the_back_off_is_over(factory: ScriptedF
     await settle(host)
     assert len(factory.starts) == 2
     await host.close()
-
-
-@pytest.mark.parametrize(("lived", "pause"), [(WELL_AFTER_SECONDS - 1, 2), (WELL_AFTER_SECONDS + 1, 1)])
-async def test_only_an_engine_that_was_well_for_long_begins_with_the_short_pause_again(
-    factory: ScriptedFactory, lived: float, pause: float
-) -> None:
-    clock = Clock()
-    host = host_of(factory, clock)
-    factory.failures["m"] = [OSError("no")]
-    await settle(host)
-    clock.now = host._due
-    await settle(host)
-    clock.now += lived
-    factory.engine("m").die()
-    await host.tick()
-    assert host._due - clock.now == pause
 
 
 async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(factory: ScriptedFactory) -> None:
@@ -160,59 +161,99 @@ async def test_an_engine_that_dies_under_its_canary_is_buried_and_started_again(
     await settle(host)
     assert factory.engine("m").stopped == 1
     factory.prepare = lambda _: None
-    clock.now = host._due
+    clock.now += MAX_BACKOFF_SECONDS
     await settle(host)
     assert all(report.ready for report in host.pair_reports().values())
     await host.close()
 
 
-async def test_an_engine_that_stands_still_while_work_waits_loses_its_pairs_and_if_it_hangs_its_life(
-    factory: ScriptedFactory,
+@pytest.mark.parametrize("busy", [True, False])
+async def test_a_hanging_engine_loses_its_pairs_within_3_s_busy_or_idle_and_gets_them_back_when_it_goes_on(
+    factory: ScriptedFactory, busy: bool
 ) -> None:
     clock = Clock()
-    host = host_of(factory, clock)
+    host = host_of(factory, clock, canary_timeout=60)
     await settle(host)
     engine = factory.engine("m")
     clock.now += 1000
+    await watch(host, clock, 1)
+    assert ready(host) == {"en-de", "de-en"}, "an idle engine makes no steps"
+    asked = [await held_request(host, engine)] if busy else []
+    engine.gate.clear()
+    await watch(host, clock, STALL - LOOK)
+    assert ready(host) == {"en-de", "de-en"}
+    await watch(host, clock, PING_SECONDS + 4 * LOOK)
+    assert whys(host) == {STANDS_STILL}
+    with pytest.raises(PairUnavailableError):
+        host.translator(ENTRY.all_pairs[0])
+    await watch(host, clock, 20)
+    assert whys(host) == {STANDS_STILL}
+    engine.gate.set()
+    await asyncio.gather(*asked)
     await settle(host)
-    assert all(report.ready for report in host.pair_reports().values()), "an idle engine may stand still"
-    asked = await held_request(host, engine)
-    await settle(host)
-    clock.now += 0.19
-    await settle(host)
-    assert all(report.ready for report in host.pair_reports().values())
-    clock.now += 0.02
-    await host.tick()
-    assert {report.why for report in host.pair_reports().values()} == {"its engine makes no steps while work waits"}
-    await settle(host)  # its canaries hang too
-    await host.tick()
-    assert engine.stopped == 1
-    assert {report.why for report in host.pair_reports().values()} == {"its engine hung and is being restarted"}
-    with pytest.raises(EngineGoneError):
-        await asked
-    clock.now = host._due
-    await settle(host)
-    assert all(report.ready for report in host.pair_reports().values())
+    assert ready(host) == {"en-de", "de-en"}
+    await watch(host, clock, 10)
+    assert ready(host) == {"en-de", "de-en"}
+    assert factory.starts == ["m"]
     await host.close()
 
 
-async def test_an_engine_that_stood_still_and_goes_on_gets_its_pairs_back_without_a_restart(
-    factory: ScriptedFactory,
-) -> None:
+async def test_an_engine_that_goes_on_hanging_is_buried_and_started_again(factory: ScriptedFactory) -> None:
     clock = Clock()
     host = host_of(factory, clock)
     await settle(host)
     engine = factory.engine("m")
     asked = await held_request(host, engine)
-    await settle(host)
-    clock.now += 0.3
+    await watch(host, clock, STALL + 3 * LOOK)
+    assert whys(host) == {STANDS_STILL}
+    await settle(host)  # its canaries hang too
     await host.tick()
-    assert not any(report.ready for report in host.pair_reports().values())
+    assert engine.stopped == 1
+    assert whys(host) == {HANGS}
+    with pytest.raises(EngineGoneError):
+        await asked
+    clock.now += MAX_BACKOFF_SECONDS
+    await settle(host)
+    assert ready(host) == {"en-de", "de-en"}
+    await host.close()
+
+
+async def test_an_engine_that_hangs_while_a_failed_pair_is_tried_again_is_seen_as_soon(
+    factory: ScriptedFactory,
+) -> None:
+    clock = Clock()
+    host = host_of(factory, clock, canary_timeout=60)
+
+    def echoing(engine: ScriptedEngine) -> None:
+        fine = engine.answer
+        engine.answer = lambda asked: (
+            Generation(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
+        )
+
+    factory.prepare = echoing
+    await settle(host)
+    assert ready(host) == {"de-en"}
+    factory.engine("m").gate.clear()
+    clock.now += CANARY_AGAIN_SECONDS
+    await host.tick()
+    assert ready(host) == {"de-en"}
+    await watch(host, clock, STALL + 4 * LOOK)
+    assert whys(host) == {STANDS_STILL}
+    await host.close()
+
+
+async def test_a_loop_that_was_held_up_itself_does_not_doubt_its_engine(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    await settle(host)
+    engine = factory.engine("m")
+    asked = await held_request(host, engine)
+    await watch(host, clock, 1)
+    clock.now += 100
+    await host.tick()
+    assert ready(host) == {"en-de", "de-en"}
     engine.gate.set()
     await asked
-    await settle(host)
-    assert all(report.ready for report in host.pair_reports().values())
-    assert factory.starts == ["m"]
     await host.close()
 
 
@@ -223,12 +264,72 @@ async def test_a_busy_engine_that_makes_steps_is_never_doubted(factory: Scripted
     engine = factory.engine("m")
     asked = await held_request(host, engine)
     for _ in range(10):
-        clock.now += 0.19
+        await watch(host, clock, STALL - LOOK)
         engine.steps += 1
-        await settle(host)
-    assert all(report.ready for report in host.pair_reports().values())
+    assert ready(host) == {"en-de", "de-en"}
     engine.gate.set()
     await asked
+    await host.close()
+
+
+async def test_a_pair_is_ready_as_soon_as_its_own_canary_is_back(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock, canary_timeout=60)
+    late = asyncio.Event()
+    canary = host._canary
+
+    async def one_is_late(translator: Any, pair: LanguagePair) -> str | None:
+        if str(pair) == "en-de":
+            await late.wait()
+        return await canary(translator, pair)
+
+    host._canary = one_is_late
+    await host.tick()
+    await wait_until(lambda: ready(host) == {"de-en"}, 5)
+    late.set()
+    await settle(host)
+    assert ready(host) == {"en-de", "de-en"}
+    await host.close()
+
+
+async def test_a_canary_that_the_engine_refuses_is_no_sign_of_hanging(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    await settle(host)
+    engine = factory.engine("m")
+
+    def refuses(_: Asked) -> Generation:
+        engine.steps -= 1
+        raise BadRequestError("too long")
+
+    clock.now += CANARY_AGAIN_SECONDS
+    engine.answer = refuses
+    host._why[ENTRY.all_pairs[0]] = "failed before"
+    await settle(host)
+    await host.tick()
+    assert ready(host) == {"de-en"}
+    assert engine.stopped == 0
+    await host.close()
+
+
+async def test_a_pair_that_is_out_says_when_it_should_be_back(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    pair = ENTRY.all_pairs[0]
+    factory.gates["m"] = asyncio.Event()
+    assert host.unavailable(pair).retry_after == RETRY_AFTER_SECONDS
+    await host.tick()
+    await asyncio.sleep(0)
+    clock.now += 7.5
+    factory.gates["m"].set()
+    await settle(host)
+    assert host.pair_reports()["en-de"].ready_in_s is None
+    factory.engine("m").die()
+    assert host.unavailable(pair).retry_after == 9, "a pause of 1 s, and 7.5 s for the start"
+    await host.tick()
+    assert host.pair_reports()["en-de"].ready_in_s == 9
+    clock.now += 0.9
+    assert host.unavailable(pair).retry_after == 8
     await host.close()
 
 

@@ -196,12 +196,16 @@ async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: Sc
     assert report["started_at"] > 1_700_000_000
     assert report["in_flight"] == 2
     assert report["limit"] == 4 + 4 + 300
+    assert report["weight"] == 1
     assert report["pairs"]["de-en"] == {
         "source": "de",
         "target": "en",
         "model": "en-de",
         "ready": True,
         "why": None,
+        "rank": 0,
+        "canary": "Wo ist der Bahnhof?",
+        "ready_in_s": None,
     }
     assert report["models"]["en-de"]["running"] == 2
     assert set(report["models"]["en-fr"]) == {

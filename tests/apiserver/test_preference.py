@@ -49,6 +49,18 @@ async def test_the_next_model_takes_over_when_the_first_ones_engine_dies_and_is_
     assert (report["ready"], report["model"]) == (True, "spare")
 
 
+async def test_the_report_names_each_models_place_in_the_whole_catalog_whoever_else_is_hosted(
+    both: Served, factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    assert {label: pair["rank"] for label, pair in (await both.report())["pairs"].items()} == {"en-de": 0, "en-fr": 0}
+    factory.engine("best").die()
+    assert (await both.report())["pairs"]["en-de"]["rank"] == 1
+    async with serving(ScriptedFactory(), settings_for(CATALOG, models="spare", weight=2.5)) as alone:
+        report = await alone.report()
+    assert {label: pair["rank"] for label, pair in report["pairs"].items()} == {"en-de": 1, "en-fr": 0}
+    assert report["weight"] == 2.5
+
+
 async def test_what_is_in_hand_when_an_engine_dies_goes_to_the_next_model(
     both: Served, factory: ScriptedFactory
 ) -> None:
@@ -62,8 +74,13 @@ async def test_what_is_in_hand_when_an_engine_dies_goes_to_the_next_model(
 
 
 async def test_without_any_of_them_the_pair_is_unavailable(both: Served, factory: ScriptedFactory) -> None:
-    factory.engine("best").die()
     factory.engine("spare").die()
+    await wait_until(lambda: len(factory.engines["spare"]) == 1 and factory.engine("spare").stopped, 5)
+    factory.engine("best").die()
     answer = await both.translate("Hello")
     assert (answer.status_code, answer.json()["code"]) == (503, "pair-unavailable")
-    assert (await both.report())["pairs"]["en-de"]["ready"] is False
+    told = (await both.report())["pairs"]["en-de"]
+    assert told["ready"] is False
+    # A pause of 30 s (± 20 %), and a start of less than one.
+    assert 20 <= told["ready_in_s"] <= 38
+    assert 20 <= int(answer.headers["retry-after"]) <= 38

@@ -1,0 +1,83 @@
+"""Work whose time is over is dropped wherever it waits: before the engine, in our lanes, in vLLM's queue."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from apiserver.app import Parts
+from shared.deadline import Deadline
+from shared.errors import DeadlineExceededError
+from shared.languages import LanguagePair
+from shared.wire import TranslateRequest
+from tests.apiserver.conftest import Served
+from tests.scripted_engine import ScriptedEngine, ScriptedFactory
+from tests.waiting import wait_until
+
+# More than SHORT_SEGMENTS segments (of some five sentences here) are a long text, which waits for its turn in our lanes.
+SENTENCES = 80
+
+
+def document(name: str) -> str:
+    return " ".join(f"The {name} house number {number} stands in the garden." for number in range(SENTENCES))
+
+
+def asked_of(engine: ScriptedEngine, name: str) -> int:
+    return sum(name in asked.text for asked in engine.asked)
+
+
+async def test_what_expires_behind_a_long_text_never_reaches_the_engine(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    first = asyncio.create_task(served.translate(document("first")))
+    await wait_until(lambda: asked_of(engine, "first") == 1, 5)
+    late = [served.translate(document("late"), headers={"X-Timeout-Ms": "300"}) for _ in range(10)]
+    answers = await asyncio.gather(*late)
+    assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(504, "deadline-exceeded")}
+    assert (await served.report())["in_flight"] == 1
+    engine.gate.set()
+    assert (await first).status_code == 200
+    assert asked_of(engine, "late") == 0
+    assert engine.running == 0
+
+
+async def test_no_further_segment_of_a_text_whose_time_is_over_is_begun(
+    served: Served, factory: ScriptedFactory
+) -> None:
+    engine = factory.engine("en-de")
+    engine.delay = 0.05
+    answer = await served.translate(document("slow"), headers={"X-Timeout-Ms": "300"})
+    assert answer.status_code == 504
+    begun = asked_of(engine, "slow")
+    assert 1 <= begun < SENTENCES
+    assert (await served.translate("Yes")).status_code == 200
+    assert asked_of(engine, "slow") == begun
+    assert engine.running == 0
+
+
+async def test_what_waits_in_the_engine_is_aborted_at_its_deadline(served: Served, factory: ScriptedFactory) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    texts = [served.translate("Good morning", headers={"X-Timeout-Ms": "200"}) for _ in range(10)]
+    assert {answer.status_code for answer in await asyncio.gather(*texts)} == {504}
+    assert (engine.running, engine.aborted) == (0, 10)
+    engine.gate.set()
+
+
+@pytest.mark.parametrize("text", ["Good morning", document("old")])
+async def test_a_deadline_that_is_over_on_arrival_costs_no_engine_work(
+    served: Served, factory: ScriptedFactory, text: str
+) -> None:
+    parts: Parts = served.app.state.parts
+    engine = factory.engine("en-de")
+    before = len(engine.asked)
+    over = Deadline(time.monotonic() - 1, 1, time.monotonic)
+    request = TranslateRequest(text=text, source_lang="en", target_lang="de")
+    with pytest.raises(DeadlineExceededError):
+        await parts.replica.translate(LanguagePair("en", "de"), request, over, "r")
+    await asyncio.sleep(0)
+    assert len(engine.asked) == before
