@@ -32,8 +32,9 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 	-e "1i \# Made by make lock from pyproject.toml."
 
 FUZZ_ROUNDS ?= 10
+MINUTES ?= 20
 
-.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long
+.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long faults soak
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -96,6 +97,13 @@ bench-guards: dev  ## False alarms of the guards on reference translations. (PAI
 
 bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
+
+faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
+	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
+		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+soak: dev  ## Random faults under load, and what they leave behind. (MINUTES=20 SEED= OUT=.run/soak)
+	@$(BIN)/python -m benchmarks.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

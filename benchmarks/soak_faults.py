@@ -1,0 +1,120 @@
+"""The soak's faults: each goes on for some seconds, is healed, and ends when what it hit is well again."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tests.faults import rows_replica as replica
+from tests.faults.result import SHORT
+from tests.faults.rows_clients import bad_requests, clients_leave
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from tests.faults.scene import Scene
+
+SHORTEST_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 12.0
+EXIT_SECONDS: Final = 30.0
+
+
+@dataclass
+class Stage:
+    """The fleet, and when (monotonic seconds) the second proxy was dead: its clients could not be answered."""
+
+    scene: Scene
+    rng: Random
+    dead: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+
+    def excused(self, ended: float) -> bool:
+        """Say whether a request of the second proxy that ended then found it dead."""
+        return any(since <= ended <= until for since, until in self.dead)
+
+
+Fault = Callable[[Stage, float], Awaitable[None]]
+
+
+def _at_replica(inject: replica.Fault, heal: replica.Fault, *, may_end_first: bool = True) -> Fault:
+    """Make a fault of a random replica; the first one is spared where its process would end, so that it grows old."""
+
+    async def run(stage: Stage, seconds: float) -> None:
+        victim = stage.rng.choice(stage.scene.replicas if may_end_first else stage.scene.replicas[1:])
+        await inject(stage.scene, victim)
+        await asyncio.sleep(seconds)
+        await heal(stage.scene, victim)
+        await replica.until_ready(stage.scene, victim)
+
+    return run
+
+
+async def _terminated(stage: Stage, seconds: float) -> None:
+    victim = stage.rng.choice(stage.scene.replicas[1:])
+    victim.server.signal(signal.SIGTERM)
+    if victim.server.process is not None:
+        await asyncio.to_thread(victim.server.process.wait, EXIT_SECONDS)
+    await asyncio.sleep(seconds)
+    await replica.start(stage.scene, victim)
+
+
+async def _redis_frozen(stage: Stage, seconds: float) -> None:
+    stage.scene.redis.signal(signal.SIGSTOP)
+    await asyncio.sleep(seconds)
+    stage.scene.redis.signal(signal.SIGCONT)
+
+
+async def _redis_killed(stage: Stage, seconds: float) -> None:
+    await asyncio.to_thread(stage.scene.redis.kill)
+    await asyncio.sleep(seconds)
+    stage.scene.redis.start()
+
+
+async def _proxy_killed(stage: Stage, seconds: float) -> None:
+    second = stage.scene.proxies[1]
+    since = time.monotonic()
+    await asyncio.to_thread(second.server.kill)
+    await asyncio.sleep(seconds)
+    second.server.start()
+
+    async def ready() -> bool:
+        return (await stage.scene.get(f"{second.url}/readyz"))[0] == 200
+
+    await wait_until(ready, EXIT_SECONDS, "the second proxy is ready")
+    stage.dead.append((since, time.monotonic()))
+
+
+async def _bad_requests(stage: Stage, _: float) -> None:
+    await bad_requests(stage.scene, SHORT)
+
+
+async def _clients_leave(stage: Stage, _: float) -> None:
+    await clients_leave(stage.scene, SHORT)
+
+
+def _relayed(mode: str) -> Fault:
+    return _at_replica(replica.relayed(mode), replica.relayed("pass"))
+
+
+FAULTS: Final[dict[str, Fault]] = {
+    "sigkill": _at_replica(replica.kill, replica.start, may_end_first=False),
+    "sigterm": _terminated,
+    "sigstop": _at_replica(replica.stop, replica.go_on),
+    "hung-engine": _at_replica(replica.hang, replica.hang_no_more),
+    "slow": _at_replica(replica.slow, replica.quick),
+    "instant-503": _relayed("503"),
+    "overloaded": _relayed("overloaded"),
+    "pair-unavailable": _relayed("pair-unavailable"),
+    "instant-500": _relayed("500"),
+    "reset": _relayed("reset"),
+    "dropped": _relayed("drop"),
+    "redis-frozen": _redis_frozen,
+    "redis-killed": _redis_killed,
+    "proxy-killed": _proxy_killed,
+    "bad-requests": _bad_requests,
+    "clients-leave": _clients_leave,
+}

@@ -1,0 +1,38 @@
+"""What ``python -m apiserver`` and ``python -m proxy`` do, with a door for the tests beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from fastapi import FastAPI
+
+from shared.program import leave_on_signals
+from shared.telemetry import configure_logging
+from shared.web import DrainingServer, server_config
+from tests.faults.control import Apply, controlled
+
+
+def launch(
+    app: FastAPI,
+    *,
+    port: int,
+    grace_seconds: float,
+    drain: Callable[[], None],
+    drain_seconds: float,
+    control_port: int,
+    apply: Apply,
+) -> int:
+    """Serve until told to stop; return the exit status."""
+    leave_on_signals()
+    configure_logging("info", "text")
+    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds)
+    server = DrainingServer(config, drain=drain, drain_seconds=drain_seconds)
+
+    async def serve() -> None:
+        async with controlled(control_port, apply):
+            await server.serve()
+
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(serve())
+    return 0 if server.started else 1

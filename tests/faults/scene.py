@@ -1,0 +1,272 @@
+"""A scene: real processes, each fault's stage: Redis, relays, API servers, proxies, and a load on them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import aiohttp
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.faults.control import tell
+from tests.faults.load import LoadProcess, Plan
+from tests.processes import ROOT, Server, free_port, python_server, redis_server
+from tests.waiting import wait_until
+
+RATE = 40.0
+PAIRS = ("en-de", "de-en")
+SCRIPTED_CATALOG = """
+models:
+  {name}: {{path: org/{name}, pairs: [en-de, de-en], prompt: demo-tags, engine: {{max_num_seqs: 64}}}}
+"""
+REAL_CATALOG = """
+models:
+  {name}:
+    path: {root}/models/en-de
+    pairs: [en-de, de-en]
+    prompt: demo-tags
+    segment: {{tokens: 48, sentences: 1}}
+    engine:
+      dtype: bfloat16
+      max_model_len: 512
+      max_num_seqs: 64
+      max_num_batched_tokens: 2048
+      scheduling_policy: priority
+      kv_cache_memory_bytes: 67108864
+      enforce_eager: true
+"""
+# A text longer than this is refused by the replicas, not by the proxy, whose limit is the usual one.
+MAX_TEXT_CHARS = 4000
+READY_SECONDS = 30.0
+# Two engines import vLLM at once on two cores.
+REAL_READY_SECONDS = 240.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a scene is made of; ``real``: vLLM and the demo model instead of the scripted engine."""
+
+    replicas: int = 2
+    proxies: int = 1
+    drain_seconds: float = 3.0
+    real: bool = False
+    # Proxies that tell how many tasks they have.
+    watched: bool = False
+
+    @property
+    def ready_within(self) -> float:
+        return REAL_READY_SECONDS if self.real else READY_SECONDS
+
+
+class ReplicaUnderTest:
+    """One API server behind its relay; its model bears its name, so that every answer says who gave it."""
+
+    def __init__(self, name: str, setting: Setting, folder: Path, relay_control: int) -> None:
+        self.name = name
+        self.port, self.control, self.relay = free_port(), free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.relay}"
+        self.own_url = f"http://127.0.0.1:{self.port}"
+        self._relay_control = relay_control
+        catalog = folder / f"{name}.yaml"
+        text = REAL_CATALOG if setting.real else SCRIPTED_CATALOG
+        catalog.write_text(text.format(name=name, root=ROOT))
+        environment = {
+            "APISERVER_PORT": str(self.port),
+            "APISERVER_CATALOG": str(catalog),
+            "APISERVER_DRAIN_SECONDS": str(setting.drain_seconds),
+            "APISERVER_MAX_TEXT_CHARS": str(MAX_TEXT_CHARS),
+            "APISERVER_LOG_FORMAT": "text",
+        }
+        self.server = python_server("apiserver", folder, environment, name)
+        if not setting.real:
+            self.server.command[2:] = ["tests.faults.scripted_server", str(self.control)]
+
+    async def script(self, **change: Any) -> dict[str, Any]:
+        """Tell the scripted engine what to do; return what it says of itself."""
+        return await tell(self.control, **change)
+
+    async def mode(self, mode: str) -> None:
+        """Put a fault between the proxy and this replica."""
+        await tell(self._relay_control, relay=self.relay, mode=mode)
+
+    async def hits(self, since: int | None = None) -> dict[str, Any]:
+        """Return ``count`` of translations sent here so far, and each from number ``since`` on."""
+        return await tell(self._relay_control, relay=self.relay, since=since)
+
+
+class ProxyUnderTest:
+    """One proxy process."""
+
+    def __init__(self, number: int, setting: Setting, folder: Path, urls: Sequence[str], redis_port: int) -> None:
+        self.port, self.control = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        environment = {
+            "PROXY_PORT": str(self.port),
+            "PROXY_REPLICAS": ",".join(urls),
+            "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+            "PROXY_DRAIN_SECONDS": str(setting.drain_seconds),
+            "PROXY_LOG_FORMAT": "text",
+        }
+        self.server = python_server("proxy", folder, environment, f"proxy-{number}")
+        if setting.watched:
+            self.server.command[2:] = ["tests.faults.watched_proxy", str(self.control)]
+
+
+class Scene:
+    """A whole fleet; use :func:`staged`."""
+
+    def __init__(self, setting: Setting, folder: Path, session: aiohttp.ClientSession) -> None:
+        self.setting = setting
+        self.folder = folder
+        self.session = session
+        self.redis_port = free_port()
+        self.redis = redis_server(self.redis_port, folder)
+        self.relay_control = free_port()
+        names = "abcdefgh"[: setting.replicas]
+        self.replicas = [ReplicaUnderTest(name, setting, folder, self.relay_control) for name in names]
+        routes = [f"{replica.relay}={replica.port}" for replica in self.replicas]
+        command = [sys.executable, "-m", "tests.faults.fault_proxy", str(self.relay_control), *routes]
+        self.relays = Server(command, folder / "relays.log")
+        urls = [replica.url for replica in self.replicas]
+        self.proxies = [
+            ProxyUnderTest(number, setting, folder, urls, self.redis_port) for number in range(setting.proxies)
+        ]
+        self._loads = 0
+
+    @property
+    def proxy(self) -> ProxyUnderTest:
+        return self.proxies[0]
+
+    @property
+    def servers(self) -> list[Server]:
+        """Every process, in the order of their start."""
+        replicas = [replica.server for replica in self.replicas]
+        return [self.redis, self.relays, *replicas, *(proxy.server for proxy in self.proxies)]
+
+    async def get(self, url: str) -> tuple[int, Any]:
+        """Return the status and JSON (or text) of an answer; 0 when there is none."""
+        try:
+            async with self.session.get(url, timeout=aiohttp.ClientTimeout(total=3)) as response:
+                plain = response.content_type == "text/plain"
+                return response.status, await (response.text() if plain else response.json(content_type=None))
+        except (aiohttp.ClientError, TimeoutError):
+            return 0, {}
+
+    async def health(self, proxy: ProxyUnderTest | None = None) -> dict[str, Any]:
+        """Return the proxy's /health, {} when it does not answer."""
+        return cast("dict[str, Any]", (await self.get(f"{(proxy or self.proxy).url}/health"))[1])
+
+    async def is_ready(self, replica: ReplicaUnderTest) -> bool:
+        """Say whether the replica itself, asked directly, is ready for all its pairs."""
+        _, report = await self.get(f"{replica.own_url}/report")
+        return bool(report) and all(pair["ready"] for pair in report["pairs"].values())
+
+    async def is_whole(self) -> bool:
+        """Say whether every proxy sees every replica ready for every pair, and Redis."""
+        for proxy in self.proxies:
+            health = await self.health(proxy)
+            ready = [health.get("pairs", {}).get(pair, {}).get("ready") for pair in PAIRS]
+            if ready != [len(self.replicas)] * len(PAIRS) or not health["redis"]["up"]:
+                return False
+        return True
+
+    async def until_whole(self, within: float | None = None) -> None:
+        within = within or self.setting.ready_within
+        await wait_until(self.is_whole, within, f"the whole fleet ready\n{self.logs()}")
+
+    async def heal(self) -> None:
+        """End every fault there may be, and wait until the fleet is whole."""
+        for server in self.servers:
+            assert server.process is not None
+            if server.process.poll() is None:
+                server.signal(signal.SIGCONT)
+            else:
+                server.start()
+        for replica in self.replicas:
+            await wait_until(lambda replica=replica: self.is_up(replica), self.setting.ready_within, "the launcher")
+            await replica.mode("pass")
+            if not self.setting.real:
+                await replica.script(delay=0.02, hung=False)
+        await self.until_whole()
+
+    async def is_up(self, replica: ReplicaUnderTest) -> bool:
+        """Say whether the replica's process answers HTTP."""
+        return (await self.get(f"{replica.own_url}/livez"))[0] == 200
+
+    async def translate(
+        self, body: Any, proxy: ProxyUnderTest | None = None, *, limit: float = 30.0
+    ) -> tuple[int, dict[str, Any], float]:
+        """Return status, JSON and seconds of one translation; ``body`` as it is when it is bytes."""
+        began = time.monotonic()
+        url = f"{(proxy or self.proxy).url}/translate"
+        sent: dict[str, Any] = {"data": body} if isinstance(body, bytes) else {"json": body}
+        async with self.session.post(url, timeout=aiohttp.ClientTimeout(total=limit), **sent) as response:
+            answer = await response.json(content_type=None)
+            return response.status, answer, time.monotonic() - began
+
+    async def metrics(self, proxy: ProxyUnderTest | None = None) -> dict[str, float]:
+        """Return what the proxy counts: ``attempts`` that ended, requests ``begun``, and those ``in_flight``."""
+        _, text = await self.get(f"{(proxy or self.proxy).url}/metrics")
+        found: dict[str, float] = {"attempts": 0.0, "begun": 0.0, "in_flight": 0.0}
+        for family in text_string_to_metric_families(str(text)):
+            for sample in family.samples:
+                if sample.name == "pairway_proxy_attempts_total":
+                    found["attempts"] += sample.value
+                elif sample.name == "pairway_proxy_requests_total":
+                    found["begun"] += sample.value
+                elif sample.name == "pairway_proxy_requests_in_flight":
+                    found["begun"] += sample.value
+                    found["in_flight"] = sample.value
+        return found
+
+    @asynccontextmanager
+    async def loaded(
+        self, rate: float = RATE, proxy: ProxyUnderTest | None = None, seconds: float = 3600.0
+    ) -> AsyncGenerator[LoadProcess]:
+        """Send a steady load while the block lasts; whoever wants its outcomes stops it."""
+        self._loads += 1
+        real = self.setting.real
+        name = f"load-{self._loads}"
+        plan = Plan(
+            url=f"{(proxy or self.proxy).url}/translate",
+            out=str(self.folder / f"{name}.jsonl"),
+            name=name,
+            rate=rate,
+            seconds=seconds,
+            text="I have {} books." if real else "Room {}.",
+            answer="{}" if real else "[Room {}.]",
+            numbers=90 if real else 1_000_000_000,
+        )
+        load = LoadProcess(plan, self.folder)
+        await load.start()
+        try:
+            yield load
+        finally:
+            await load.end()
+
+    def logs(self) -> str:
+        return "\n".join(f"--- {server.log.name}\n{server.tail(6)}" for server in self.servers if server.log.exists())
+
+
+@asynccontextmanager
+async def staged(setting: Setting, folder: Path) -> AsyncGenerator[Scene]:
+    """Start a fleet, wait until it is whole, and leave nothing of it behind; the folder takes the logs."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        scene = Scene(setting, folder, session)
+        try:
+            for server in scene.servers:
+                server.start()
+            await scene.until_whole()
+            yield scene
+        finally:
+            # Each guards its own children: an EngineCore ends with its API server.
+            for server in reversed(scene.servers):
+                if server.process is not None and server.process.poll() is None:
+                    await asyncio.to_thread(server.kill)

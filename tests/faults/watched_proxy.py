@@ -1,0 +1,33 @@
+"""A real proxy process that says how many tasks its event loop has: ``python -m tests.faults.watched_proxy CONTROL_PORT``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+from proxy.app import create_app
+from proxy.settings import Settings
+from tests.faults.launch import launch
+
+
+def _state(_: dict[str, Any]) -> dict[str, Any]:
+    return {"tasks": len(asyncio.all_tasks())}
+
+
+def main() -> int:
+    settings = Settings()
+    app = create_app(settings)
+    return launch(
+        app,
+        port=settings.port,
+        grace_seconds=settings.request_timeout,
+        drain=app.state.draining.set,
+        drain_seconds=settings.drain_seconds,
+        control_port=int(sys.argv[1]),
+        apply=_state,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
