@@ -33,7 +33,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 
 FUZZ_ROUNDS ?= 10
 
-.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long
+.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long bench-balancing
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -96,6 +96,9 @@ bench-guards: dev  ## False alarms of the guards on reference translations. (PAI
 
 bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
+
+bench-balancing: dev  ## Ways to choose a replica, on a simulated fleet.
+	@$(BIN)/python -m benchmarks.balancing
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
