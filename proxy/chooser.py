@@ -28,8 +28,9 @@ class Chooser:
     def choose(self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
         """Return the replica to send a request to, None where every one was tried or refuses the pair.
 
-        Of the preferred model's replicas one that nothing speaks against, else of the next one's; else one that is
-        full; else, when most of the pair's replicas look bad, our own eyes are what to doubt, and one of those.
+        A breaker's trial when it is due. Of the preferred model's replicas one that nothing speaks against, else of the
+        next one's; else one that is full; else, when most of the pair's replicas look bad, our own eyes are what to
+        doubt, and one of those.
         """
         pool = self._evidence.pool(pair)
         tiers = snapshot.tiers[pair]
@@ -45,7 +46,7 @@ class Chooser:
                     self._rng,
                 )
                 if url is not None:
-                    return Choice(url, self._evidence.pair_standing(url, pair).breaker.acquire())
+                    return self._permitted(url, pair)
         left = [
             url
             for urls in tiers
@@ -53,6 +54,21 @@ class Chooser:
             if url not in tried and not self._evidence.pair_standing(url, pair).refused
         ]
         return Choice(self._rng.choice(left), None) if left else None
+
+    def choose_well(self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
+        """Return a replica against which nothing speaks at all, for what need not be sent; None where there is none."""
+        pool = self._evidence.pool(pair)
+        wary = frozenset(pool.out) | frozenset(pool.doubtful)
+        for urls in snapshot.tiers[pair]:
+            url = balancer.pick(
+                urls, lambda url: self._look(url, pair, tried, wary, snapshot, full_too=False), work, self._rng
+            )
+            if url is not None:
+                return self._permitted(url, pair)
+        return None
+
+    def _permitted(self, url: str, pair: LanguagePair) -> Choice:
+        return Choice(url, self._evidence.pair_standing(url, pair).breaker.acquire())
 
     def _out(self, pair: LanguagePair, pool: Pool, snapshot: Snapshot) -> frozenset[str]:
         """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
@@ -90,7 +106,7 @@ class Chooser:
         foreign = self._evidence.foreign(url, standing, replica)
         report = replica.report
         limit = report.limit if report is not None else 0
-        if not full_too and (standing.full_until > now or 0 < limit <= standing.texts + foreign):
+        if not full_too and (standing.is_full(now) or 0 < limit <= standing.texts + foreign):
             return None
         own = self._evidence.pair_standing(url, pair)
         latency = own.latency.value or pool.usual

@@ -14,7 +14,7 @@ from proxy.outcome import Verdict
 from proxy.standing import PairStanding, Standing, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from random import Random
 
     from proxy.breaker import Permit
@@ -29,6 +29,8 @@ STALL_FACTOR: Final = 8.0
 SLOW_FACTOR: Final = 4.0
 # A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
 RETURN_SECONDS: Final = 1.0
+# What a client is told to wait for a breaker at most; canaries usually bring a healed replica back within a second.
+LONGEST_WAIT_SECONDS: Final = 5.0
 # What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
 FIRST_SECONDS: Final = 0.1
 
@@ -155,7 +157,9 @@ class LocalEvidence:
             case Verdict.GOOD:
                 seconds = (now - ticket.started) / ticket.work
                 was_out = own.is_out
-                own.well(seconds)
+                own.well()
+                own.took(ticket.started, ticket.work)
+                standing.full_until = None
                 self._settle(own, permit)
                 if was_out and not own.is_out:
                     self._returns(standing)
@@ -179,8 +183,7 @@ class LocalEvidence:
 
     def beaten(self, choice: Choice, ticket: Ticket) -> None:
         """Learn from a hedge that was answered first: this replica takes at least so long."""
-        seconds = (self._clock() - ticket.started) / ticket.work
-        self.pair_standing(choice.url, ticket.pair).latency.observe(seconds)
+        self.pair_standing(choice.url, ticket.pair).took(ticket.started, ticket.work)
 
     @staticmethod
     def _release(own: PairStanding, permit: Permit | None) -> None:
@@ -209,9 +212,7 @@ class LocalEvidence:
     def canary_passed(self, url: str, pair: LanguagePair, seconds_per_unit: float) -> None:
         """Learn that a canary came back right: its latency is what counts now, and a back-off is over."""
         own, pool = self.pair_standing(url, pair), self._pools[pair]
-        own.failures = 0
-        own.refused = False
-        own.latency.reset(seconds_per_unit)
+        own.reset(seconds_per_unit)
         own.breaker.canary_passed()
         self.standing(url).progressed_at = self._clock()
         if not own.is_out and seconds_per_unit <= SLOW_FACTOR * pool.usual:
@@ -234,6 +235,11 @@ class LocalEvidence:
             for url in list(pool.doubtful):
                 if url in ready:
                     yield url, pair
+
+    def retry_in(self, pair: LanguagePair, urls: Collection[str]) -> float:
+        """Return the seconds until the first of these replicas may be tried with the pair again, within bounds."""
+        waits = [self.pair_standing(url, pair).breaker.retry_in() for url in urls]
+        return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def note_snapshot(self, snapshot: Snapshot) -> None:
         """Take in a new view: newcomers start afresh, those that are gone are forgotten, those who wait are told."""
@@ -263,7 +269,7 @@ class LocalEvidence:
         if replica.report.replica_id != standing.replica_id:
             standing.replica_id = replica.report.replica_id
             standing.joined_at = standing.progressed_at = self._clock()
-            standing.full_until = 0.0
+            standing.full_until = None
             self._forget_pairs(url, standing, list(standing.pairs))
         self._forget_pairs(url, standing, [pair for pair, ready in replica.pairs.items() if not ready])
 

@@ -12,12 +12,13 @@ from proxy.errand import AttemptFailedError, Journey
 from proxy.exchange import BeatenError
 from proxy.hedge import Hedge, Patience, Reason
 from proxy.outcome import most_telling
-from proxy.routing import find_pair, unavailable
+from proxy.routing import find_pair
 from shared.errors import PairUnavailableError, PairwayError, ReplicaFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from proxy.attempt import Choice
     from proxy.chooser import Chooser
     from proxy.errand import Errand
     from proxy.evidence import LocalEvidence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from proxy.registry import Registry
     from proxy.retry_budget import RetryBudget
     from shared.deadline import Deadline
+    from shared.languages import LanguagePair
     from shared.telemetry import ProxyMetrics
 
 # A replica that can not be reached costs next to nothing, and its breaker opens at once: it does not count among the
@@ -126,12 +128,14 @@ class Forwarder:
             return None
 
         def begin() -> asyncio.Task[bytes] | None:
-            if journey.attempts >= self._max_attempts or not self._untried(journey):
+            now = self._registry.snapshot
+            if journey.attempts >= self._max_attempts or pair not in now.tiers:
                 return None
-            if not policy.take() or not self._budget.withdraw():
+            choice = self._chooser.choose_well(pair, journey.tried, journey.errand.work, now)
+            if choice is None or not policy.take() or not self._budget.withdraw():
                 return None
             self._metrics.hedges.labels(str(pair)).inc()
-            return asyncio.create_task(self._attempt(journey, Patience(), _wait_on), name="hedge")
+            return asyncio.create_task(self._try(choice, pair, journey, Patience(), _wait_on), name="hedge")
 
         return Hedge(delay, begin, first)
 
@@ -141,7 +145,7 @@ class Forwarder:
             patience.end(Reason.LOST)
 
     async def _attempt(self, journey: Journey, patience: Patience, lost: Callable[[], None]) -> bytes:
-        """Send to the best replica that was not tried yet; note how it failed."""
+        """Send to the best replica that was not tried yet."""
         snapshot = self._registry.snapshot
         errand = journey.errand
         try:
@@ -152,13 +156,21 @@ class Forwarder:
             raise journey.deadline.exceeded()
         choice = self._chooser.choose(pair, journey.tried, errand.work, snapshot)
         if choice is None:
-            raise AttemptFailedError(unavailable(pair, snapshot))
+            why = "the replicas that report it refuse it"
+            wait = self._evidence.retry_in(pair, snapshot.ready[pair])
+            raise AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=wait))
+        return await self._try(choice, pair, journey, patience, lost)
+
+    async def _try(
+        self, choice: Choice, pair: LanguagePair, journey: Journey, patience: Patience, lost: Callable[[], None]
+    ) -> bytes:
+        """Send to that replica; note how it failed."""
         journey.tried.add(choice.url)
         try:
             return await self._exchange.send(choice, journey, pair, patience, lost)
         except AttemptFailedError as failure:
             journey.failed[choice.url] = failure.error
-            if errand.begun:
+            if journey.errand.begun:
                 raise ReplicaFailedError("A replica failed after a part of its answer was sent on.") from failure
             raise
 

@@ -43,5 +43,4 @@ class EvidenceView:
             return f"it holds {own.texts} texts and makes no progress while others do"
         if out:
             return "; ".join(f"breaker of {label} open: {why}" for label, why in out.items())
-        left = own.full_until - self._evidence.now()
-        return f"it was full and asked for {left:.1f} s more" if left > 0 else None
+        return "it is full and asked to be left alone" if own.is_full(self._evidence.now()) else None

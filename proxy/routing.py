@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # A small engine restarts in about this long (measured: 7-25 s on two cores); a replica that comes back is in the next
 # sweep. Shorter only makes clients knock in vain.
 RETRY_AFTER_SECONDS: Final = 5.0
+# A replica's own estimate counts, but nobody is sent away for longer: it may be wrong, another replica may come.
+LONGEST_WAIT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +148,16 @@ def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
     else:
         counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         why = f"no replica is ready for it (of {len(states)} that serve it: {counted})"
-    return PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS)
+    return PairUnavailableError(str(pair), why, retry_after=_ready_in(pair, snapshot))
+
+
+def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
+    """Return when the first replica expects to have the pair ready; what is usual where none of them knows."""
+    expected = [
+        report.ready_in_s
+        for replica in snapshot.replicas.values()
+        if replica.report is not None and replica.state is not ReplicaState.DOWN
+        for report in replica.report.pairs.values()
+        if report.pair == pair and report.ready_in_s is not None
+    ]
+    return min(LONGEST_WAIT_SECONDS, max(1.0, min(expected))) if expected else RETRY_AFTER_SECONDS

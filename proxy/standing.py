@@ -35,7 +35,7 @@ class Ticket:
 class PairStanding:
     """How a replica does with one pair. Mutable state: breaker, latency, failures in a row, whether it refused the pair."""
 
-    __slots__ = ("_clock", "_failed_at", "breaker", "canary_due", "failures", "latency", "refused")
+    __slots__ = ("_clock", "_failed_at", "breaker", "canary_due", "failures", "latency", "refused", "reset_at")
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
         """Begin with nothing known."""
@@ -46,6 +46,7 @@ class PairStanding:
         self.failures = 0
         self.refused = False
         self.canary_due = 0.0
+        self.reset_at = 0.0  # what began before says nothing of how it is now
 
     @property
     def penalty(self) -> float:
@@ -58,12 +59,21 @@ class PairStanding:
         """Whether only a trial may go there."""
         return self.breaker.state is not BreakerState.CLOSED
 
-    def well(self, seconds_per_unit: float | None) -> None:
-        """Note a good answer."""
+    def well(self) -> None:
+        """Note that it does what it should."""
         self.failures = 0
         self.refused = False
-        if seconds_per_unit is not None:
-            self.latency.observe(seconds_per_unit)
+
+    def took(self, started: float, work: float) -> None:
+        """Note how long a request took, or has taken so far."""
+        if started >= self.reset_at:
+            self.latency.observe((self._clock() - started) / work)
+
+    def reset(self, seconds_per_unit: float) -> None:
+        """Note that a canary passed: only what begins from now on counts."""
+        self.well()
+        self.latency.reset(seconds_per_unit)
+        self.reset_at = self._clock()
 
     def ill(self, permit: Permit | None, *, at_once: bool = False) -> None:
         """Note a failure; one without a permit (nobody else was left) only counts against its score."""
@@ -84,10 +94,14 @@ class Standing:
         self.work = 0.0
         self.texts = 0
         self.progressed_at = joined_at
-        self.full_until = 0.0
+        self.full_until: float | None = None  # None once it has taken a request again
         self.joined_at = joined_at
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairStanding] = {}
+
+    def is_full(self, now: float) -> bool:
+        """Say whether it asked to be left alone until later, or has that behind it and one request tries it out."""
+        return self.full_until is not None and (now < self.full_until or bool(self.tickets))
 
     def take(self, ticket: Ticket) -> None:
         """Count a request as in flight."""

@@ -16,7 +16,12 @@ def pair(label: str) -> LanguagePair:
 
 
 def report(
-    *ready: str, starting: tuple[str, ...] = (), state: str = "ready", rank: int = 0, **changes: Any
+    *ready: str,
+    starting: tuple[str, ...] = (),
+    state: str = "ready",
+    rank: int = 0,
+    ready_in: float | None = None,
+    **changes: Any,
 ) -> ReplicaReport:
     """Return a report: pairs that are ready, and pairs that start; all served by a model of that rank."""
     pairs = {
@@ -25,6 +30,7 @@ def report(
             target=pair(label).target,
             model="m",
             rank=rank,
+            ready_in_s=None if label in ready else ready_in,
             ready=label in ready,
             why=None if label in ready else "its engine starts",
         )

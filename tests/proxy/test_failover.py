@@ -261,7 +261,7 @@ async def test_the_load_of_other_proxies_counts() -> None:
 
 async def test_texts_count_not_requests() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
-    one.translate.delay = two.translate.delay = 0.5
+    one.translate.delay = two.translate.delay = 0.3  # less than what is hedged
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
         big = asyncio.create_task(running.translate(["text"] * 50))
         taken = await wait_until(lambda: [fake for fake in (one, two) if fake.requests], 3, "the big one is there")

@@ -62,6 +62,15 @@ def test_an_exact_pair_that_is_down_gives_way_to_a_ready_one_that_can_stand_in()
     assert find_pair(pair("en>pt-BR"), fleet) == pair("en>pt")
 
 
+@pytest.mark.parametrize(("expected", "told"), [(None, 5.0), (12.0, 12.0), (0.2, 1.0), (900.0, 60.0)])
+def test_the_time_to_come_back_is_what_the_replicas_expect(expected: float | None, told: float) -> None:
+    starting = replica("a", starting=("en>de",), state="starting", ready_in=expected)
+    later = replica("b", starting=("en>de",), state="starting", ready_in=None if expected is None else expected + 100)
+    with pytest.raises(PairUnavailableError) as caught:
+        find_pair(pair("en>de"), snapshot(starting, later))
+    assert caught.value.retry_after == told
+
+
 def test_a_remembered_pair_says_that_nobody_is_left() -> None:
     with pytest.raises(PairUnavailableError, match="no replica that serves it is left"):
         find_pair(pair("en-GB>de-AT"), snapshot(remembered=("en>de",)))
