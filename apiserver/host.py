@@ -229,8 +229,7 @@ class ModelHost:
         faults = await asyncio.gather(*(self._proved(translator, pair) for pair in unproven))
         self._restarts.end(ready=any(map(self.ready, self.entry.all_pairs)))
         # Busy is not dead: only an engine that made no single step for its canaries hangs.
-        late = all(fault == self._too_late for fault in faults)
-        self._hangs = late and translator.engine.progress().steps == steps
+        self._hangs = self._too_late in faults and translator.engine.progress().steps == steps
 
     async def _proved(self, translator: Translator, pair: LanguagePair) -> str | None:
         """Send the pair's canary, note what is wrong with it and return that."""

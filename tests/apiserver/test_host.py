@@ -312,6 +312,22 @@ async def test_a_canary_that_the_engine_refuses_is_no_sign_of_hanging(factory: S
     await host.close()
 
 
+async def test_an_engine_that_hangs_is_buried_though_it_refused_one_of_its_canaries(factory: ScriptedFactory) -> None:
+    host = host_of(factory, Clock())
+    canary = host._canary
+
+    async def one_is_refused(translator: Any, pair: LanguagePair) -> str | None:
+        return "refused" if str(pair) == "de-en" else await canary(translator, pair)
+
+    host._canary = one_is_refused
+    factory.prepare = lambda engine: engine.gate.clear()
+    await settle(host)
+    await host.tick()
+    assert factory.engine("m").stopped == 1
+    assert whys(host) == {HANGS}
+    await host.close()
+
+
 async def test_a_pair_that_is_out_says_when_it_should_be_back(factory: ScriptedFactory) -> None:
     clock = Clock()
     host = host_of(factory, clock)

@@ -59,10 +59,15 @@ async def until_ready(client: httpx.AsyncClient, pairs: set[str], server: Server
     await wait_until(ready, START_SECONDS, f"{pairs} ready")
 
 
-async def translate(client: httpx.AsyncClient, pair: str) -> httpx.Response:
+async def translate(client: httpx.AsyncClient, pair: str, text: str | None = None) -> httpx.Response:
     source, target = pair.split("-")
-    body = {"text": GREETINGS[pair], "source_lang": source, "target_lang": target}
+    body = {"text": text or GREETINGS[pair], "source_lang": source, "target_lang": target}
     return await client.post("/translate", json=body)
+
+
+def long_text(number: int, sentences: int) -> str:
+    """Return a text of some 50 characters for each sentence that no other number has."""
+    return " ".join(f"My brother saw {number} dogs and {other} cats in the garden." for other in range(sentences))
 
 
 def family(server: Server) -> list[psutil.Process]:
@@ -175,12 +180,30 @@ async def _each_engines_metrics_appear_once(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.timeout(300)
-async def test_sigterm_ends_a_ready_server_with_0_and_leaves_nothing(tmp_path: Path) -> None:
-    with api_server(tmp_path, APISERVER_MODELS="en-de", APISERVER_DRAIN_SECONDS="0.5") as (server, port):
+async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    # Long texts have more than APISERVER_REQUEST_TIMEOUT; the server may not leave before they are done.
+    settings = {"APISERVER_REQUEST_TIMEOUT": "1", "APISERVER_SECONDS_PER_1000_CHARS": "600"}
+    settings |= {"APISERVER_MODELS": "en-de", "APISERVER_DRAIN_SECONDS": "0.5"}
+    with api_server(tmp_path, **settings) as (server, port):
         async with client_of(port) as client:
             await until_ready(client, {"en-de", "de-en"}, server)
             whole = family(server)
+            assert len(server.children("EngineCore")) == 1
+            # Long texts are served one after the other: the longest go first, so that none is done before all are there.
+            texts = [long_text(number, 66 if number < 4 else 22) for number in range(20)]
+            in_flight = [asyncio.create_task(translate(client, "en-de", text)) for text in texts]
+
+            async def all_in_flight() -> bool:
+                assert not any(task.done() for task in in_flight), "the texts are too short for this machine"
+                return (await client.get("/report")).json()["in_flight"] == len(in_flight)
+
+            await wait_until(all_in_flight, 20)
             server.signal(signal.SIGTERM)
+            answers = await asyncio.gather(*in_flight)
+            assert [answer.status_code for answer in answers] == [200] * 20
+            assert len({answer.json()["translation"] for answer in answers}) == 20
             assert await exit_code(server, 15) == 0, server.tail()
             await wait_until(gone(whole), 5, "nothing left")
     assert "Traceback" not in server.log.read_text()
