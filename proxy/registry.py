@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from proxy.changes import UNDONE_SECONDS, Changes, Verdict
@@ -50,6 +52,7 @@ class Registry:
         self._report_ttl = report_ttl
         self._clock = clock
         self._remembered: dict[LanguagePair, float] = {}
+        self._shown: frozenset[LanguagePair] = frozenset()
         self._addresses: dict[str, tuple[str, ...]] = {}
         self._errors: dict[str, str] = {}
         self.configured = tuple(configured)
@@ -157,14 +160,21 @@ class Registry:
         verdicts = {url: self.changes.verdict(url, names) for url, names in leading_to.items()}
         self.names = {url: tuple(names) for url, names in leading_to.items() if verdicts[url] is not Verdict.REMOVED}
         self.probed = {url: self.probed.get(url) or Replica.unseen(url, now) for url in self.names}
-        fleet = [
-            replica.changed(drained=verdicts[url] is Verdict.DRAINED, weight=self.changes.weight(url, self.names[url]))
+        fleet = {
+            url: replica.changed(
+                drained=verdicts[url] is Verdict.DRAINED, weight=self.changes.weight(url, self.names[url])
+            )
             for url, replica in self.probed.items()
-        ]
-        self._remember({pair: now for replica in fleet for pair in replica.pairs})
+        }
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
-        self.snapshot = Snapshot.of(fleet, self._remembered)
+        if self._remembered.keys() == self._shown and _serve_alike(self.snapshot.replicas, fleet):
+            # The usual case: new reports of the same pairs. With 1,000 replicas the rest is half a tick of the loop.
+            self.snapshot = replace(self.snapshot, replicas=MappingProxyType(fleet))
+        else:
+            self.snapshot = Snapshot.of(fleet.values(), self._remembered)
+        self._remember({pair: now for pair, count in self.snapshot.total.items() if count})
+        self._shown = frozenset(self._remembered)
         self._evidence.note_snapshot(self.snapshot)
 
     def _remember(self, pairs: Mapping[LanguagePair, float]) -> None:
@@ -183,3 +193,15 @@ class Registry:
             self._errors[what] = str(error)
         else:
             self._errors.pop(what, None)
+
+
+def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> bool:
+    """Say whether the same replicas are ready for the same pairs."""
+    return list(before) == list(now) and all(
+        old is new or (old.state is new.state and _reported_pairs(old) == _reported_pairs(new))
+        for old, new in zip(before.values(), now.values(), strict=True)
+    )
+
+
+def _reported_pairs(replica: Replica) -> object:
+    return replica.report and replica.report.pairs

@@ -12,7 +12,7 @@ from proxy.client import BrokenAnswerError, SilentError, UnreachableError
 from proxy.fleet import Replica, ReplicaState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from proxy.client import ReplicaClient
     from proxy.discovery import Discovery
@@ -59,7 +59,7 @@ class HealthTracker:
         self._metrics = metrics
         self._clock = clock
         self._counted: set[str] = set()
-        self._noted: Mapping[str, Replica] = {}
+        self._noted = registry.snapshot
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._found: dict[str, Replica] = {}
@@ -146,12 +146,12 @@ class HealthTracker:
 
     def _note(self) -> None:
         """Log what changed since the last time."""
-        before, now = self._noted, self._registry.snapshot.replicas
-        self._noted = now
+        noted, self._noted = self._noted, self._registry.snapshot
+        if noted.ready is self._noted.ready:  # only newer reports of the same
+            return
+        before, now = noted.replicas, self._noted.replicas
         for replica in now.values():
             old = before.get(replica.url)
-            if old is replica:
-                continue
             if old is None or old.state is not replica.state or old.pairs != replica.pairs:
                 level = logging.WARNING if replica.state is ReplicaState.DOWN else logging.INFO
                 ready = [str(pair) for pair, is_ready in replica.pairs.items() if is_ready]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import httpx
@@ -16,6 +17,7 @@ from tests.proxy.proxies import RunningProxy, proxy
 from tests.waiting import wait_until
 
 TOKEN = "an-operator-token-of-tests"
+NOBODY = "http://127.0.0.1:1"
 KEY = {"Authorization": f"Bearer {TOKEN}"}
 
 
@@ -48,6 +50,13 @@ async def obeys(running: RunningProxy, url: str, state: str | None, within: floa
     await wait_until(seen, within, f"{url} is {state}")
 
 
+@pytest.fixture(scope="module")
+async def lonely() -> AsyncGenerator[RunningProxy]:
+    """A proxy that takes orders, and is given none that it could follow."""
+    async with proxy([NOBODY], operator_token=TOKEN) as running:
+        yield running
+
+
 @pytest.mark.parametrize(
     ("headers", "status", "code"),
     [
@@ -60,21 +69,20 @@ async def obeys(running: RunningProxy, url: str, state: str | None, within: floa
     ],
 )
 async def test_without_the_token_nothing_is_changed(
-    headers: dict[str, Any], status: int, code: str, caplog: pytest.LogCaptureFixture
+    lonely: RunningProxy, headers: dict[str, Any], status: int, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], operator_token=TOKEN) as running:
-        for method, path in (
-            ("POST", "/fleet/replicas"),
-            ("DELETE", "/fleet/replicas"),
-            ("POST", "/fleet/replicas/drain"),
-            ("POST", "/fleet/replicas/resume"),
-        ):
-            response = await running.client.request(method, path, headers=headers, params={"url": one.url})
-            assert (response.status_code, response.json()["code"]) == (status, code)
-            assert response.headers.get("WWW-Authenticate") == ('Bearer realm="pairway"' if status == 401 else None)
-            assert response.headers["X-Request-Id"] == response.json()["request_id"]
-        assert (await fleet(running))[one.url]["state"] == "ready"
+    for method, path in (
+        ("POST", "/fleet/replicas"),
+        ("DELETE", "/fleet/replicas"),
+        ("POST", "/fleet/replicas/drain"),
+        ("POST", "/fleet/replicas/resume"),
+    ):
+        body = {"url": NOBODY} if method == "POST" else None
+        response = await lonely.client.request(method, path, json=body, headers=headers, params={"url": NOBODY})
+        assert (response.status_code, response.json()["code"]) == (status, code)
+        assert response.headers.get("WWW-Authenticate") == ('Bearer realm="pairway"' if status == 401 else None)
+        assert response.headers["X-Request-Id"] == response.json()["request_id"]
+    assert [line["drained"] for line in (await fleet(lonely)).values()] == [False]
     assert TOKEN not in caplog.text
 
 
@@ -107,33 +115,33 @@ async def test_where_no_token_is_set_nobody_changes_anything_and_the_answer_says
         (b'{"url": "' + b"a" * 5000 + b'"}', 413, "4096"),
     ],
 )
-async def test_an_order_that_is_none_is_refused_and_names_the_field(body: bytes, status: int, told: str) -> None:
-    async with proxy(["http://127.0.0.1:1"], operator_token=TOKEN) as running:
-        response = await running.client.post("/fleet/replicas", content=body, headers=KEY)
-        assert response.status_code == status
-        assert told in response.json()["detail"]
-        assert "hunter2" not in response.text
-        assert list(await fleet(running)) == ["http://127.0.0.1:1"]
+async def test_an_order_that_is_none_is_refused_and_names_the_field(
+    lonely: RunningProxy, body: bytes, status: int, told: str
+) -> None:
+    response = await lonely.client.post("/fleet/replicas", content=body, headers=KEY)
+    assert response.status_code == status
+    assert told in response.json()["detail"]
+    assert "hunter2" not in response.text
+    assert list(await fleet(lonely)) == [NOBODY]
 
 
-async def test_a_url_to_remove_must_be_there_and_be_one() -> None:
-    async with proxy(["http://127.0.0.1:1"], operator_token=TOKEN) as running:
-        response = await running.client.delete("/fleet/replicas", headers=KEY)
-        assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "url")
-        assert (await asked(running, "remove", "nonsense")).status_code == 422
+async def test_a_url_to_remove_must_be_there_and_be_one(lonely: RunningProxy) -> None:
+    response = await lonely.client.delete("/fleet/replicas", headers=KEY)
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "url")
+    assert (await asked(lonely, "remove", "nonsense")).status_code == 422
 
 
-@pytest.mark.parametrize("order", ["remove", "drain", "resume"])
-async def test_a_replica_that_nobody_knows_is_404(order: str) -> None:
-    async with proxy(["http://127.0.0.1:1"], operator_token=TOKEN) as running:
-        response = await asked(running, order, "http://10.255.0.1:8001")
-        assert (response.status_code, response.json()["code"]) == (404, "unknown-replica")
-        await done(running, "remove", "http://127.0.0.1:1")
-        assert (await asked(running, order, "http://127.0.0.1:1")).status_code == 404
+async def test_a_replica_that_nobody_knows_is_404_and_so_is_one_that_was_removed() -> None:
+    async with proxy([NOBODY, "http://127.0.0.1:2"], operator_token=TOKEN) as running:
+        await done(running, "remove", NOBODY)
+        for order in ("remove", "drain", "resume"):
+            for url in ("http://10.255.0.1:8001", NOBODY):
+                response = await asked(running, order, url)
+                assert (response.status_code, response.json()["code"]) == (404, "unknown-replica")
 
 
 async def test_there_are_only_so_many_changes() -> None:
-    async with proxy(["http://127.0.0.1:1"], operator_token=TOKEN) as running:
+    async with proxy([NOBODY], operator_token=TOKEN) as running:
         for n in range(MAX_CHANGES):
             running.parts.registry.changes.put(f"http://h{n}", Verdict.DRAINED, added=False, weight=None, anew=True)
         response = await asked(running, "add", "http://127.0.0.1:2")
@@ -249,7 +257,7 @@ async def test_a_name_means_all_its_addresses_and_an_address_itself() -> None:
 
 
 async def test_the_fleet_says_of_every_replica_why_it_is_out() -> None:
-    one, two, gone = FakeReplica("en>de", "en>fr", name="one"), FakeReplica("en>de", name="two"), "http://127.0.0.1:1"
+    one, two, gone = FakeReplica("en>de", "en>fr", name="one"), FakeReplica("en>de", name="two"), NOBODY
     one.pairs["en>fr"] = False
     two.state = "draining"
     async with replicas(one, two), proxy([one, two, gone]) as running:
@@ -331,9 +339,8 @@ async def test_a_redis_restarted_empty_gets_the_changes_back_from_the_proxies(ow
             assert (await fleet(another))[one.url]["state"] == "draining"
 
 
-async def test_heads_are_answered_like_gets_without_a_body() -> None:
-    async with proxy(["http://127.0.0.1:1"]) as running:
-        for path in ("/health", "/livez", "/readyz"):
-            head, got = await running.client.head(path), await running.client.get(path)
-            assert (head.status_code, head.content) == (got.status_code, b"")
-            assert head.headers["content-type"] == got.headers["content-type"]
+async def test_heads_are_answered_like_gets_without_a_body(lonely: RunningProxy) -> None:
+    for path in ("/health", "/livez", "/readyz"):
+        head, got = await lonely.client.head(path), await lonely.client.get(path)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]

@@ -12,10 +12,11 @@ import psutil
 import pytest
 from typing_extensions import override
 
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, replicas
-from tests.processes import Server, free_port, python_server
+from tests.processes import Server
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.test_proxy_process import proxy_process
 from tests.waiting import wait_until
 
 HELLO = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
@@ -40,36 +41,18 @@ def _ports(pid: int) -> set[int]:
 
 
 @asynccontextmanager
-async def proxy_process(
+async def blind_proxy(
     folder: Path, redis: RedisAtHand, shy: ShyReplica, *others: FakeReplica
 ) -> AsyncGenerator[httpx.AsyncClient]:
-    """Run ``python -m proxy``, which can not reach the shy replica."""
-    port = free_port()
-    environment = {
-        "PROXY_PORT": str(port),
-        "PROXY_REPLICAS": ",".join(each.url for each in (shy, *others)),
-        "PROXY_REDIS_URL": redis.url,
-        "PROXY_REDIS_PREFIX": PREFIX,
-        "PROXY_PROBE_INTERVAL": "0.2",
-        "PROXY_DRAIN_SECONDS": "0",
-    }
-    server = python_server("proxy", folder, environment, "proxy")
-    server.start()
-    shy.shuns = server
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=10) as client:
-
-            async def ready() -> bool:
-                try:
-                    return (await client.get("/readyz")).status_code == 200
-                except httpx.TransportError:
-                    return False
-
-            await wait_until(ready, 20, "the process is ready")
+    """Run a process that can not reach the shy replica."""
+    async with proxy_process(folder, redis, shy, *others, drain_seconds="0") as (server, client):
+        await shy.stop()  # and with it the connection that the process has already
+        shy.shuns = server
+        await shy.start()
+        try:
             yield client
-    finally:
-        shy.shuns = None
-        server.stop()
+        finally:
+            shy.shuns = None
 
 
 async def state(client: httpx.AsyncClient, fake: FakeReplica) -> str:
@@ -78,7 +61,7 @@ async def state(client: httpx.AsyncClient, fake: FakeReplica) -> str:
 
 async def test_what_only_the_prober_can_not_reach_is_served_by_the_other(tmp_path: Path, redis: RedisAtHand) -> None:
     shy = ShyReplica("en>de", name="shy")
-    async with replicas(shy), proxy_process(tmp_path, redis, shy) as blind:
+    async with replicas(shy), blind_proxy(tmp_path, redis, shy) as blind:
 
         async def down() -> bool:
             return await state(blind, shy) == "down"
@@ -101,7 +84,7 @@ async def test_what_only_the_other_can_not_reach_is_passed_by_there_and_served_b
     shy, other = ShyReplica("en>de", name="shy"), FakeReplica("en>de", name="other")
     async with replicas(shy, other), proxy([shy, other], redis.url) as seeing:
         assert (await seeing.health())["prober"] is True
-        async with proxy_process(tmp_path, redis, shy, other) as blind:
+        async with blind_proxy(tmp_path, redis, shy, other) as blind:
             for _ in range(20):
                 assert (await blind.post("/translate", json=HELLO)).status_code == 200
             answers = [(await seeing.translate("Hello"))[1]["model"] for _ in range(20)]
