@@ -89,8 +89,11 @@ class Soak:
     async def _faults(self) -> None:
         began = time.monotonic()
         rng = self.stage.rng
+        to_come: list[str] = []
         while (at := time.monotonic() - began) < self.seconds:
-            name = rng.choice(list(FAULTS))
+            if not to_come:  # each once, in a new order, before any comes again
+                to_come = rng.sample(list(FAULTS), len(FAULTS))
+            name = to_come.pop()
             seconds = rng.uniform(SHORTEST_SECONDS, LONGEST_SECONDS)
             self.faults[name] += 1
             print(f"{at:6.0f} s  {name} for {seconds:.1f} s", flush=True)

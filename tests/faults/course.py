@@ -59,7 +59,7 @@ async def run(
 ) -> Course:
     """Go through the course; ``heal`` returns when the victim itself is well again."""
     course = Course()
-    async with scene.loaded(rate, proxy) as load:
+    async with scene.loaded(rate, proxy, limit=times.limit) as load:
         started = time.monotonic()
         await asyncio.sleep(times.settle)
         course.counts.append(await scene.metrics(proxy))
@@ -101,8 +101,11 @@ async def recovers(victim: ReplicaUnderTest, load: str) -> bool:
 def judged(row: str, scene: Scene, times: Times, course: Course, victim: ReplicaUnderTest | None) -> Result:
     """Return the figures of a course, and what is promised of every row: nothing fails, few attempts, full recovery."""
     sent = course.outcomes
-    before = outcomes.between(sent, course.began - times.before, course.began)
-    during = outcomes.between(sent, course.began, course.began + times.fault)
+    before = [
+        one for one in outcomes.between(sent, course.began - times.before, course.began) if one.ended < course.began
+    ]
+    # What was under way when the fault began met it too.
+    during = [one for one in outcomes.between(sent, 0, course.began + times.fault) if one.ended >= course.began]
     after = outcomes.between(sent, course.healed, course.ended)
     result = Result(
         row,

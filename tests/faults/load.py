@@ -1,13 +1,15 @@
 """An open loop of translations in a process of its own: ``python -m tests.faults.load PLAN`` (a :class:`Plan` as JSON).
 
-Sends one request every 1/``rate`` seconds, however long the others take, until ``seconds`` are over or SIGTERM; then waits
-for the last answers. Every outcome is a line of the file ``out``; the last line is ``[sent, CPU seconds]``.
+Sends one request every 1/``rate`` seconds, however long the others take, until SIGTERM or the end of the process that
+started it; then waits for the last answers. Every outcome is a line of the file ``out``; the last line is
+``[sent, CPU seconds]``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import time
@@ -25,20 +27,22 @@ from tests.waiting import wait_until
 
 @dataclass(frozen=True)
 class Plan:
-    """``text`` and ``answer`` hold ``{}`` for the request's number: the answer must be in the translation."""
+    """``text`` and ``answer`` hold ``{}`` for the request's number: the answer must be in the translation.
+
+    A client waits for ``limit`` seconds.
+    """
 
     url: str
     out: str
     name: str
     rate: float
-    seconds: float
     text: str
     answer: str
     source: str = "en"
     target: str = "de"
-    # As the peers were measured (routing.md, b).
     limit: float = 5.0
-    # Numbers begin again after so many: a small model can not translate every number.
+    # The numbers' first, and how many there are: a small model can not translate every number.
+    first: int = 0
     numbers: int = 1_000_000_000
 
 
@@ -53,7 +57,7 @@ class Load:
     async def send(self, number: int) -> None:
         """Send one request and write its outcome down."""
         plan = self._plan
-        named = number % plan.numbers
+        named = plan.first + number % plan.numbers
         body = {"text": plan.text.format(named), "source_lang": plan.source, "target_lang": plan.target}
         request_id = f"{plan.name}-{number}"
         sent = time.monotonic()
@@ -80,19 +84,19 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 async def run(plan: Plan) -> None:
-    """Send until told to stop or the time is over."""
+    """Send until told to stop."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.call_later(plan.seconds, stop.set)
     timeout = aiohttp.ClientTimeout(total=plan.limit)
     pending: set[asyncio.Task[None]] = set()
     number = 0
+    starter = os.getppid()  # whose end ends us
     with Path(plan.out).open("w") as out:  # noqa: ASYNC230 - a line of a buffered file
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
             load = Load(plan, session, out)
             began = loop.time()
-            while not stop.is_set():
+            while not stop.is_set() and os.getppid() == starter:
                 task = asyncio.create_task(load.send(number))
                 pending.add(task)
                 task.add_done_callback(pending.discard)

@@ -25,21 +25,24 @@ RECOVERED_WITHIN_SECONDS = 20.0
 class Times:
     """Seconds of a row: load without a fault (``settle`` of them not counted), fault, load after it healed.
 
-    ``after`` 0 is the short form: the row goes on until the replica is served again, and percentiles are not judged.
+    ``after`` 0 is the short form: the row goes on until the replica is served again, and percentiles are not judged. Clients
+    wait for ``limit``: what hangs as long as the fault lasts has failed.
     """
 
     settle: float
     before: float
     fault: float
     after: float
+    limit: float
 
     @property
     def short(self) -> bool:
         return self.after == 0
 
 
-FULL = Times(settle=2.0, before=2.0, fault=7.0, after=8.0)
-SHORT = Times(settle=0.5, before=0.5, fault=2.5, after=0.0)
+# Clients as patient as those that the peers were measured with.
+FULL = Times(settle=2.0, before=2.0, fault=7.0, after=10.0, limit=5.0)
+SHORT = Times(settle=0.5, before=0.5, fault=3.0, after=0.0, limit=2.5)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from dataclasses import replace
 from typing import Any
 
 from tests.faults import course, outcomes
@@ -90,9 +91,8 @@ async def rolling_restart(scene: Scene, times: Times) -> Result:
             await scene.until_whole()
         seconds = time.monotonic() - began
 
-    short = Times(times.settle, times.before, 0.0, times.after)
-    found = await course.run(scene, short, inject=restart, heal=_nothing)
-    lasted = Times(times.settle, times.before, found.healed - found.began, times.after)
+    found = await course.run(scene, replace(times, fault=0.0), inject=restart, heal=_nothing)
+    lasted = replace(times, fault=found.healed - found.began)
     result = course.judged("rolling-restart", scene, lasted, found, None)
     result.more["seconds"] = seconds
     return result
@@ -104,7 +104,7 @@ async def _nothing() -> None:
 
 async def all_gone(scene: Scene, times: Times) -> Result:
     """Kill every replica, then start them again."""
-    async with scene.loaded() as load:
+    async with scene.loaded(limit=times.limit) as load:
         await asyncio.sleep(times.settle + times.before)
         counted = await scene.metrics()
         began = time.monotonic()

@@ -58,13 +58,28 @@ async def start_empty(scene: Scene) -> None:
 async def other_proxy_killed(scene: Scene, times: Times) -> Result:
     """Kill the proxy that does not hold the lease."""
     holder, other = await _proxies(scene)
-    return await _killed(scene, times, "proxy-killed", victim=other, survivor=holder)
+    found = await _kill(scene, times, victim=other, survivor=holder)
+    return course.judged("proxy-killed", scene, times, found, None)
 
 
 async def lease_holder_killed(scene: Scene, times: Times) -> Result:
     """Kill the proxy that holds the lease: the other takes it over."""
     holder, other = await _proxies(scene)
-    return await _killed(scene, times, "lease-holder-killed", victim=holder, survivor=other)
+    seconds: list[float] = []
+
+    async def holds() -> bool:
+        return bool((await scene.health(other)).get("prober"))
+
+    async def handed_over() -> None:
+        began = time.monotonic()
+        await wait_until(holds, HOLDER_WITHIN_SECONDS, "the other holds the lease")
+        seconds.append(time.monotonic() - began)
+
+    found = await _kill(scene, times, victim=holder, survivor=other, then=handed_over)
+    result = course.judged("lease-holder-killed", scene, times, found, None)
+    result.more["new_holder_seconds"] = seconds[0]
+    result.promise("new holder", found=seconds[0], at_most=MOST_SECONDS_TO_NEW_HOLDER, unit=" s")
+    return result
 
 
 async def _proxies(scene: Scene) -> tuple[ProxyUnderTest, ProxyUnderTest]:
@@ -77,27 +92,23 @@ async def _proxies(scene: Scene) -> tuple[ProxyUnderTest, ProxyUnderTest]:
     return holder, next(proxy for proxy in scene.proxies if proxy is not holder)
 
 
-async def _killed(scene: Scene, times: Times, name: str, *, victim: ProxyUnderTest, survivor: ProxyUnderTest) -> Result:
-    handed_over: list[float] = []
-
+async def _kill(
+    scene: Scene,
+    times: Times,
+    *,
+    victim: ProxyUnderTest,
+    survivor: ProxyUnderTest,
+    then: course.Act | None = None,
+) -> course.Course:
     async def inject() -> None:
         await asyncio.to_thread(victim.server.kill)
-        began = time.monotonic()
-
-        async def holds() -> bool:
-            return bool((await scene.health(survivor)).get("prober"))
-
-        await wait_until(holds, HOLDER_WITHIN_SECONDS, "the other holds the lease")
-        handed_over.append(time.monotonic() - began)
+        if then is not None:
+            await then()
 
     async def heal() -> None:
         victim.server.start()
         await scene.until_whole()
 
-    # Each proxy has a load of its own; the victim's ends with it.
+    # Each proxy has a load of its own; the victim's fails with it.
     async with scene.loaded(RATE / 2, victim):
-        found = await course.run(scene, times, inject=inject, heal=heal, proxy=survivor)
-    result = course.judged(name, scene, times, found, None)
-    result.more["new_holder_seconds"] = handed_over[0]
-    result.promise("new holder", found=handed_over[0], at_most=MOST_SECONDS_TO_NEW_HOLDER, unit=" s")
-    return result
+        return await course.run(scene, times, inject=inject, heal=heal, proxy=survivor)

@@ -228,9 +228,9 @@ class Scene:
 
     @asynccontextmanager
     async def loaded(
-        self, rate: float = RATE, proxy: ProxyUnderTest | None = None, seconds: float = 3600.0
+        self, rate: float = RATE, proxy: ProxyUnderTest | None = None, *, limit: float = 5.0
     ) -> AsyncGenerator[LoadProcess]:
-        """Send a steady load while the block lasts; whoever wants its outcomes stops it."""
+        """Send a steady load while the block lasts, of clients that wait ``limit`` s; who wants its outcomes stops it."""
         self._loads += 1
         real = self.setting.real
         name = f"load-{self._loads}"
@@ -239,10 +239,11 @@ class Scene:
             out=str(self.folder / f"{name}.jsonl"),
             name=name,
             rate=rate,
-            seconds=seconds,
+            limit=limit,
             text="I have {} books." if real else "Room {}.",
             answer="{}" if real else "[Room {}.]",
-            numbers=90 if real else 1_000_000_000,
+            first=50 if real else 0,
+            numbers=40 if real else 1_000_000_000,
         )
         load = LoadProcess(plan, self.folder)
         await load.start()
