@@ -113,7 +113,7 @@ def main() -> int:
     return launch(
         app,
         port=settings.port,
-        grace_seconds=settings.request_timeout,
+        grace_seconds=settings.max_request_timeout,
         drain=app.state.parts.replica.drain,
         drain_seconds=settings.drain_seconds,
         control_port=int(sys.argv[1]),
