@@ -45,6 +45,24 @@ async def test_every_direction_translates_through_the_proxy(
     assert answer["warnings"] == []
 
 
+async def test_a_pair_that_nobody_trained_goes_through_english(fleet: Fleet) -> None:
+    response = await fleet.translate(["Wo ist der Bahnhof?", "Danke."], "de", "fr")
+    assert response.status_code == 200, response.text
+    results = response.json()["results"]
+    assert results[0]["translation"] == "Où est la gare ?"
+    assert all(result["route"] == ["de", "en", "fr"] and result["model"] == "en-de+en-fr" for result in results)
+    found = (await fleet.client.get("/languages")).json()["languages"]
+    ways = {(each["lang"], target["lang"]): target["how"] for each in found for target in each["targets"]}
+    assert ways == {
+        ("en", "de"): "direct",
+        ("de", "en"): "direct",
+        ("en", "fr"): "direct",
+        ("fr", "en"): "direct",
+        ("de", "fr"): "pivot",
+        ("fr", "de"): "pivot",
+    }
+
+
 async def test_a_list_of_mixed_languages_comes_back_in_order(fleet: Fleet) -> None:
     texts = ["Wo ist der Bahnhof?", "Où est la gare ?", "", "  Guten Tag.\n"]
     response = await fleet.translate(texts, None, "en")
