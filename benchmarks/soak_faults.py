@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.faults import rows_replica as replica
 from tests.faults.result import SHORT
-from tests.faults.rows_clients import bad_requests, clients_leave
+from tests.faults.rows_clients import bad_requests, leave, slow_engines
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -89,11 +89,13 @@ async def _proxy_killed(stage: Stage, seconds: float) -> None:
 
 
 async def _bad_requests(stage: Stage, _: float) -> None:
-    await bad_requests(stage.scene, SHORT)
+    if missed := (await bad_requests(stage.scene, SHORT)).missed(figures=True):
+        raise AssertionError(f"bad requests: {missed}")
 
 
 async def _clients_leave(stage: Stage, _: float) -> None:
-    await clients_leave(stage.scene, SHORT)
+    async with slow_engines(stage.scene):
+        await leave(stage.scene, f"leave{time.monotonic_ns()}")
 
 
 def _relayed(mode: str) -> Fault:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 from tests.faults.result import Result, Times
 from tests.faults.scene import MAX_TEXT_CHARS, RATE, Scene
@@ -46,31 +48,42 @@ async def bad_requests(scene: Scene, times: Times) -> Result:
 async def clients_leave(scene: Scene, times: Times) -> Result:
     """10 clients hang up: the engines drop the work of each, and nothing is left running."""
     del times
-    aborted = await _aborted(scene)
-    for replica in scene.replicas:
-        await replica.script(delay=LONG_SECONDS)
     tag = f"leave{time.monotonic_ns()}"
-    tasks = [asyncio.create_task(_ask(scene, f"{tag}-{number}")) for number in range(CLIENTS)]
-    try:
-        await wait_until(lambda: _all_run(scene, CLIENTS), 5, "every client's request runs")
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        result = Result("clients-leave")
+    result = Result("clients-leave")
+    dropped = 0
+    async with slow_engines(scene):
+        await leave(scene, tag)
         began = time.monotonic()
-        dropped = 0
         while time.monotonic() < began + GONE_WITHIN_SECONDS and (dropped < CLIENTS or await _running(scene)):
-            gone = await _aborted(scene) - aborted
+            gone = {one for replica in scene.replicas for one in (await replica.script())["aborted"]}
             dropped = sum(any(one.startswith(f"{tag}-{number}-") for one in gone) for number in range(CLIENTS))
             await asyncio.sleep(0.02)
         result.more["seconds"] = time.monotonic() - began
+        result.promise("still running", found=await _running(scene), at_most=0, figure=False)
+    result.more["aborts"] = dropped
+    result.promise_at_least("engine aborts", found=dropped, at_least=CLIENTS, unit=f" of {CLIENTS}", figure=False)
+    return result
+
+
+@asynccontextmanager
+async def slow_engines(scene: Scene) -> AsyncGenerator[None]:
+    """Let every engine take its time while the block lasts."""
+    for replica in scene.replicas:
+        await replica.script(delay=LONG_SECONDS)
+    try:
+        yield
     finally:
         for replica in scene.replicas:
             await replica.script(delay=NORMAL_SECONDS)
-    result.more["aborts"] = dropped
-    result.promise_at_least("engine aborts", found=dropped, at_least=CLIENTS, unit=f" of {CLIENTS}", figure=False)
-    result.promise("still running", found=await _running(scene), at_most=0, figure=False)
-    return result
+
+
+async def leave(scene: Scene, tag: str) -> None:
+    """Send 10 requests, ``TAG-0`` to ``TAG-9``, and hang up when they run."""
+    tasks = [asyncio.create_task(_ask(scene, f"{tag}-{number}")) for number in range(CLIENTS)]
+    await wait_until(lambda: _all_run(scene, CLIENTS), 5, "every client's request runs")
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _ask(scene: Scene, request_id: str) -> None:
@@ -87,7 +100,3 @@ async def _running(scene: Scene) -> int:
 
 async def _all_run(scene: Scene, number: int) -> bool:
     return await _running(scene) >= number
-
-
-async def _aborted(scene: Scene) -> set[str]:
-    return {one for replica in scene.replicas for one in (await replica.script())["aborted"]}

@@ -55,13 +55,12 @@ class SteppingEngine(ScriptedEngine):
 
     @override
     async def _pause(self) -> None:
-        left = self.delay
-        while True:
+        done = 0.0
+        await self.gate.wait()
+        while done < self.delay:  # as it is now: what is slow no more ends soon
+            await asyncio.sleep(STEP_SECONDS)
             await self.gate.wait()
-            if left <= 0:
-                return
-            await asyncio.sleep(min(left, STEP_SECONDS))
-            left -= STEP_SECONDS
+            done += STEP_SECONDS
             self.steps += 1
 
 
