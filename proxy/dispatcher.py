@@ -87,8 +87,11 @@ class Dispatcher:
 
     def _known(self, wanted: LanguagePair) -> LanguagePair | None:
         """Return the known pair closest to the wanted one, None where only a pivot could lead there."""
+        snapshot = self._registry.snapshot
+        if wanted in snapshot.ready:  # nearly always
+            return wanted
         try:
-            return known_pairs(wanted, self._registry.snapshot)[0]
+            return known_pairs(wanted, snapshot)[0]
         except UnknownPairError:
             return None
 

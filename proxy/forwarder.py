@@ -80,7 +80,7 @@ class Forwarder:
                     return await self._attempt(journey, Patience(), _wait_on)
         except AttemptFailedError as failure:
             raise _final(journey, failure) from None
-        raise AssertionError  # tenacity returns or raises
+        raise AssertionError  # not reached: the loop above returns or raises
 
     def _may_go_on(self, journey: Journey) -> bool:
         """Say whether another attempt may be made, and pay for it."""
@@ -151,7 +151,7 @@ class Forwarder:
         try:
             pair = find_pair(errand.wanted, snapshot)
         except PairUnavailableError as error:
-            raise AttemptFailedError(error) from None if journey.failed else error
+            raise AttemptFailedError(error) from error
         if journey.deadline.remaining() <= 0:
             raise journey.deadline.exceeded()
         choice = self._chooser.choose(pair, journey.tried, errand.work, snapshot)
