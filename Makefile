@@ -34,11 +34,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-<<<<<<< HEAD
-.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long faults soak
-=======
-.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long bench-balancing
->>>>>>> i4-decide
+.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long faults soak bench-balancing
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -102,17 +98,15 @@ bench-guards: dev  ## False alarms of the guards on reference translations. (PAI
 bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
 
-<<<<<<< HEAD
+bench-balancing: dev  ## Ways to choose a replica, on a simulated fleet.
+	@$(BIN)/python -m benchmarks.balancing
+
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 soak: dev  ## Random faults under load, and what they leave behind. (MINUTES=20 SEED= OUT=.run/soak)
 	@$(BIN)/python -m benchmarks.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
-=======
-bench-balancing: dev  ## Ways to choose a replica, on a simulated fleet.
-	@$(BIN)/python -m benchmarks.balancing
->>>>>>> i4-decide
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

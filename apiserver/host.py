@@ -62,7 +62,7 @@ class EngineFactory(Protocol):
 class HostSettings:
     """Seconds a canary may take, the first pause before a restart, and the silence after which an engine is doubted.
 
-    A hanging engine must lose its pairs within 3 s: the silence (2 s by default), a ping's pause of 0.25 s, two looks of
+    A hanging engine must lose its pairs within 3 s: the silence (1.5 s by default), a ping's pause of 0.25 s, two looks of
     0.1 s; the rest is for a loop that is late.
     """
 

@@ -61,7 +61,7 @@ class Settings(BaseSettings):
         default=30.0, gt=0, le=600, description="Time within which a pair's canary translation must come back, seconds."
     )
     stall_seconds: float = Field(
-        default=2.0,
+        default=1.5,
         ge=0.5,
         le=600,
         description="Silence after which an engine with work loses its pairs, seconds; longer than its longest step.",

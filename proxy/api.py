@@ -71,6 +71,7 @@ async def health(request: Request) -> judge.Health:
         uptime=time.time() - parts.started_at,
         now=time.time(),
         load=lambda url: evidence.load(url, registry.snapshot),
+        failing=lambda pair: len(evidence.out(pair, registry.snapshot)),
     )
     return JSONResponse(judged.model_dump(mode="json"), 503 if judged.status == "down" else 200)  # pyright: ignore[reportReturnType] - the annotation documents the schema
 
@@ -105,4 +106,9 @@ async def metrics(request: Request) -> Response:
     parts = _parts(request)
     for loop in parts.loops:
         parts.metrics.loop_age.labels(loop.name).set(loop.age())
+    snapshot = parts.registry.snapshot
+    parts.metrics.pair_failing.clear()
+    for pair, urls in snapshot.ready.items():
+        if urls:
+            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
     return web.metrics_response(parts.metrics.registry)

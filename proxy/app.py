@@ -108,7 +108,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 dispatcher,
                 # What is listed is no promise of the quickest way: a thread reads it.
                 Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
-                FleetControl(registry, discovery, EvidenceView(evidence), time.time),
+                FleetControl(registry, discovery, EvidenceView(evidence, lambda: registry.snapshot), time.time),
                 metrics,
                 loops,
                 ByteBudget(settings.max_bodies_bytes),

@@ -20,6 +20,8 @@ CHOICES: Final = 3
 # How often a replica is drawn at random before all are looked at. The breakers take at most half of a pair's replicas
 # away; of so many draws then fewer than three are eligible in 137 of 65,536 picks.
 DRAWS: Final = 16
+# Then so many in a row are looked at; a look costs some microseconds, and where so many are full, all are.
+MOST_LOOKS: Final = 100
 # Scores that differ by no more than this part, or these seconds, are equal: idle replicas share the work, whoever was a
 # few milliseconds slower last, which nobody notices.
 NEAR: Final = 0.2
@@ -47,14 +49,20 @@ def warmth(age: float) -> float:
 
 
 def score(candidate: Candidate, work: float) -> float:
-    """Return about how many seconds a request of that work would take there; lower is better."""
+    """Return about how many seconds a request of that work would take there, less for a larger weight; lower is better."""
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
+
+
+def _seconds(candidate: Candidate, work: float) -> float:
+    """Return the same without the weight, which is a share of the work and no speed."""
+    return candidate.latency * (candidate.in_flight + work) + candidate.penalty
 
 
 def pick(urls: Sequence[str], look: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
     """Return the best of a few eligible replicas drawn at random; None: none is eligible.
 
-    ``look`` gives None for a replica that may not be asked. Among equals one at random.
+    ``look`` gives None for a replica that may not be asked; where nearly all of a large fleet may not, those few that may
+    can be missed. Among equals one at random.
     """
     best: str | None = None
     held: Candidate | None = None
@@ -73,23 +81,23 @@ def pick(urls: Sequence[str], look: Callable[[str], Candidate | None], work: flo
 def _prefers(one: Candidate, other: Candidate, work: float, rng: Random) -> bool:
     """Say whether the one is the better choice.
 
-    A replica in its slow start stands back by chance and not by its score: an idle fleet's scores differ by so little
-    that a weight would leave it nothing at all, and then everything.
+    Among equals chance decides by their weights, and a replica in its slow start stands back by chance: an idle fleet's
+    scores differ by so little that a weight in them would leave one nothing at all, or everything.
     """
     if one.warmth != other.warmth and rng.random() >= min(one.warmth, other.warmth) / max(one.warmth, other.warmth):
         return one.warmth > other.warmth
-    own, against = score(one, work), score(other, work)
+    own, against = _seconds(one, work), _seconds(other, work)
     if abs(own - against) <= max(NEAR_SECONDS, NEAR * min(own, against)):
-        return rng.random() < 0.5
-    return own < against
+        return rng.random() * (one.weight + other.weight) < one.weight
+    return score(one, work) < score(other, work)
 
 
 def _draws(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Give URLs at random, some of them twice; in the end all of them, from a random place on."""
+    """Give URLs at random, some of them twice; in the end as many as may be, in a row from a random place."""
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):
             yield urls[int(rng.random() * count)]
     start = int(rng.random() * count)
-    for index in range(start - count, start):
+    for index in range(start - min(count, MOST_LOOKS), start):
         yield urls[index]

@@ -76,17 +76,22 @@ class Canaries:
 
     async def tick(self) -> None:
         """Tell those who wait for a replica that stands still, and send the canaries that are due."""
-        self._evidence.tell_of_stalls()
-        for url, pair in self._evidence.suspects(self._registry.snapshot):
+        self._evidence.look_for_stalls()
+        for url, pair, rank in self._evidence.suspects(self._registry.snapshot):
             if len(self._tasks) >= MAX_CONCURRENT:
                 break
             key = (url, pair)
             if key in self._tasks or self._evidence.pair_standing(url, pair).canary_due > self._clock():
                 continue
             if (text := self._text(url, pair)) is not None:
-                task = asyncio.create_task(self._try_out(url, pair, text), name=f"canary:{url}:{pair}")
+                task = asyncio.create_task(self._try_out(url, pair, rank, text), name=f"canary:{url}:{pair}")
                 self._tasks[key] = task
-                task.add_done_callback(lambda _, key=key: self._tasks.pop(key, None))
+                task.add_done_callback(lambda done, key=key: self._ended(key, done))
+
+    def _ended(self, key: tuple[str, LanguagePair], task: asyncio.Task[None]) -> None:
+        del self._tasks[key]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("canary raised", extra={"replica": key[0], "pair": str(key[1])}, exc_info=error)
 
     def _text(self, url: str, pair: LanguagePair) -> str | None:
         """Return the text that the replica itself names for this pair; without one only a client's request can tell."""
@@ -94,32 +99,36 @@ class Canaries:
         found = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
         return next(iter(found), None)
 
-    async def _try_out(self, url: str, pair: LanguagePair, text: str) -> None:
+    async def _try_out(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
+        pause = PAUSE_SECONDS * self._rng.uniform(1 - JITTER, 1 + JITTER)
         work = work_of(len(text))
-        usual = self._evidence.pool(pair).usual * work
+        usual = self._evidence.pool(pair).paces[rank].usual * work
         limit = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, USUAL_FACTOR * usual))
         body = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target).model_dump_json()
         deadline = Deadline.after(limit, self._clock)
+        own = self._evidence.pair_standing(url, pair)
         began = self._clock()
+        own.canary_due = began + limit + pause
         try:
             answer = await self._client.translate(url, body.encode(), deadline, f"canary-{uuid.uuid4().hex}")
             verdict = _verdict(pair, answer, text, deadline)
         except (UnreachableError, BrokenAnswerError, SilentError):
             verdict = Verdict.FAILED
+        if own is not self._evidence.pair_standing(url, pair):
+            return  # another process serves there by now
         if verdict is Verdict.GOOD:
-            self._evidence.canary_passed(url, pair, (self._clock() - began) / work)
-        elif verdict is not Verdict.FULL:
+            self._evidence.canary_passed(url, pair, rank, (self._clock() - began) / work)
+        elif verdict in {Verdict.FAILED, Verdict.REFUSED}:
             self._evidence.canary_failed(url, pair)
         self._metrics.canaries.labels(url, verdict.value).inc()
-        pause = PAUSE_SECONDS * self._rng.uniform(1 - JITTER, 1 + JITTER)
-        self._evidence.pair_standing(url, pair).canary_due = self._clock() + pause
+        own.canary_due = self._clock() + pause
 
 
 def _verdict(pair: LanguagePair, answer: Answer, text: str, deadline: Deadline) -> Verdict:
     """Judge a canary: it must come back translated."""
     if answer.status != OK:
-        verdict = refusal(pair, answer.status, answer.problem, answer.retry_after, deadline.exceeded()).verdict
-        return Verdict.FAILED if verdict is Verdict.GOOD else verdict
+        verdict = refusal(pair, answer.status, answer.problem, answer.retry_after, deadline).verdict
+        return Verdict.FAILED if verdict is Verdict.ANSWERED else verdict
     try:
         translation = Translation.model_validate_json(answer.body).translation
     except ValidationError:

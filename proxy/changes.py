@@ -101,12 +101,13 @@ class Changes:
 
     def wanted(self, configured: Sequence[str]) -> list[str]:
         """Return the URLs that make up the fleet, names not yet expanded: the settings' and operators' own."""
-        own = [change.url for change in self._by_url.values() if change.added]
-        return [
-            url
-            for url in dict.fromkeys((*configured, *sorted(own)))
-            if (change := self._by_url.get(url)) is None or change.verdict is not Verdict.REMOVED
-        ]
+        kept = {change.url: change for change in self._by_url.values() if change.verdict is not Verdict.REMOVED}
+        removed = {
+            change.url for change in self._by_url.values() if change.verdict is Verdict.REMOVED and not change.added
+        }
+        own = sorted(url for url, change in kept.items() if change.added)
+        # One that an operator added and removed again is what the settings say, also when they name it only later.
+        return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
     def verdict(self, url: str, names: Iterable[str]) -> Verdict:
         """Return what holds for an address that these names stand for: the latest word on any of them."""
@@ -120,4 +121,5 @@ class Changes:
         return latest.weight if latest else None
 
     def _of(self, url: str, names: Iterable[str]) -> list[Change]:
-        return [change for each in {url, *names} if (change := self._by_url.get(each)) is not None]
+        found = (self._by_url.get(each) for each in {url, *names})
+        return [each for each in found if each is not None and not (each.verdict is Verdict.REMOVED and each.added)]

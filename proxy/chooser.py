@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from proxy import balancer
 from proxy.attempt import Choice
@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from random import Random
 
-    from proxy.evidence import LocalEvidence, Pool
+    from proxy.evidence import LocalEvidence
     from proxy.fleet import Snapshot
+    from proxy.pool import Pool
     from shared.languages import LanguagePair
+
+# Who is kept out is worked out again after this, or when a breaker changes: with hundreds out of a thousand it takes a
+# millisecond, and a trial that waits for it is no worse.
+KEPT_SECONDS: Final = 0.05
 
 
 class Chooser:
@@ -28,94 +33,109 @@ class Chooser:
     def choose(self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
         """Return the replica to send a request to, None where every one was tried or refuses the pair.
 
-        A breaker's trial when it is due. Of the preferred model's replicas one that nothing speaks against, else of the
-        next one's; else one that is full; else, when most of the pair's replicas look bad, our own eyes are what to
-        doubt, and one of those.
+        Model by model, the preferred one's replicas first: a breaker's trial that is due (never for a request that has
+        failed already), else one that nothing speaks against. Then, in the same order, one that is full. Then, as most
+        of the pair's replicas look bad, our own eyes are what to doubt, and any of those.
         """
-        pool = self._evidence.pool(pair)
+        out = self._kept_out(pair, snapshot)
         tiers = snapshot.tiers[pair]
-        out = self._out(pair, pool, snapshot) if pool.out else frozenset[str]()
-        if (trial := self._due_trial(pair, out, tried)) is not None:
-            return trial
-        for full_too in (False, True):
-            for urls in tiers:
-                url = balancer.pick(
-                    urls,
-                    lambda url, f=full_too: self._look(url, pair, tried, out, snapshot, full_too=f),
-                    work,
-                    self._rng,
-                )
-                if url is not None:
-                    return self._permitted(url, pair)
-        left = [
-            url
-            for urls in tiers
-            for url in urls
-            if url not in tried and not self._evidence.pair_standing(url, pair).refused
-        ]
-        return Choice(self._rng.choice(left), None) if left else None
+        for urls in tiers:
+            trial = self._due_trial(pair, urls, out, snapshot) if out and not tried else None
+            if trial is not None:
+                return trial
+            if (url := self._pick(pair, urls, tried, out, work, snapshot, full_too=False)) is not None:
+                return self._permitted(url, pair, snapshot)
+        for urls in tiers:
+            if (url := self._pick(pair, urls, tried, out, work, snapshot, full_too=True)) is not None:
+                return self._permitted(url, pair, snapshot)
+        for urls in tiers:
+            left = [url for url in urls if url not in tried and not self._evidence.pair_standing(url, pair).refused]
+            if left:
+                url = self._rng.choice(left)
+                return Choice(url, pair, snapshot.ranks[pair][url], None)
+        return None
 
-    def choose_well(self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
-        """Return a replica against which nothing speaks at all, for what need not be sent; None where there is none."""
+    def choose_beside(self, first: Choice, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
+        """Return a replica for a hedge: of the same model, and it failed at nothing lately; None without one."""
+        pair = first.pair
+        ranks = snapshot.ranks.get(pair, {})
         pool = self._evidence.pool(pair)
-        wary = frozenset(pool.out) | frozenset(pool.doubtful)
-        for urls in snapshot.tiers[pair]:
-            url = balancer.pick(
-                urls, lambda url: self._look(url, pair, tried, wary, snapshot, full_too=False), work, self._rng
-            )
-            if url is not None:
-                return self._permitted(url, pair)
+        failing = (url for url in pool.doubtful if self._evidence.pair_standing(url, pair).failures)
+        wary = frozenset(pool.out) | frozenset(failing)
+        for urls in snapshot.tiers.get(pair, ()):
+            if ranks[urls[0]] == first.rank:
+                url = self._pick(pair, urls, tried, wary, work, snapshot, full_too=False)
+                return None if url is None else self._permitted(url, pair, snapshot)
         return None
 
-    def _permitted(self, url: str, pair: LanguagePair) -> Choice:
-        return Choice(url, self._evidence.pair_standing(url, pair).breaker.acquire())
+    def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Choice:
+        permit = self._evidence.pair_standing(url, pair).breaker.acquire()
+        return Choice(url, pair, snapshot.ranks[pair][url], permit)
 
-    def _out(self, pair: LanguagePair, pool: Pool, snapshot: Snapshot) -> frozenset[str]:
+    def _kept_out(self, pair: LanguagePair, snapshot: Snapshot) -> frozenset[str]:
         """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
-        ready = snapshot.ready[pair]
-        known = [url for url in pool.out if url in ready]
-        refused = [url for url in known if self._evidence.pair_standing(url, pair).refused]
-        ejected = [url for url in known if url not in refused]
-        return frozenset(refused) | frozenset(ejected[: (len(ready) - len(refused)) // 2])
+        pool = self._evidence.pool(pair)
+        if not pool.out:
+            return frozenset()
+        now = self._evidence.now()
+        if now >= pool.kept_until:
+            ready = snapshot.ranks[pair]
+            known = [url for url in pool.out if url in ready]
+            refused = {url for url in known if self._evidence.pair_standing(url, pair).refused}
+            ejected = [url for url in known if url not in refused]
+            pool.kept_out = frozenset(refused) | frozenset(ejected[: (len(ready) - len(refused)) // 2])
+            pool.kept_until = now + KEPT_SECONDS
+        return pool.kept_out
 
-    def _due_trial(self, pair: LanguagePair, out: Collection[str], tried: Collection[str]) -> Choice | None:
+    def _due_trial(
+        self, pair: LanguagePair, urls: Collection[str], out: Collection[str], snapshot: Snapshot
+    ) -> Choice | None:
+        ranks = snapshot.ranks[pair]
+        rank = next((ranks[url] for url in urls), None)
         for url in out:
-            if url not in tried and (permit := self._evidence.pair_standing(url, pair).breaker.acquire()) is not None:
-                return Choice(url, permit)
+            if ranks.get(url) == rank and (permit := self._evidence.pair_standing(url, pair).breaker.acquire()):
+                return Choice(url, pair, ranks[url], permit)
         return None
 
-    def _look(
+    def _pick(
         self,
-        url: str,
         pair: LanguagePair,
+        urls: tuple[str, ...],
         tried: Collection[str],
         out: Collection[str],
+        work: float,
         snapshot: Snapshot,
         *,
         full_too: bool,
+    ) -> str | None:
+        pool = self._evidence.pool(pair)
+
+        def look(url: str) -> Candidate | None:
+            return None if url in tried or url in out else self._look(url, pair, pool, snapshot, full_too=full_too)
+
+        return balancer.pick(urls, look, work, self._rng)
+
+    def _look(
+        self, url: str, pair: LanguagePair, pool: Pool, snapshot: Snapshot, *, full_too: bool
     ) -> Candidate | None:
         """Return how a replica would be weighed, None where something speaks against it."""
-        if url in tried or url in out:
+        evidence = self._evidence
+        standing, own = evidence.standing(url), evidence.pair_standing(url, pair)
+        if own.stalls:
             return None
-        standing = self._evidence.standing(url)
-        now = self._evidence.now()
-        pool = self._evidence.pool(pair)
-        if self._evidence.stalls(url, standing):
-            return None
+        now = evidence.now()
         replica = snapshot.replicas[url]
-        foreign = self._evidence.foreign(url, standing, replica)
-        report = replica.report
-        limit = report.limit if report is not None else 0
+        foreign = evidence.foreign(url, standing, replica)
+        limit = replica.report.limit if replica.report is not None else 0
         if not full_too and (standing.is_full(now) or 0 < limit <= standing.texts + foreign):
             return None
-        own = self._evidence.pair_standing(url, pair)
-        latency = own.latency.value or pool.usual
-        if (oldest := standing.oldest()) is not None:
+        latency = own.latency.value or pool.paces[snapshot.ranks[pair][url]].usual
+        if (oldest := own.oldest) is not None:
             latency = max(latency, (now - oldest.started) / oldest.work)
         return Candidate(
             latency=latency,
             in_flight=standing.work + foreign,
             weight=replica.weight,
             penalty=own.penalty,
-            warmth=warmth(now - standing.joined_at),
+            warmth=warmth(now - own.joined_at),
         )

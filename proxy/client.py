@@ -8,6 +8,7 @@ traffic never keeps a probe waiting.
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -38,6 +39,8 @@ MAX_STREAM_BYTES: Final = 2 * MAX_ANSWER_BYTES
 END_SECONDS: Final = 1.0
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 MIN_TIMEOUT_SECONDS: Final = 0.001
+# aiohttp rounds longer time-outs than its threshold up to whole seconds; a Deadline is to the millisecond.
+NEVER_ROUNDED: Final = math.inf
 # aiohttp's own bound (TOO_LARGE_BYTES_BODY), above which it warns of plain bytes.
 LARGE_BODY_BYTES: Final = 1024 * 1024
 OK: Final = 200
@@ -79,7 +82,7 @@ class ReplicaClient:
     async def open(cls, *, connect_timeout: float, probe_timeout: float) -> AsyncGenerator[ReplicaClient]:
         """Open both clients; seconds for a connection and for a whole probe."""
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, ceil_threshold=NEVER_ROUNDED)
         session = aiohttp.ClientSession(
             connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
         )
@@ -112,7 +115,9 @@ class ReplicaClient:
         }
         # aiohttp takes a total of 0 for no limit at all.
         timeout = aiohttp.ClientTimeout(
-            total=max(MIN_TIMEOUT_SECONDS, deadline.remaining()), sock_connect=self._session.timeout.sock_connect
+            total=max(MIN_TIMEOUT_SECONDS, deadline.remaining()),
+            sock_connect=self._session.timeout.sock_connect,
+            ceil_threshold=NEVER_ROUNDED,
         )
         try:
             async with self._session.post(
@@ -142,7 +147,7 @@ class ReplicaClient:
 
         Raises:
             UnreachableError: nothing listens there.
-            SilentError: it accepted, but did not answer in time: dead, or very busy.
+            SilentError: it did not accept or not answer in time: dead, far away, or very busy.
             BrokenAnswerError: what came back is no report.
         """
         try:
@@ -150,9 +155,9 @@ class ReplicaClient:
                 response = await self._probes.get(f"{url}/report")
         except (httpx.ConnectError, httpx.InvalidURL, UnicodeError) as error:
             raise UnreachableError(_name(error)) from error
-        except httpx.ConnectTimeout as error:
+        except httpx.ConnectTimeout as error:  # a lost packet looks like this: no fact, as a refusal is
             message = "no connection in time"
-            raise UnreachableError(message) from error
+            raise SilentError(message) from error
         except (httpx.TimeoutException, TimeoutError) as error:
             message = "no report in time"
             raise SilentError(message) from error

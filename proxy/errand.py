@@ -78,7 +78,10 @@ class Errand:
 
 @dataclass(slots=True)
 class Journey:
-    """One errand under way: who was tried, how they failed, and how many of them could not even be reached."""
+    """One errand under way: who was tried, how they failed, how many of them could not even be reached.
+
+    ``paid`` are attempts that the RetryBudget has paid for and that were not made yet.
+    """
 
     errand: Errand
     deadline: Deadline
@@ -86,6 +89,7 @@ class Journey:
     tried: set[str] = field(default_factory=set[str])
     failed: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
     unreached: int = 0
+    paid: int = 0
 
     @property
     def attempts(self) -> int:

@@ -3,66 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from proxy.attempt import Attempt, Choice
+from proxy.attempt import Attempt
 from proxy.balancer import SLOW_START_SECONDS
 from proxy.fleet import ReplicaState
-from proxy.hedging import HedgePolicy
 from proxy.outcome import Verdict
+from proxy.pool import Pool
 from proxy.standing import PairStanding, Standing, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from random import Random
 
+    from proxy.attempt import Choice
     from proxy.breaker import Permit
     from proxy.fleet import Replica, Snapshot
     from shared.languages import LanguagePair
 
-# A replica that holds a request for so many times its usual time, and at least this long, while others answer, stands
-# still. Three steps of vLLM's own stall alarm would be later; a text takes tens of milliseconds.
+# A request that takes so many times its usual time should have been answered. A replica that holds one for so long, and
+# at least these seconds (a text takes tens of milliseconds, a busy machine may pause for a moment), without any progress
+# while others answer, stands still.
+OVERDUE_FACTOR: Final = 8.0
 STALL_SECONDS: Final = 1.0
-STALL_FACTOR: Final = 8.0
-# So many times the pair's usual latency is worth a canary: the replica may be well again.
-SLOW_FACTOR: Final = 4.0
+# So many times the usual latency, and nothing heard for so long since, is worth a canary: the replica is passed over for
+# others, may be well again, and would else have to wait until its latency has faded.
+SLOW_FACTOR: Final = 2.0
+NEGLECTED_SECONDS: Final = 0.5
 # A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
 RETURN_SECONDS: Final = 1.0
 # What a client is told to wait for a breaker at most; canaries usually bring a healed replica back within a second.
 LONGEST_WAIT_SECONDS: Final = 5.0
-# What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
-FIRST_SECONDS: Final = 0.1
-
-
-class Pool:
-    """What is known of one pair, whoever serves it. Mutable state: hedging, last good answers, and who is in doubt."""
-
-    __slots__ = ("_first", "doubtful", "good_at", "hedging", "out")
-
-    def __init__(self) -> None:
-        """Begin with nothing known."""
-        self.hedging = HedgePolicy()
-        self._first: list[float] = []
-        self.good_at: dict[str, float] = {}
-        self.out: dict[str, None] = {}  # breakers that are not closed, the first to open first
-        self.doubtful: dict[str, None] = {}  # worth a canary
-
-    @property
-    def usual(self) -> float:
-        """Seconds that a unit of work usually takes: the median, of the few there are until there are enough."""
-        return self.hedging.usual or (median(self._first) if self._first else FIRST_SECONDS)
-
-    def observe(self, seconds_per_unit: float) -> None:
-        """Take the latency of a good answer."""
-        self.hedging.observe(seconds_per_unit)
-        if self.hedging.usual is None:
-            self._first.append(seconds_per_unit)
-
-    def forget(self, url: str) -> None:
-        """Drop everything about a replica."""
-        for table in (self.good_at, self.out, self.doubtful):
-            table.pop(url, None)
 
 
 class LocalEvidence:
@@ -95,32 +66,19 @@ class LocalEvidence:
         return self._pools[pair]
 
     def standing(self, url: str) -> Standing:
-        """Return what is known of a replica; a newcomer's where nothing is."""
+        """Return what is known of a replica."""
         found = self._standings.get(url)
         if found is None:
-            found = self._standings[url] = Standing(self._clock())
+            found = self._standings[url] = Standing()
         return found
 
     def pair_standing(self, url: str, pair: LanguagePair) -> PairStanding:
-        """Return how a replica does with a pair."""
+        """Return how a replica does with a pair; a newcomer's standing where nothing is known."""
         pairs = self.standing(url).pairs
         found = pairs.get(pair)
         if found is None:
             found = pairs[pair] = PairStanding(self._clock, self._rng)
         return found
-
-    def stalls(self, url: str, standing: Standing) -> bool:
-        """Say whether a replica holds a request for far too long without any progress while others answer."""
-        oldest = standing.oldest()
-        if oldest is None or not self.is_overdue(oldest, standing.progressed_at):
-            return False
-        since = max(oldest.started, standing.progressed_at)
-        return any(at > since for other, at in self._pools[oldest.pair].good_at.items() if other != url)
-
-    def is_overdue(self, ticket: Ticket, progressed_at: float = 0.0) -> bool:
-        """Say whether a request takes far longer than such requests usually do, counted from the last progress."""
-        waited = self._clock() - max(ticket.started, progressed_at)
-        return waited >= max(STALL_SECONDS, STALL_FACTOR * self._pools[ticket.pair].usual * ticket.work)
 
     def load(self, url: str, snapshot: Snapshot) -> int:
         """Return our texts in flight there, plus those that the last report showed to be of other proxies."""
@@ -138,52 +96,76 @@ class LocalEvidence:
         then = seen[1] if seen is not None and seen[0] == replica.reported_at else ours
         return max(0, replica.report.in_flight - then)
 
-    def attempt(self, choice: Choice, pair: LanguagePair, work: float, texts: int, lost: Callable[[], None]) -> Attempt:
+    def retry_in(self, pair: LanguagePair, urls: Collection[str]) -> float:
+        """Return the seconds until the first of these replicas may be tried with the pair again, within bounds."""
+        waits = [self.pair_standing(url, pair).breaker.retry_in() for url in urls]
+        return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
+
+    def attempt(self, choice: Choice, work: float, texts: int, lost: Callable[[], None]) -> Attempt:
         """Return the attempt to make there, to be used as a context manager; ``lost`` is called when the replica is.
 
         ``lost`` is called at each snapshot in which the replica is DOWN, and while it stands still. One that left the
         fleet is not lost: it may be leaving politely and still answer what it has in hand.
         """
-        return Attempt(self, choice, Ticket(pair, self._clock(), work, texts, lost))
+        ticket = Ticket(choice.pair, choice.rank, self._clock(), work, texts, lost)
+        return Attempt(self, choice, ticket, self.standing(choice.url), self.pair_standing(choice.url, choice.pair))
 
-    def judge(self, choice: Choice, ticket: Ticket, verdict: Verdict, full_for: float, *, unreachable: bool) -> None:
-        """Learn from the end of an attempt."""
-        url, pair, permit = choice.url, ticket.pair, choice.permit
-        standing = self.standing(url)
-        pool = self._pools[pair]
-        own = self.pair_standing(url, pair)
-        now = self._clock()
+    def is_overdue(self, ticket: Ticket, since: float = 0.0) -> bool:
+        """Say whether a request takes far longer than such requests usually do, counted from ``since`` at the earliest."""
+        usual = self._pools[ticket.pair].paces[ticket.rank].usual
+        return self._clock() - max(ticket.started, since) >= OVERDUE_FACTOR * usual * ticket.work
+
+    def judge(
+        self, attempt: Attempt, standing: Standing, verdict: Verdict, what: str, full_for: float, *, unreachable: bool
+    ) -> None:
+        """Learn from the end of an attempt; ``what`` names it."""
+        url, permit = attempt.choice.url, attempt.choice.permit
+        own, ticket = attempt.own, attempt.ticket
+        if not self._is_known(url, ticket.pair, own):
+            return  # another process serves there by now: this one's end says nothing of it
+        pool = self._pools[ticket.pair]
         match verdict:
-            case Verdict.GOOD:
-                seconds = (now - ticket.started) / ticket.work
+            case Verdict.GOOD | Verdict.ANSWERED:
                 was_out = own.is_out
                 own.well()
-                own.took(ticket.started, ticket.work)
-                standing.full_until = None
+                standing.takes(ticket)
                 self._settle(own, permit)
                 if was_out and not own.is_out:
-                    self._returns(standing)
-                standing.progressed_at = pool.good_at[url] = now
-                pool.observe(seconds)
-                if seconds > SLOW_FACTOR * pool.usual:
-                    pool.doubtful[url] = None
+                    own.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
+                pool.good_at[url] = self._clock()
+                if verdict is Verdict.GOOD:
+                    self._note_latency(url, own, ticket, pool)
             case Verdict.FAILED:
-                own.ill(permit, at_once=unreachable)
+                own.ill(permit, what, at_once=unreachable)
                 pool.doubtful[url] = None
             case Verdict.REFUSED:
                 own.refused = True
-                own.ill(permit, at_once=True)
+                own.ill(permit, what, at_once=True)
                 pool.doubtful[url] = None
+                pool.kept_until = 0.0
             case Verdict.FULL:
-                standing.full_until = now + full_for
+                standing.fills(self._clock(), full_for)
                 self._release(own, permit)
             case Verdict.NONE:
+                own.took_at_least(ticket)
                 self._release(own, permit)
-        self._note_breaker(pool, url, own)
+        pool.note(url, is_out=own.is_out)
 
-    def beaten(self, choice: Choice, ticket: Ticket) -> None:
-        """Learn from a hedge that was answered first: this replica takes at least so long."""
-        self.pair_standing(choice.url, ticket.pair).took(ticket.started, ticket.work)
+    def _is_known(self, url: str, pair: LanguagePair, own: PairStanding) -> bool:
+        """Say whether this is still the replica's standing: it may have been forgotten while a request was in flight."""
+        standing = self._standings.get(url)
+        return standing is not None and standing.pairs.get(pair) is own
+
+    @staticmethod
+    def _note_latency(url: str, own: PairStanding, ticket: Ticket, pool: Pool) -> None:
+        pace = pool.paces[ticket.rank]
+        own.took(ticket)
+        seconds = own.latency.value or 0.0
+        pace.observe((own.progressed_at - ticket.started) / ticket.work)
+        if seconds > SLOW_FACTOR * pace.usual:
+            pool.doubtful[url] = None
+        elif not own.is_out:
+            pool.doubtful.pop(url, None)
 
     @staticmethod
     def _release(own: PairStanding, permit: Permit | None) -> None:
@@ -198,48 +180,50 @@ class LocalEvidence:
         else:
             own.breaker.success(permit)
 
-    def _returns(self, standing: Standing) -> None:
-        """Let a replica that was out begin its slow start, further up than a newcomer."""
-        standing.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
-
-    @staticmethod
-    def _note_breaker(pool: Pool, url: str, own: PairStanding) -> None:
-        if own.is_out:
-            pool.out.setdefault(url)
-        else:
-            pool.out.pop(url, None)
-
-    def canary_passed(self, url: str, pair: LanguagePair, seconds_per_unit: float) -> None:
+    def canary_passed(self, url: str, pair: LanguagePair, rank: int, seconds_per_unit: float) -> None:
         """Learn that a canary came back right: its latency is what counts now, and a back-off is over."""
         own, pool = self.pair_standing(url, pair), self._pools[pair]
         own.reset(seconds_per_unit)
         own.breaker.canary_passed()
-        self.standing(url).progressed_at = self._clock()
-        if not own.is_out and seconds_per_unit <= SLOW_FACTOR * pool.usual:
+        if not own.is_out and seconds_per_unit <= SLOW_FACTOR * pool.paces[rank].usual:
             pool.doubtful.pop(url, None)
-        self._note_breaker(pool, url, own)
+        pool.kept_until = 0.0
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
         """Learn that a canary did not come back right: as bad as a request that failed."""
         own, pool = self.pair_standing(url, pair), self._pools[pair]
         if own.is_out:
             own.breaker.canary_failed()
+            own.failed_at = self._clock()
         else:
-            own.ill(own.breaker.acquire())
-        self._note_breaker(pool, url, own)
+            own.ill(own.breaker.acquire(), "canary failed")
+        pool.note(url, is_out=own.is_out)
 
-    def suspects(self, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair]]:
-        """Yield the replicas that the registry holds for ready and this proxy does not trust with a pair."""
+    def suspects(self, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
+        """Yield the replicas that the registry holds for ready and this proxy does not trust with a pair, with its rank.
+
+        One that is only slow is no suspect while its requests tell how it is.
+        """
+        neglected = self._clock() - NEGLECTED_SECONDS
         for pair, pool in self._pools.items():
-            ready = snapshot.ready.get(pair, ())
+            ranks = snapshot.ranks.get(pair, {})
             for url in list(pool.doubtful):
-                if url in ready:
-                    yield url, pair
+                rank = ranks.get(url)
+                if rank is None:
+                    continue
+                own = self.pair_standing(url, pair)
+                if own.is_out or own.failures or own.progressed_at < neglected:
+                    yield url, pair, rank
 
-    def retry_in(self, pair: LanguagePair, urls: Collection[str]) -> float:
-        """Return the seconds until the first of these replicas may be tried with the pair again, within bounds."""
-        waits = [self.pair_standing(url, pair).breaker.retry_in() for url in urls]
-        return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
+    def out(self, pair: LanguagePair, snapshot: Snapshot) -> list[str]:
+        """Return the replicas that the registry holds for ready and that this proxy found to be out or standing still."""
+        return [
+            url
+            for url in snapshot.ready[pair]
+            if (standing := self._standings.get(url)) is not None
+            and (own := standing.pairs.get(pair)) is not None
+            and (own.is_out or own.stalls)
+        ]
 
     def note_snapshot(self, snapshot: Snapshot) -> None:
         """Take in a new view: newcomers start afresh, those that are gone are forgotten, those who wait are told."""
@@ -250,15 +234,15 @@ class LocalEvidence:
                 self._ours_at_report[url] = (at, standing.texts)
             self._note_return(url, standing, replica)
             if replica.state is ReplicaState.DOWN:
-                self._tell(standing)
-        gone = [
-            url for url, standing in self._standings.items() if url not in snapshot.replicas and not standing.tickets
-        ]
+                for own in standing.pairs.values():
+                    self._tell(own)
+        gone = [url for url in self._standings if url not in snapshot.replicas]
         for url in gone:
-            del self._standings[url]
-            self._ours_at_report.pop(url, None)
-            for pool in self._pools.values():
-                pool.forget(url)
+            if not self._standings[url].tickets:
+                del self._standings[url]
+                self._ours_at_report.pop(url, None)
+                for pool in self._pools.values():
+                    pool.forget(url)
         for pair in [pair for pair in self._pools if pair not in snapshot.ready]:
             del self._pools[pair]
 
@@ -268,26 +252,56 @@ class LocalEvidence:
             return
         if replica.report.replica_id != standing.replica_id:
             standing.replica_id = replica.report.replica_id
-            standing.joined_at = standing.progressed_at = self._clock()
             standing.full_until = None
+            for own in standing.pairs.values():
+                self._tell(own)  # whoever would have answered is gone
             self._forget_pairs(url, standing, list(standing.pairs))
-        self._forget_pairs(url, standing, [pair for pair, ready in replica.pairs.items() if not ready])
+        if standing.pairs:
+            # Not those that it holds requests of: it may be DOWN, and they are told below.
+            gone = [pair for pair, ready in replica.pairs.items() if not ready and not self._holds(standing, pair)]
+            self._forget_pairs(url, standing, gone)
 
-    def _forget_pairs(self, url: str, standing: Standing, pairs: Sequence[LanguagePair]) -> None:
+    @staticmethod
+    def _holds(standing: Standing, pair: LanguagePair) -> bool:
+        own = standing.pairs.get(pair)
+        return own is not None and bool(own.tickets)
+
+    def _forget_pairs(self, url: str, standing: Standing, pairs: Iterable[LanguagePair]) -> None:
         for pair in pairs:
             standing.pairs.pop(pair, None)
             if pair in self._pools:
                 self._pools[pair].forget(url)
 
-    def tell_of_stalls(self) -> None:
-        """Tell those whose requests stand still, so that another replica can take over."""
+    def look_for_stalls(self) -> None:
+        """Find the replicas that stand still, and tell those whose requests they hold, so that others can take over.
+
+        One that is overdue is tried out; it stands still where its canary fails, or others answer meanwhile.
+        """
         for url, standing in self._standings.items():
-            if standing.tickets and self.stalls(url, standing):
-                self._tell(standing)
-                for pair in {ticket.pair for ticket in standing.tickets.values()}:
-                    self._pools[pair].doubtful[url] = None
+            for pair, own in standing.pairs.items() if standing.tickets else ():
+                overdue = self._overdue(own)
+                if overdue is None:
+                    continue
+                self._pools[pair].doubtful[url] = None
+                if self._others_answer(url, pair, overdue) or own.failed_at > overdue:
+                    own.stalls = True
+                    self._tell(own)
+
+    def _overdue(self, own: PairStanding) -> float | None:
+        """Return since when a request it holds has waited that should have been answered long ago; None without one."""
+        now = self._clock()
+        for ticket in own.tickets.values():
+            since = max(ticket.started, own.progressed_at)
+            if now - since < STALL_SECONDS:
+                return None  # the later ones are younger still
+            if self.is_overdue(ticket, since):
+                return since
+        return None
+
+    def _others_answer(self, url: str, pair: LanguagePair, since: float) -> bool:
+        return any(at > since for other, at in self._pools[pair].good_at.items() if other != url)
 
     @staticmethod
-    def _tell(standing: Standing) -> None:
-        for ticket in list(standing.tickets.values()):
+    def _tell(own: PairStanding) -> None:
+        for ticket in list(own.tickets.values()):
             ticket.lost()

@@ -9,7 +9,7 @@ from proxy.client import BrokenAnswerError, SilentError, UnreachableError
 from proxy.errand import AttemptFailedError
 from proxy.hedge import Patience, Reason
 from proxy.outcome import OK, RETRY_AFTER_SECONDS, UNTRUSTED, Verdict, refusal
-from shared.errors import PairUnavailableError, ReplicaFailedError
+from shared.errors import CODES, PairUnavailableError, ReplicaFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +37,7 @@ class Exchange:
         self._evidence = evidence
         self._metrics = metrics
 
-    async def send(
-        self, choice: Choice, journey: Journey, pair: LanguagePair, patience: Patience, lost: Callable[[], None]
-    ) -> bytes:
+    async def send(self, choice: Choice, journey: Journey, patience: Patience, lost: Callable[[], None]) -> bytes:
         """Return the body of the replica's translation.
 
         Raises:
@@ -47,54 +45,53 @@ class Exchange:
             BeatenError: the wait was ended because a hedge was answered.
             PairwayError: what holds for the client whoever answers.
         """
-        errand = journey.errand
+        errand, pair = journey.errand, choice.pair
         errand.measured.replicas.append(choice.url)
         body = errand.body_for(pair)
-        outcome = "client-gone"
-        attempt = self._evidence.attempt(choice, pair, errand.work, len(errand.request.texts), lost)
+        attempt = self._evidence.attempt(choice, errand.work, len(errand.request.texts), lost)
         try:
             with attempt:
                 try:
-                    async with patience.waiting():
+                    async with patience:
                         answer = await self._client.translate(
                             choice.url, body, journey.deadline, journey.request_id, attempt.relayed(errand.relay)
                         )
                 except UnreachableError as error:
-                    outcome = "unreachable"
+                    attempt.outcome = "unreachable"
                     raise self._unreachable(attempt, journey, pair, error) from error
                 except BrokenAnswerError as error:
-                    outcome = "broken-answer"
+                    attempt.outcome = "broken-answer"
                     attempt.says(Verdict.FAILED)
                     log.warning("replica broke off", extra={"replica": choice.url, "error": str(error)})
                     message = "A replica broke off its answer, and no other could take over."
                     raise AttemptFailedError(ReplicaFailedError(message)) from error
                 except TimeoutError as error:
                     if patience.ended is Reason.BEATEN:
-                        outcome = "beaten"
+                        attempt.outcome = "beaten"
                         attempt.beaten()
                         raise BeatenError from error
-                    outcome = "replica-lost"
+                    attempt.outcome = "replica-lost"
                     attempt.says(Verdict.FAILED)
                     log.warning("replica lost with a request in hand", extra={"replica": choice.url})
                     message = "A replica was lost with the request in hand, and no other could take over."
                     raise AttemptFailedError(ReplicaFailedError(message)) from error
                 except SilentError as error:
-                    outcome = "deadline-exceeded"
+                    attempt.outcome = "deadline-exceeded"
                     attempt.expires()
                     raise journey.deadline.exceeded() from error
-                outcome = _outcome(answer)
+                attempt.outcome = _outcome(answer)
                 if answer.status == OK:
                     attempt.says(Verdict.GOOD)
                     return answer.body
                 raise self._refused(attempt, journey, pair, answer)
         finally:
-            self._metrics.attempts.labels(choice.url, outcome).inc()
+            self._metrics.attempts.labels(choice.url, attempt.outcome).inc()
 
     @staticmethod
     def _unreachable(
         attempt: Attempt, journey: Journey, pair: LanguagePair, error: UnreachableError
     ) -> AttemptFailedError:
-        if not attempt.is_out:  # else it is no news
+        if not attempt.own.is_out:  # else it is no news
             log.warning("replica unreachable", extra={"replica": attempt.choice.url, "error": str(error)})
         attempt.says(Verdict.FAILED, unreachable=True)
         journey.unreached += 1
@@ -103,7 +100,7 @@ class Exchange:
 
     @staticmethod
     def _refused(attempt: Attempt, journey: Journey, pair: LanguagePair, answer: Answer) -> Exception:
-        found = refusal(pair, answer.status, answer.problem, answer.retry_after, journey.deadline.exceeded())
+        found = refusal(pair, answer.status, answer.problem, answer.retry_after, journey.deadline)
         url = attempt.choice.url
         if found.verdict is Verdict.FAILED:
             level = logging.ERROR if answer.status in UNTRUSTED else logging.WARNING
@@ -117,6 +114,9 @@ class Exchange:
 
 
 def _outcome(answer: Answer) -> str:
+    """Name an answer's end for metrics; labels are bounded whatever a replica writes."""
     if answer.status == OK:
         return "ok"
-    return answer.problem.code if answer.problem is not None else str(answer.status)
+    if answer.problem is not None:
+        return answer.problem.code if answer.problem.code in CODES else "other"
+    return str(answer.status)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
@@ -110,15 +110,17 @@ class Snapshot:
     """The whole fleet at one moment; immutable, so a request reads one consistent view and never waits for it.
 
     ``ready``, ``total`` and ``tiers`` hold every known pair, also those whose replicas are gone. ``tiers`` are the
-    URLs of ``ready`` by the rank of the model that serves them there, the preferred model's first. ``by_source`` are
-    the known pairs by the language they translate from.
+    URLs of ``ready`` by the rank of the model that serves them there, the preferred model's first; ``ranks`` the same by
+    URL. ``by_source`` and ``by_target`` are the known pairs by the language they translate from, and into.
     """
 
     replicas: Mapping[str, Replica]
     ready: Mapping[LanguagePair, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     total: Mapping[LanguagePair, int] = field(default_factory=lambda: MappingProxyType({}))
     tiers: Mapping[LanguagePair, tuple[tuple[str, ...], ...]] = field(default_factory=lambda: MappingProxyType({}))
+    ranks: Mapping[LanguagePair, Mapping[str, int]] = field(default_factory=lambda: MappingProxyType({}))
     by_source: Mapping[str, tuple[LanguagePair, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    by_target: Mapping[str, tuple[LanguagePair, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
@@ -140,13 +142,21 @@ class Snapshot:
             MappingProxyType({pair: tuple(url for _, url in ready[pair]) for pair in pairs}),
             MappingProxyType(total),
             MappingProxyType({pair: _by_rank(ready[pair]) for pair in pairs}),
-            MappingProxyType({source: tuple(found) for source, found in groupby(pairs, lambda pair: pair.source)}),
+            MappingProxyType({pair: {url: rank for rank, url in ready[pair]} for pair in pairs}),
+            _filed(pairs, lambda pair: pair.source),
+            _filed(pairs, lambda pair: pair.target),
         )
 
     @property
     def source_languages(self) -> frozenset[str]:
         """Languages that the fleet knows how to translate from, ready or not."""
         return frozenset(self.by_source)
+
+
+def _filed(
+    pairs: Iterable[LanguagePair], under: Callable[[LanguagePair], str]
+) -> Mapping[str, tuple[LanguagePair, ...]]:
+    return MappingProxyType({tag: tuple(found) for tag, found in groupby(sorted(pairs, key=under), under)})
 
 
 def _by_rank(ranked: list[tuple[int, str]]) -> tuple[tuple[str, ...], ...]:

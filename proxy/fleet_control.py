@@ -35,8 +35,10 @@ class FleetControl:
         lines = [self._line(url) for url in self._registry.snapshot.replicas]
         return Fleet(replicas=lines, changes=changes_in_force(self._registry.changes.all()))
 
-    async def add(self, url: str, weight: float | None) -> Changed:
-        """Add a replica, or all that a name stands for; one that is there stays as it is, but for a weight given.
+    async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> Changed:
+        """Add a replica, or all that a name stands for; one that is there stays as it is, but for its weight.
+
+        Its weight is what is given, None for the one that it reports; one that is there can keep what it has.
 
         Raises:
             FleetFullError: there are too many changes already.
@@ -46,8 +48,8 @@ class FleetControl:
         change = self._registry.change(
             url,
             Verdict.SERVING if before is None or removed else before.verdict,
-            added=True,
-            weight=weight if weight is not None or before is None or removed else before.weight,
+            added=url not in self._registry.configured,
+            weight=before.weight if keeps_weight and before is not None and not removed else weight,
             anew=removed,
         )
         # At once in /fleet, and in the hands of the next look at those that are not well.

@@ -19,7 +19,7 @@ Source = Literal["settings", "operator"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LocalStanding:
     """How a replica stands with this proxy: texts in flight, score (lower is better), breaker by pair, and why not."""
 
     in_flight: int
@@ -31,7 +31,7 @@ class Standing:
 class LocalView(Protocol):
     """Knows what this proxy has seen of the replicas itself."""
 
-    def standing(self, url: str) -> Standing:
+    def standing(self, url: str) -> LocalStanding:
         """Return how one replica stands."""
         ...
 
@@ -111,7 +111,7 @@ def changes_in_force(changes: Iterable[Change]) -> list[ChangeLine]:
 
 
 def replica_line(
-    replica: Replica, names: Sequence[str], configured: Sequence[str], standing: Standing, now: float
+    replica: Replica, names: Sequence[str], configured: Sequence[str], standing: LocalStanding, now: float
 ) -> ReplicaLine:
     """Show one replica at the Unix time ``now``."""
     report = replica.report
@@ -149,7 +149,7 @@ def replica_line(
     )
 
 
-def _why(replica: Replica, pairs: Mapping[str, PairLine], standing: Standing) -> str | None:
+def _why(replica: Replica, pairs: Mapping[str, PairLine], standing: LocalStanding) -> str | None:
     """Say in one sentence why requests pass a replica by; the first reason is the one to look into."""
     if replica.state is not ReplicaState.READY:
         why = replica.why or f"it is {replica.state}"

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from proxy.errand import AttemptFailedError, Journey
 from proxy.exchange import BeatenError
@@ -16,8 +16,6 @@ from proxy.routing import find_pair
 from shared.errors import PairUnavailableError, PairwayError, ReplicaFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from proxy.attempt import Choice
     from proxy.chooser import Chooser
     from proxy.errand import Errand
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from proxy.registry import Registry
     from proxy.retry_budget import RetryBudget
     from shared.deadline import Deadline
-    from shared.languages import LanguagePair
     from shared.telemetry import ProxyMetrics
 
 # A replica that can not be reached costs next to nothing, and its breaker opens at once: it does not count among the
@@ -67,118 +64,125 @@ class Forwarder:
         try:
             return await self._first(journey)
         except AttemptFailedError as failure:
-            if not self._may_go_on(journey):
-                raise _final(journey, failure) from None
-        try:
-            async for attempt in AsyncRetrying(
-                stop=lambda _: not self._may_go_on(journey),
-                retry=retry_if_exception_type(AttemptFailedError),
-                before=partial(self._count_retry, journey),
-                reraise=True,
-            ):
-                with attempt:
-                    return await self._attempt(journey, Patience(), _wait_on)
-        except AttemptFailedError as failure:
-            raise _final(journey, failure) from None
+            failed = failure
+        async for attempt in AsyncRetrying(
+            stop=stop_after_attempt(self._max_attempts + MAX_UNREACHED),  # each one goes to another replica
+            retry=retry_if_exception_type(AttemptFailedError),
+            reraise=True,
+        ):
+            with attempt:
+                return await self._try(self._next(journey, failed), journey, Patience())
         raise AssertionError  # not reached: the loop above returns or raises
 
-    def _may_go_on(self, journey: Journey) -> bool:
-        """Say whether another attempt may be made, and pay for it."""
-        if journey.attempts >= self._max_attempts or journey.unreached >= MAX_UNREACHED:
-            return False
-        return self._untried(journey) and self._budget.withdraw()
-
-    def _untried(self, journey: Journey) -> bool:
-        """Say whether there is a replica that the errand could still go to."""
-        snapshot = self._registry.snapshot
-        try:
-            ready = snapshot.ready[find_pair(journey.errand.wanted, snapshot)]
-        except PairwayError:
-            return False
-        return any(url not in journey.tried for url in ready)
-
-    def _count_retry(self, journey: Journey, _: RetryCallState) -> None:
-        self._metrics.retries.labels(str(journey.errand.wanted)).inc()
-
     async def _first(self, journey: Journey) -> bytes:
-        """Make the first attempt; a second one beside it when it takes long, or instead of it when its replica is lost."""
+        """Make the first attempt, and a second one beside it when it takes unusually long."""
+        choice = self._choose(journey)
+        if isinstance(choice, PairwayError):
+            raise choice
         patience = Patience()
-        lost = partial(self._give_up, journey, patience)
-        hedge = self._hedge(journey, patience)
+        hedge = self._hedge(choice, journey, patience)
         if hedge is None:
-            return await self._attempt(journey, patience, lost)
+            return await self._try(choice, journey, patience)
         with hedge:
             try:
-                return await self._attempt(journey, patience, lost)
+                return await self._try(choice, journey, patience)
             except (BeatenError, AttemptFailedError):
                 if hedge.second is None:
                     raise
                 return await hedge.second
 
-    def _hedge(self, journey: Journey, first: Patience) -> Hedge | None:
-        """Return what sends the errand again when it takes long: not for streams, nor while the fleet is slow."""
+    def _next(self, journey: Journey, last: AttemptFailedError) -> Choice:
+        """Return where to send the errand after a failure, and pay for it.
+
+        Raises:
+            PairwayError: no further attempt may be made; says how the others failed.
+        """
+        said = most_telling(journey.failed) if journey.failed else last.error
+        if self._is_over(journey):
+            raise said
+        choice = self._choose(journey)
+        if isinstance(choice, PairwayError):
+            raise said
+        if journey.paid:
+            journey.paid -= 1
+        elif not self._budget.withdraw():
+            raise said
+        self._metrics.retries.labels(str(choice.pair)).inc()
+        return choice
+
+    def _choose(self, journey: Journey) -> Choice | PairwayError:
+        """Return the best replica that was not tried yet; the error to give where there is none.
+
+        Raises:
+            DeadlineExceededError: the time is over.
+        """
         snapshot = self._registry.snapshot
-        pair = find_pair(journey.errand.wanted, snapshot)
-        policy = self._evidence.pool(pair).hedging
+        try:
+            pair = find_pair(journey.errand.wanted, snapshot)
+        except PairwayError as error:
+            return error
+        if journey.deadline.remaining() <= 0:
+            raise journey.deadline.exceeded()
+        choice = self._chooser.choose(pair, journey.tried, journey.errand.work, snapshot)
+        if choice is None:
+            why = "the replicas that report it refuse it"
+            wait = self._evidence.retry_in(pair, snapshot.ready[pair])
+            return PairUnavailableError(str(pair), why, retry_after=wait)
+        return choice
+
+    def _is_over(self, journey: Journey) -> bool:
+        """Say whether the errand was sent as often as it may be."""
+        return journey.attempts >= self._max_attempts or journey.unreached >= MAX_UNREACHED
+
+    def _hedge(self, first: Choice, journey: Journey, patience: Patience) -> Hedge | None:
+        """Return what sends the errand again when it takes long: not for streams, nor while the fleet is slow."""
+        errand = journey.errand
+        policy = self._evidence.pool(first.pair).paces[first.rank].hedging
         policy.request()
-        if journey.errand.relay is not None or self._max_attempts == 1 or len(snapshot.ready[pair]) == 1:
+        if errand.relay is not None or self._max_attempts == 1 or len(self._registry.snapshot.ready[first.pair]) == 1:
             return None
-        delay = policy.delay(journey.errand.work)
+        delay = policy.delay(errand.work)
         if delay is None or delay >= journey.deadline.remaining():
             return None
 
         def begin() -> asyncio.Task[bytes] | None:
-            now = self._registry.snapshot
-            if journey.attempts >= self._max_attempts or pair not in now.tiers:
+            if self._is_over(journey):
                 return None
-            choice = self._chooser.choose_well(pair, journey.tried, journey.errand.work, now)
+            choice = self._chooser.choose_beside(first, journey.tried, errand.work, self._registry.snapshot)
             if choice is None or not policy.take() or not self._budget.withdraw():
                 return None
-            self._metrics.hedges.labels(str(pair)).inc()
-            return asyncio.create_task(self._try(choice, pair, journey, Patience(), _wait_on), name="hedge")
+            self._metrics.hedges.labels(str(first.pair)).inc()
+            return asyncio.create_task(self._try(choice, journey, Patience()), name="hedge")
 
-        return Hedge(delay, begin, first)
+        return Hedge(delay, begin, patience)
 
     def _give_up(self, journey: Journey, patience: Patience) -> None:
         """End the wait for a replica that is DOWN or stands still, if another can take over; else it may still answer."""
-        if not journey.errand.begun and self._untried(journey):
+        if not patience.lasts or journey.errand.begun or self._is_over(journey) or not self._untried(journey):
+            return
+        if self._budget.withdraw():
+            journey.paid += 1
             patience.end(Reason.LOST)
 
-    async def _attempt(self, journey: Journey, patience: Patience, lost: Callable[[], None]) -> bytes:
-        """Send to the best replica that was not tried yet."""
+    def _untried(self, journey: Journey) -> bool:
+        """Say whether there is a replica that the errand could still go to."""
         snapshot = self._registry.snapshot
-        errand = journey.errand
         try:
-            pair = find_pair(errand.wanted, snapshot)
-        except PairUnavailableError as error:
-            raise AttemptFailedError(error) from error
-        if journey.deadline.remaining() <= 0:
-            raise journey.deadline.exceeded()
-        choice = self._chooser.choose(pair, journey.tried, errand.work, snapshot)
-        if choice is None:
-            why = "the replicas that report it refuse it"
-            wait = self._evidence.retry_in(pair, snapshot.ready[pair])
-            raise AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=wait))
-        return await self._try(choice, pair, journey, patience, lost)
+            pair = find_pair(journey.errand.wanted, snapshot)
+        except PairwayError:
+            return False
+        return any(
+            url not in journey.tried and not self._evidence.pair_standing(url, pair).refused
+            for url in snapshot.ready[pair]
+        )
 
-    async def _try(
-        self, choice: Choice, pair: LanguagePair, journey: Journey, patience: Patience, lost: Callable[[], None]
-    ) -> bytes:
+    async def _try(self, choice: Choice, journey: Journey, patience: Patience) -> bytes:
         """Send to that replica; note how it failed."""
         journey.tried.add(choice.url)
         try:
-            return await self._exchange.send(choice, journey, pair, patience, lost)
+            return await self._exchange.send(choice, journey, patience, partial(self._give_up, journey, patience))
         except AttemptFailedError as failure:
             journey.failed[choice.url] = failure.error
             if journey.errand.begun:
                 raise ReplicaFailedError("A replica failed after a part of its answer was sent on.") from failure
             raise
-
-
-def _final(journey: Journey, last: AttemptFailedError) -> PairwayError:
-    """Return what to say when no replica could."""
-    return most_telling(journey.failed) if journey.failed else last.error
-
-
-def _wait_on() -> None:
-    """Do nothing about a lost replica: what took two of them down stays where it is, until the Deadline."""

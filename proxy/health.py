@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
     from proxy.fleet import Replica, Snapshot
     from proxy.routing import Pivots
+    from shared.languages import LanguagePair
 
 HealthStatus = Literal["ok", "degraded", "down"]
 
 
 class PairHealth(BaseModel):
-    """Replicas ready for a known pair, and replicas configured for it."""
+    """Replicas ready for a known pair, those of them that this proxy found not to be, and those configured for it."""
 
     ready: int
+    failing: int = Field(description="Ready by their reports, but kept out by this proxy's own evidence.")
     total: int
 
 
@@ -97,16 +99,21 @@ def health(
     uptime: float,
     now: float,
     load: Callable[[str], int],
+    failing: Callable[[LanguagePair], int],
 ) -> Health:
-    """Judge the fleet: ``down`` when no pair is ready, ``ok`` when nothing at all is amiss, else ``degraded``."""
+    """Judge the fleet: ``down`` when no pair is ready, ``ok`` when nothing at all is amiss, else ``degraded``.
+
+    ``failing`` counts the replicas that report a pair ready and that this proxy knows better of.
+    """
     pairs = {
-        str(pair): PairHealth(ready=len(urls), total=snapshot.total[pair]) for pair, urls in snapshot.ready.items()
+        str(pair): PairHealth(ready=len(urls), failing=failing(pair) if urls else 0, total=snapshot.total[pair])
+        for pair, urls in snapshot.ready.items()
     }
     status: HealthStatus
-    if not any(pair.ready for pair in pairs.values()):
+    if not any(pair.ready > pair.failing for pair in pairs.values()):
         status = "down"
     elif (
-        all(pair.ready for pair in pairs.values())
+        all(pair.ready and not pair.failing for pair in pairs.values())
         and redis_error is None
         and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
     ):
@@ -151,8 +158,9 @@ def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:
         pair: Target(lang=pair.target, ready=bool(urls), how="direct", pivot=None)
         for pair, urls in snapshot.ready.items()
     }
-    for pair, pivot in pivoted(snapshot, pivots).items() if pivots is not None else ():
-        targets[pair] = Target(lang=pair.target, ready=True, how="pivot", pivot=pivot)
+    for pair, (pivot, ready) in pivoted(snapshot, pivots).items() if pivots is not None else ():
+        if ready or pair not in targets:
+            targets[pair] = Target(lang=pair.target, ready=ready, how="pivot", pivot=pivot)
     found: dict[str, list[Target]] = {}
     for pair in sorted(targets):
         found.setdefault(pair.source, []).append(targets[pair])

@@ -6,10 +6,11 @@ import asyncio
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
-from proxy.errand import AttemptFailedError
+from shared.errors import RelayedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
 
 class Reason(Enum):
@@ -22,17 +23,32 @@ class Reason(Enum):
 
 
 class Patience:
-    """Lets others end the wait for a replica. Mutable state: the wait under way, and why it was ended."""
+    """The wait for a replica, as a context manager, which others can end: it raises TimeoutError then.
+
+    Mutable state: the wait under way, and why it was ended.
+    """
 
     def __init__(self) -> None:
         """Begin with no wait."""
         self._wait: asyncio.Timeout | None = None
         self.ended: Reason | None = None
 
-    def waiting(self) -> asyncio.Timeout:
-        """Return the block to wait in; it raises TimeoutError once :meth:`end` was called."""
+    async def __aenter__(self) -> None:
+        """Wait from now on."""
         self._wait = asyncio.timeout(None)
-        return self._wait
+        await self._wait.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Wait no longer."""
+        wait, self._wait = self._wait, None
+        return None if wait is None else await wait.__aexit__(kind, error, trace)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether somebody waits and nobody ended it."""
+        return self._wait is not None and self.ended is None
 
     def end(self, reason: Reason) -> None:
         """End the wait, unless it has ended or not begun."""
@@ -76,6 +92,6 @@ class Hedge:
             self._task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[bytes]) -> None:
-        """End the first one's wait, unless this attempt came to nothing: then the first may still answer."""
-        if not task.cancelled() and not isinstance(task.exception(), AttemptFailedError):
+        """End the first one's wait where this is an answer, if only that the request is wrong; else it may still come."""
+        if not task.cancelled() and (task.exception() is None or isinstance(task.exception(), RelayedError)):
             self._first.end(Reason.BEATEN)

@@ -15,7 +15,7 @@ OVER_MEDIAN: Final = 2.0
 SHORTEST_DELAY_SECONDS: Final = 0.010
 # Hedges that may be made at once after a quiet time. A replica that hangs behind a green report catches 1 to 9 requests
 # before its score keeps all others away (simulated: 2 and 5 replicas, 5 % to 80 % load); enough for two such.
-HEDGE_BURST: Final = 20.0
+HEDGE_BURST: Final = 10.0
 # How many latencies are kept; how many of them are recent (one second at 50 requests/s); after how many new ones they
 # are sorted again (30 microseconds, a good one per request).
 SAMPLES: Final = 500

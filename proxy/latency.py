@@ -53,11 +53,6 @@ class PeakEwma:
             return None
         return self._value * exp((self._observed_at - self._clock()) / SILENCE_SECONDS)
 
-    @property
-    def observed_at(self) -> float | None:
-        """When the last sample came (or the last reset was); None before the first."""
-        return self._observed_at
-
     def observe(self, seconds_per_unit: float) -> None:
         """Take one sample."""
         now = self._clock()

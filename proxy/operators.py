@@ -57,7 +57,7 @@ class Addressed(BaseModel):
 
 
 class Added(Addressed):
-    """What is to be added; without a weight it has the one that it reports."""
+    """What is to be added, or changed; a weight of null is the one that it reports, without any it keeps what it has."""
 
     weight: Annotated[float | None, Field(ge=1 / MAX_WEIGHT, le=MAX_WEIGHT, strict=True)] = None
 
@@ -104,10 +104,11 @@ async def fleet(request: Request) -> view.Fleet:
     openapi_extra=web.body_documentation(Added),
 )
 async def add(request: Request) -> view.Changed:
-    """Add a replica, or all addresses of a host name; one that is there already stays as it is."""
+    """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
     _authorize(request)
     asked = await _body(request, Added)
-    return await _parts(request).control.add(asked.url, asked.weight)
+    keeps = "weight" not in asked.model_fields_set
+    return await _parts(request).control.add(asked.url, asked.weight, keeps_weight=keeps)
 
 
 @routes.delete("/fleet/replicas", response_model=view.Changed, responses=CHANGE_PROBLEMS)

@@ -11,12 +11,16 @@ from shared.errors import OverloadedError, PairUnavailableError, PairwayError, R
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shared.deadline import Deadline
     from shared.languages import LanguagePair
     from shared.wire import Problem
 
 OK: Final = 200
-# What a replica that is full or lost the pair asks us to wait, when it does not say.
+# What a replica that is full or lost the pair asks us to wait, when it does not say; and the most that it can ask.
 RETRY_AFTER_SECONDS: Final = 1.0
+LONGEST_RETRY_AFTER_SECONDS: Final = 60.0
+# A replica that calls the time over while more than this is left is wrong: clocks and networks differ by less.
+TIME_LEFT_SECONDS: Final = 0.05
 # Problems that hold for the client whoever answers: what it asked for is wrong, or the model fails at this very text.
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
 # What would be wrong with the proxy, never with the client: a key that the fleet asks for and the proxy lacks.
@@ -27,7 +31,9 @@ class Verdict(Enum):
     """What one attempt says about the replica."""
 
     GOOD = "good"
-    """It did its work, if only by refusing a request that is wrong whoever answers."""
+    """It translated."""
+    ANSWERED = "answered"
+    """It refused, rightly: a request that is wrong whoever answers. That says nothing of its speed."""
     FAILED = "failed"
     """It should have answered and did not."""
     REFUSED = "refused"
@@ -48,15 +54,16 @@ class Refusal:
 
 
 def refusal(
-    pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, exceeded: PairwayError
+    pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, deadline: Deadline
 ) -> Refusal:
-    """Classify an answer by its problem's code, by its status only where it has none.
-
-    ``exceeded`` is what to say when the time given is over.
-    """
-    wait = retry_after or RETRY_AFTER_SECONDS
-    found = Refusal(Verdict.FAILED, ReplicaFailedError(_said(status, problem)), elsewhere=True)
-    if problem is None or status in UNTRUSTED:
+    """Classify an answer to a request with that Deadline by its problem's code, by its status only where it has none."""
+    wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or RETRY_AFTER_SECONDS)
+    error = ReplicaFailedError(_said(status, problem))
+    failed = Refusal(Verdict.FAILED, error, elsewhere=True)
+    if status in UNTRUSTED:
+        return failed
+    found = Refusal(Verdict.ANSWERED, error, elsewhere=True) if 400 <= status < 500 else failed
+    if problem is None:
         return found
     match problem.code:
         case "overloaded" | "rate-limited":
@@ -66,11 +73,11 @@ def refusal(
             why = "the replicas that served it are not ready for it any more"
             found = Refusal(Verdict.REFUSED, PairUnavailableError(str(pair), why, retry_after=wait), elsewhere=True)
         case "deadline-exceeded":
-            found = Refusal(Verdict.NONE, exceeded, elsewhere=False)
+            over = deadline.remaining() <= TIME_LEFT_SECONDS
+            verdict = Verdict.NONE if over else Verdict.FAILED
+            found = Refusal(verdict, deadline.exceeded(), elsewhere=not over)
         case code if code in FINAL_CODES:
-            found = Refusal(Verdict.GOOD, _relayed(status, problem), elsewhere=False)
-        case _ if 400 <= status < 500:
-            found = Refusal(Verdict.GOOD, found.error, elsewhere=True)
+            found = Refusal(Verdict.ANSWERED, _relayed(status, problem), elsewhere=False)
         case _:
             pass
     return found
@@ -92,6 +99,9 @@ def _relayed(status: int, problem: Problem) -> RelayedError:
 def most_telling(failures: Mapping[str, PairwayError]) -> PairwayError:
     """Return what to say when no replica could: one that is full or gone may be back soon, one that fails may not."""
     kinds = (OverloadedError, PairUnavailableError)
-    return min(
-        failures.values(), key=lambda error: next((n for n, kind in enumerate(kinds) if isinstance(error, kind)), 2)
-    )
+
+    def place(error: PairwayError) -> tuple[int, float]:
+        kind = next((n for n, each in enumerate(kinds) if isinstance(error, each)), len(kinds))
+        return kind, error.retry_after or 0.0
+
+    return min(failures.values(), key=place)

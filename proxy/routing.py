@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from proxy.fleet import ReplicaState
 from shared.errors import PairUnavailableError, UnknownPairError
-from shared.languages import LanguagePair, closeness, stand_ins
+from shared.languages import LanguagePair, closeness, kinship, stand_ins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from proxy.fleet import Snapshot
 
@@ -62,7 +62,7 @@ def known_pairs(wanted: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
     Raises:
         UnknownPairError: there is none.
     """
-    pairs = stand_ins(wanted, snapshot.ready)
+    pairs = stand_ins(wanted, _of_kin(snapshot.by_source, wanted.source))
     if not pairs:
         raise UnknownPairError(str(wanted), [str(pair) for pair in snapshot.ready])
     return pairs
@@ -106,33 +106,39 @@ def find_route(wanted: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) 
         raise
 
 
+def _of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
+    """Return the pairs filed under any language that can stand in for this one."""
+    kin = kinship(tag)
+    return [pair for filed, found in pairs.items() if kinship(filed) == kin for pair in found]
+
+
 def _pivoted(wanted: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
     """Yield every two known pairs that lead from the one language to the other."""
-    for source, firsts in snapshot.by_source.items():
-        if closeness(wanted.source, source) is None:
-            continue
-        for first in firsts:
-            pivot = first.target
-            if closeness(wanted.source, pivot) is None and closeness(wanted.target, pivot) is None:
-                for again, seconds in snapshot.by_source.items():
-                    if closeness(pivot, again) is not None:
-                        yield from (
-                            (first, second) for second in stand_ins(LanguagePair(again, wanted.target), seconds)
-                        )
+    ends = {kinship(wanted.source), kinship(wanted.target)}
+    seconds: dict[tuple[str, str], list[LanguagePair]] = {}
+    for second in _of_kin(snapshot.by_target, wanted.target):
+        seconds.setdefault(kinship(second.source), []).append(second)
+    for first in _of_kin(snapshot.by_source, wanted.source):
+        pivot = kinship(first.target)
+        if pivot not in ends:
+            yield from ((first, second) for second in seconds.get(pivot, ()))
 
 
-def pivoted(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, str]:
-    """Return what can be served now only through a pivot, and through which; by the languages' own tags."""
-    found: dict[LanguagePair, tuple[LanguagePair, LanguagePair]] = {}
-    live = {source: [pair for pair in pairs if snapshot.ready[pair]] for source, pairs in snapshot.by_source.items()}
-    for firsts in live.values():
+def pivoted(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
+    """Return what no pair serves directly now, through which pivot it goes, and whether that can be served now.
+
+    By the languages' own tags; of several pivots the best that is ready, else the best.
+    """
+    found: dict[LanguagePair, tuple[bool, tuple[LanguagePair, LanguagePair]]] = {}
+    for firsts in snapshot.by_source.values():
         for first in firsts:
-            for second in live.get(first.target, ()):
+            for second in snapshot.by_source.get(first.target, ()):
                 pair = LanguagePair(first.source, second.target)
-                if closeness(pair.source, pair.target) is None and not snapshot.ready.get(pair):
-                    legs = (first, second)
-                    found[pair] = min(found.get(pair, legs), legs, key=pivots.cost)
-    return {pair: legs[0].target for pair, legs in found.items()}
+                if snapshot.ready.get(pair) or closeness(pair.source, pair.target) is not None:
+                    continue
+                way = not (snapshot.ready[first] and snapshot.ready[second]), (first, second)
+                found[pair] = min(found.get(pair, way), way, key=lambda each: (each[0], pivots.cost(each[1])))
+    return {pair: (legs[0].target, not lacking) for pair, (lacking, legs) in found.items()}
 
 
 def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:

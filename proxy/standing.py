@@ -23,9 +23,13 @@ PENALTY_LIFE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
-    """One request in flight: since when (monotonic seconds), how much work, how many texts, whom to tell of its loss."""
+    """One request in flight, since ``started`` (monotonic seconds): its work and texts, and whom to tell of its loss.
+
+    ``rank`` is that of the model that serves the pair there.
+    """
 
     pair: LanguagePair
+    rank: int
     started: float
     work: float
     texts: int
@@ -33,25 +37,47 @@ class Ticket:
 
 
 class PairStanding:
-    """How a replica does with one pair. Mutable state: breaker, latency, failures in a row, whether it refused the pair."""
+    """How a replica does with one pair, and since when it serves it.
 
-    __slots__ = ("_clock", "_failed_at", "breaker", "canary_due", "failures", "latency", "refused", "reset_at")
+    Mutable state: breaker, latency, failures in a row, whether it refused the pair, requests in flight, the last progress
+    and whether it stands still.
+    """
+
+    __slots__ = (
+        "_clock",
+        "breaker",
+        "canary_due",
+        "failed_at",
+        "failed_with",
+        "failures",
+        "joined_at",
+        "latency",
+        "progressed_at",
+        "refused",
+        "reset_at",
+        "stalls",
+        "tickets",
+    )
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with nothing known."""
+        """Begin with nothing known: a newcomer."""
         self._clock = clock
-        self._failed_at = 0.0
+        self.failed_at = 0.0
+        self.failed_with = ""
         self.breaker = CircuitBreaker(clock, rng)
         self.latency = PeakEwma(clock)
         self.failures = 0
         self.refused = False
+        self.stalls = False
         self.canary_due = 0.0
         self.reset_at = 0.0  # what began before says nothing of how it is now
+        self.joined_at = self.progressed_at = clock()
+        self.tickets: OrderedDict[int, Ticket] = OrderedDict()
 
     @property
     def penalty(self) -> float:
         """Seconds that recent failures add to its score."""
-        left = 1 - (self._clock() - self._failed_at) / PENALTY_LIFE_SECONDS if self.failures else 0.0
+        left = 1 - (self._clock() - self.failed_at) / PENALTY_LIFE_SECONDS if self.failures else 0.0
         return self.failures * PENALTY_SECONDS * max(0.0, left)
 
     @property
@@ -59,15 +85,32 @@ class PairStanding:
         """Whether only a trial may go there."""
         return self.breaker.state is not BreakerState.CLOSED
 
+    @property
+    def oldest(self) -> Ticket | None:
+        """The request that is in flight for longest."""
+        return next(iter(self.tickets.values()), None)
+
     def well(self) -> None:
         """Note that it does what it should."""
         self.failures = 0
         self.refused = False
+        self.progresses()
 
-    def took(self, started: float, work: float) -> None:
-        """Note how long a request took, or has taken so far."""
-        if started >= self.reset_at:
-            self.latency.observe((self._clock() - started) / work)
+    def progresses(self) -> None:
+        """Note a sign of life."""
+        self.progressed_at = self._clock()
+        self.stalls = False
+
+    def took(self, ticket: Ticket) -> None:
+        """Note how long a request took."""
+        if ticket.started >= self.reset_at:
+            self.latency.observe((self._clock() - ticket.started) / ticket.work)
+
+    def took_at_least(self, ticket: Ticket) -> None:
+        """Note how long a request had taken when it was given up: more than that, so it is never good news."""
+        seconds = (self._clock() - ticket.started) / ticket.work
+        if ticket.started >= self.reset_at and seconds > (self.latency.value or 0.0):
+            self.latency.observe(seconds)
 
     def reset(self, seconds_per_unit: float) -> None:
         """Note that a canary passed: only what begins from now on counts."""
@@ -75,47 +118,54 @@ class PairStanding:
         self.latency.reset(seconds_per_unit)
         self.reset_at = self._clock()
 
-    def ill(self, permit: Permit | None, *, at_once: bool = False) -> None:
-        """Note a failure; one without a permit (nobody else was left) only counts against its score."""
+    def ill(self, permit: Permit | None, what: str, *, at_once: bool = False) -> None:
+        """Note a failure, and what it was; one without a permit (nobody else was left) only counts against its score."""
         self.failures += 1
-        self._failed_at = self._clock()
+        self.failed_with = what
+        self.failed_at = self._clock()
         if permit is not None:
             self.breaker.failure(permit, at_once=at_once)
 
 
 class Standing:
-    """One replica. Mutable state: requests in flight, when it last made progress, until when it is full, since when here."""
+    """One replica. Mutable state: how much is in flight there, until when it is full, which process it is, its pairs."""
 
-    __slots__ = ("full_until", "joined_at", "pairs", "progressed_at", "replica_id", "texts", "tickets", "work")
+    __slots__ = ("full_at", "full_until", "pairs", "replica_id", "texts", "tickets", "work")
 
-    def __init__(self, joined_at: float) -> None:
+    def __init__(self) -> None:
         """Begin with nothing in flight."""
-        self.tickets: OrderedDict[int, Ticket] = OrderedDict()
+        self.tickets = 0
         self.work = 0.0
         self.texts = 0
-        self.progressed_at = joined_at
+        self.full_at = 0.0
         self.full_until: float | None = None  # None once it has taken a request again
-        self.joined_at = joined_at
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairStanding] = {}
 
     def is_full(self, now: float) -> bool:
         """Say whether it asked to be left alone until later, or has that behind it and one request tries it out."""
-        return self.full_until is not None and (now < self.full_until or bool(self.tickets))
+        return self.full_until is not None and (now < self.full_until or self.tickets > 0)
 
-    def take(self, ticket: Ticket) -> None:
+    def fills(self, now: float, seconds: float) -> None:
+        """Note that it has no room, and for how long it asked to be left alone."""
+        self.full_at, self.full_until = now, now + seconds
+
+    def takes(self, ticket: Ticket) -> None:
+        """Note that it took a request; one from before it was full says nothing."""
+        if ticket.started >= self.full_at:
+            self.full_until = None
+
+    def take(self, ticket: Ticket, own: PairStanding) -> None:
         """Count a request as in flight."""
-        self.tickets[id(ticket)] = ticket
+        own.tickets[id(ticket)] = ticket
+        self.tickets += 1
         self.work += ticket.work
         self.texts += ticket.texts
 
-    def give_back(self, ticket: Ticket) -> None:
+    def give_back(self, ticket: Ticket, own: PairStanding) -> None:
         """Count it no longer."""
-        del self.tickets[id(ticket)]
+        del own.tickets[id(ticket)]
+        self.tickets -= 1
         self.texts -= ticket.texts
         # What floating point leaves over must not add up.
         self.work = self.work - ticket.work if self.tickets else 0.0
-
-    def oldest(self) -> Ticket | None:
-        """Return the request that is in flight for longest."""
-        return next(iter(self.tickets.values()), None)

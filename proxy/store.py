@@ -185,7 +185,7 @@ class Store:
         except TimeoutError as error:
             message = f"Redis did not answer within {self._timeout:g} s"
             raise StoreUnavailableError(message) from error
-        except (RedisError, OSError) as error:
+        except (RedisError, OSError, ValueError) as error:  # the last where a value is no UTF-8
             message = f"Redis: {type(error).__name__}: {error}"
             raise StoreUnavailableError(message) from error
 

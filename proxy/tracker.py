@@ -34,6 +34,8 @@ SWEEP_ROUNDS: Final = 5
 # Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
 # milliseconds, one that gets READY has its first request within a second, whoever leads.
 RETURN_SECONDS: Final = 0.5
+# So long a look of our own at a replica that is not well outweighs another proxy's word, which may be older.
+OWN_EYES_SECONDS: Final = 3 * RETURN_SECONDS
 # Of many that are not well, as many at a time, those not seen for longest first: 128 probes a second at most.
 MAX_RETURN_PROBES: Final = 64
 
@@ -77,7 +79,7 @@ class HealthTracker:
             registry.place(found)
             self._make_known(())
             shared = {} if registry.leading else await registry.shared()
-            well = {url: shared[url] for url in registry.probed if url in shared and shared[url].is_well}
+            well = {url: shared[url] for url in registry.probed if url in shared and self._believes(shared[url])}
             if well:
                 registry.learn(well.values())
             asked = self._ask(url for url in registry.probed if url not in well)
@@ -90,6 +92,12 @@ class HealthTracker:
         registry.swept = True
         self._note()
         self._count()
+
+    def _believes(self, told: Replica) -> bool:
+        """Say whether to take another proxy's word: good news, and our own eyes have not just seen otherwise."""
+        own = self._registry.probed[told.url]
+        seen = own.missed > 0 or own.report is not None
+        return told.is_well and (own.is_well or not seen or self._clock() - own.probed_at > OWN_EYES_SECONDS)
 
     async def look_again(self) -> None:
         """Probe the replicas that are not well, and make known what came back in a moment; the rest comes next time."""
@@ -159,7 +167,8 @@ class HealthTracker:
                 log.log(level, "replica changed", extra=fields)
         for url in before.keys() - now.keys():
             log.info("replica left", extra={"replica": url})
-            self._metrics.attempts.remove_by_labels({"replica": url})  # addresses of containers come and go
+            for metric in (self._metrics.attempts, self._metrics.canaries):
+                metric.remove_by_labels({"replica": url})  # addresses of containers come and go
 
     def _count(self) -> None:
         snapshot = self._registry.snapshot

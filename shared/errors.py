@@ -27,7 +27,7 @@ Foreign errors (HTTP client, Redis, vLLM) are mapped into this tree at the one f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -248,3 +248,11 @@ class RelayedError(PairwayError):
         self.code = code
         self.http_status = http_status
         self.title = title
+
+
+def _codes(kind: type[PairwayError]) -> frozenset[str]:
+    return frozenset({kind.code}).union(*(_codes(each) for each in kind.__subclasses__()))
+
+
+# Every code that a server of ours can answer with.
+CODES: Final = _codes(PairwayError)

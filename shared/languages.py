@@ -99,6 +99,11 @@ def closeness(requested: str, served: str) -> Closeness | None:
     return Closeness.OTHER_REGION
 
 
+def kinship(tag: str) -> tuple[str, str]:
+    """Return what languages have in common that can stand in for each other: equal where closeness is not None."""
+    return _identity(tag)
+
+
 def stand_in(requested: str, served: Iterable[str]) -> str | None:
     """Return the served language closest to the requested one, or None; ties go to the first in order."""
     ranked = [(close, tag) for tag in served if (close := closeness(requested, tag)) is not None]

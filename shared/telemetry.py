@@ -216,7 +216,7 @@ class ProxyMetrics(ServerMetrics):
         super().__init__("pairway_proxy")
         self.attempts = Counter(
             "pairway_proxy_attempts_total",
-            "Requests sent to a replica, by outcome (ok, or the error's code).",
+            "Requests sent to a replica, by outcome (ok, the error's code, beaten by a hedge, or cancelled).",
             ["replica", "outcome"],
             registry=self.registry,
         )
@@ -231,13 +231,19 @@ class ProxyMetrics(ServerMetrics):
         )
         self.canaries = Counter(
             "pairway_proxy_canaries_total",
-            "Small translations sent to replicas in doubt, by outcome (passed, failed, none).",
+            "Small translations sent to replicas in doubt, by outcome (good, failed, refused, full, none).",
             ["replica", "outcome"],
             registry=self.registry,
         )
         self.replicas = Gauge("pairway_proxy_replicas", "Replicas by state.", ["state"], registry=self.registry)
         self.pair_ready = Gauge(
             "pairway_proxy_pair_ready_replicas", "Replicas ready for a known pair.", ["pair"], registry=self.registry
+        )
+        self.pair_failing = Gauge(
+            "pairway_proxy_pair_failing_replicas",
+            "Replicas that report a pair ready and that this proxy keeps out by its own evidence.",
+            ["pair"],
+            registry=self.registry,
         )
         self.sweep_seconds = Histogram(
             "pairway_proxy_sweep_seconds",

@@ -262,6 +262,8 @@ def written(default: object) -> str:
             return default.get_secret_value()
         case tuple():
             return ",".join(map(str, default))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        case bool():
+            return str(default).lower()
         case float():
             return f"{default:g}"
         case _:

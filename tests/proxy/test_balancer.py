@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from proxy.balancer import (
     CHOICES,
     DRAWS,
+    MOST_LOOKS,
     NEAR,
     NEAR_SECONDS,
     SLOW_START_SECONDS,
@@ -38,14 +40,18 @@ def test_nobody_is_picked_where_nobody_is_eligible(count: int) -> None:
     assert pick(urls(count), lambda _url: None, 1, Random(1)) is None
 
 
-@pytest.mark.parametrize("count", [1, 2, CHOICES, CHOICES + 1, 1000])
+@pytest.mark.parametrize("count", [1, 2, CHOICES, CHOICES + 1, MOST_LOOKS])
 def test_the_only_eligible_one_is_found_among_however_many(count: int) -> None:
     for seed in range(20):
         wanted = urls(count)[seed % count]
         assert pick(urls(count), lambda url, own=wanted: USUAL if url == own else None, 1, Random(seed)) == wanted
 
 
-@given(st.dictionaries(st.text(min_size=1), st.none() | CANDIDATES, max_size=12), st.floats(1, 1e4), st.integers())
+@given(
+    st.dictionaries(st.text(min_size=1), st.none() | CANDIDATES.map(lambda each: replace(each, weight=1)), max_size=12),
+    st.floats(1, 1e4),
+    st.integers(),
+)
 def test_never_one_that_is_not_eligible_and_never_one_that_is_clearly_worse_than_those_it_was_compared_with(
     fleet: dict[str, Candidate | None], work: float, seed: int
 ) -> None:
@@ -65,6 +71,12 @@ def test_equals_share_the_work(count: int) -> None:
     picked = Counter(pick(urls(count), lambda _url: USUAL, 1, rng) for _ in range(count * 1000))
     assert len(picked) == count
     assert all(850 < times < 1150 for times in picked.values())
+
+
+def test_where_none_of_many_is_eligible_few_are_looked_at() -> None:
+    looks: list[str] = []
+    assert pick(urls(1000), looks.append, 1, Random(1)) is None
+    assert len(looks) <= DRAWS + MOST_LOOKS
 
 
 def test_those_that_are_out_leave_no_one_else_with_their_share() -> None:
@@ -93,7 +105,7 @@ def test_a_pick_looks_at_few_replicas_of_many() -> None:
     [
         Candidate(latency=0.03, in_flight=0, weight=1, penalty=0),
         Candidate(latency=0.02, in_flight=1, weight=1, penalty=0),
-        Candidate(latency=0.02, in_flight=0, weight=0.5, penalty=0),
+        Candidate(latency=0.02, in_flight=1, weight=0.5, penalty=0),
         Candidate(latency=0.02, in_flight=0, weight=1, penalty=0.01),
         Candidate(latency=0.0, in_flight=0, weight=1, penalty=1),
     ],
@@ -109,6 +121,14 @@ def test_a_few_milliseconds_are_no_difference() -> None:
     fleet = {"a": USUAL, "b": Candidate(latency=0.0239, in_flight=0, weight=1, penalty=0)}
     picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(1000))
     assert all(times > 400 for times in picked.values())
+
+
+@pytest.mark.parametrize(("weight", "share"), [(0.1, 0.09), (0.5, 0.33), (2, 0.67), (5, 0.83)])
+def test_a_weight_is_a_share_of_an_idle_fleets_work(weight: float, share: float) -> None:
+    rng = Random(7)
+    fleet = {"a": USUAL, "b": Candidate(latency=0.02, in_flight=0, weight=weight, penalty=0)}
+    picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(10_000))
+    assert picked["b"] / 10_000 == pytest.approx(share, abs=0.02)
 
 
 def test_a_newcomer_stands_back_by_its_warmth_whatever_the_scores() -> None:

@@ -18,6 +18,7 @@ from proxy.breaker import (
     JITTER,
     LATEST_REQUESTS,
     LONGEST_BACK_OFF_SECONDS,
+    MOST_CANARIES,
     TRIAL_SECONDS,
     WELL_SECONDS,
     BreakerState,
@@ -219,14 +220,14 @@ def test_a_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None
 
 def test_canaries_that_spoke_well_of_a_replica_that_fails_must_come_in_longer_rows(breaker: CircuitBreaker) -> None:
     fail(breaker)
-    for needed in (1, 2, 4, 8):
+    for needed in (1, 2, MOST_CANARIES, MOST_CANARIES):
         for _ in range(needed):
             assert breaker.state is BreakerState.OPEN
             breaker.canary_passed()
         breaker.failure(leave(breaker))
     breaker.canary_passed()
     breaker.canary_failed()
-    for _ in range(15):
+    for _ in range(MOST_CANARIES - 1):
         breaker.canary_passed()
     assert breaker.state is BreakerState.OPEN, "a bad one begins the row anew"
     breaker.canary_passed()

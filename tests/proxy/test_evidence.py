@@ -29,12 +29,14 @@ class Scene:
         self.chooser = Chooser(self.evidence, rng)
         self.fleet = snapshot(replica(A, "en>de"), replica(B, "en>de")) if fleet is None else fleet
         self.evidence.note_snapshot(self.fleet)
+        for url in self.fleet.ready.get(EN_DE, ()):
+            self.evidence.pair_standing(url, EN_DE)
         self.now += 60  # nobody is new
 
     def attempt(self, url: str = A, texts: int = 1, lost: list[str] | None = None) -> Attempt:
         permit = self.evidence.pair_standing(url, EN_DE).breaker.acquire()
         tell = (lambda: None) if lost is None else (lambda: lost.append(url))
-        return self.evidence.attempt(Choice(url, permit), EN_DE, work_of(0, texts), texts, tell)
+        return self.evidence.attempt(Choice(url, EN_DE, 0, permit), work_of(0, texts), texts, tell)
 
     def ends(self, url: str, verdict: Verdict, seconds: float = 0.02, *, unreachable: bool = False) -> None:
         with self.attempt(url) as attempt:
@@ -54,7 +56,7 @@ class Scene:
 
     @property
     def suspects(self) -> list[str]:
-        return [url for url, _ in self.evidence.suspects(self.fleet)]
+        return [url for url, _, _ in self.evidence.suspects(self.fleet)]
 
 
 @pytest.mark.parametrize("error", [ValueError(), asyncio.CancelledError(), KeyboardInterrupt()])
@@ -112,18 +114,18 @@ def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back(
         scene.ends(A, Verdict.FAILED)
     assert scene.chosen() == {B}
     assert scene.suspects == [A]
-    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     choice = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
     assert choice is not None
     assert choice.url == A, "the trial"
     assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) != choice, "one at a time"
-    with scene.evidence.attempt(choice, EN_DE, 1.0, 1, lambda: None) as attempt:
+    with scene.evidence.attempt(choice, 1.0, 1, lambda: None) as attempt:
         scene.now += 0.02
         attempt.says(Verdict.GOOD)
     scene.ends(B, Verdict.GOOD)
     scene.now += 5
     assert scene.chosen() == {A, B}
-    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     assert scene.suspects == []
 
 
@@ -134,7 +136,7 @@ def test_one_failure_is_enough_to_prefer_another_until_a_canary_passes() -> None
     scene.ends(A, Verdict.FAILED)
     assert scene.chosen() == {B}
     assert scene.suspects == [A]
-    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     assert scene.chosen() == {A, B}
 
 
@@ -197,15 +199,15 @@ def test_a_replica_that_stands_still_while_others_answer_gets_nothing_new_and_lo
     told: list[str] = []
     with scene.attempt(A, lost=told) as attempt:
         scene.now += STALL_SECONDS + 0.1
-        scene.evidence.tell_of_stalls()
+        scene.evidence.look_for_stalls()
         assert told == [], "nobody answers: it may be the fleet that is slow"
         scene.ends(B, Verdict.GOOD)
-        scene.evidence.tell_of_stalls()
+        scene.evidence.look_for_stalls()
         assert (told, scene.suspects) == ([A], [A])
         assert scene.chosen() == {B}
-        attempt.progresses()
+        attempt.own.progresses()
         scene.ends(B, Verdict.GOOD)
-        scene.evidence.tell_of_stalls()
+        scene.evidence.look_for_stalls()
         assert told == [A], "a part of an answer is progress"
 
 
@@ -214,11 +216,11 @@ def test_a_long_text_may_take_its_time() -> None:
     for _ in range(30):
         scene.ends(B, Verdict.GOOD)
     told: list[str] = []
-    long = scene.evidence.attempt(Choice(A, None), EN_DE, work_of(100_000), 1, lambda: told.append(A))
+    long = scene.evidence.attempt(Choice(A, EN_DE, 0, None), work_of(100_000), 1, lambda: told.append(A))
     with long:
         scene.now += 20
         scene.ends(B, Verdict.GOOD)
-        scene.evidence.tell_of_stalls()
+        scene.evidence.look_for_stalls()
         assert told == []
 
 
@@ -237,9 +239,11 @@ def test_a_slow_replica_is_avoided_and_gets_canaries() -> None:
         scene.ends(B, Verdict.GOOD)
     scene.ends(A, Verdict.GOOD, seconds=1.5)
     assert scene.chosen() == {B}
+    assert scene.suspects == [], "its own requests tell how it is"
+    scene.now += 0.6
     assert scene.suspects == [A]
     scene.ends(B, Verdict.GOOD)
-    scene.evidence.canary_passed(A, EN_DE, 0.02)
+    scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     assert scene.suspects == []
     assert scene.chosen() == {A, B}
 
@@ -280,3 +284,62 @@ def test_nothing_is_kept_of_replicas_and_pairs_that_are_gone() -> None:
     evidence = scene.evidence
     kept = evidence._standings, evidence._ours_at_report, dict(evidence._pools)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     assert kept == ({}, {}, {})
+
+
+def test_a_hung_replica_is_found_behind_a_long_text_and_beside_a_pair_that_gets_on() -> None:
+    scene = Scene()
+    told: list[str] = []
+    evidence = scene.evidence
+    long = evidence.attempt(Choice(A, EN_DE, 0, None), work_of(200_000), 1, lambda: None)
+    with long, scene.attempt(A, lost=told):
+        scene.now += STALL_SECONDS + 0.5
+        with evidence.attempt(Choice(A, pair("en>fr"), 0, None), 1.0, 1, lambda: None) as other:
+            other.says(Verdict.GOOD)
+        scene.ends(B, Verdict.GOOD)
+        evidence.look_for_stalls()
+        assert told == [A]
+        assert scene.chosen() == {B}
+
+
+def test_an_impatient_client_still_teaches_how_slow_a_replica_is() -> None:
+    scene = Scene()
+    for _ in range(30):
+        scene.ends(B, Verdict.GOOD)
+    scene.ends(A, Verdict.NONE, seconds=0.5)
+    assert scene.chosen() == {B}
+
+
+def test_refusing_a_bad_request_quickly_is_no_sign_of_speed() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.ANSWERED, seconds=0.0001)
+    assert scene.evidence.pair_standing(A, EN_DE).latency.value is None
+    assert scene.suspects == []
+
+
+def test_an_answer_from_before_does_not_make_a_full_replica_free_again() -> None:
+    scene = Scene()
+    with scene.attempt(A) as old:
+        scene.now += 0.01
+        scene.ends(A, Verdict.FULL)
+        old.says(Verdict.GOOD)
+    assert scene.chosen() == {B}
+
+
+def test_doubt_ends_with_a_good_answer_where_nobody_sends_canaries() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.FAILED)
+    assert scene.suspects == [A]
+    scene.ends(A, Verdict.GOOD)
+    assert scene.suspects == []
+
+
+def test_what_another_process_left_behind_says_nothing_of_the_new_one() -> None:
+    scene = Scene()
+    told: list[str] = []
+    with scene.attempt(A, lost=told) as old:
+        fleet = snapshot(replica(A, "en>de", replica_id="another"), replica(B, "en>de"))
+        scene.evidence.note_snapshot(fleet)
+        assert told == [A]
+        old.says(Verdict.FAILED)
+    assert scene.suspects == []
+    assert scene.evidence.load(A, fleet) == 0

@@ -149,7 +149,7 @@ async def test_a_pair_is_remembered_after_its_replica_left_but_an_unknown_one_st
             await wait_until(lambda: two.url not in running.parts.registry.snapshot.replicas, 3, "two left")
             status, problem, _ = await running.translate("Hello", "en", "fr")
             assert (status, problem["code"]) == (503, "pair-unavailable")
-            assert (await running.health())["pairs"]["en-fr"] == {"ready": 0, "total": 0}
+            assert (await running.health())["pairs"]["en-fr"] == {"ready": 0, "failing": 0, "total": 0}
             assert (await running.translate("Hello", "en", "ja"))[0] == 404
             assert (await running.translate("Hello"))[0] == 200
             addresses["fleet"] = ["127.0.0.1", "127.0.0.2"]

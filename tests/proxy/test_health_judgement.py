@@ -13,8 +13,10 @@ DOWN = GOOD.silent("refused", 1.0, patience=1)
 NEW = Replica(url="http://new", state="starting", why="not probed yet", probed_at=0)  # pyright: ignore[reportArgumentType]
 
 
-def judged(fleet: Snapshot, *, redis_error: str | None = None, now: float = 100.0) -> Health:
-    return health(fleet, redis_error=redis_error, leading=False, uptime=1.26, now=now, load=len)
+def judged(fleet: Snapshot, *, redis_error: str | None = None, now: float = 100.0, failing: int = 0) -> Health:
+    return health(
+        fleet, redis_error=redis_error, leading=False, uptime=1.26, now=now, load=len, failing=lambda _: failing
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,3 +60,10 @@ def test_languages_are_grouped_by_source() -> None:
         ("de", [("en", True)]),
         ("en", [("de", True), ("fr", False)]),
     ]
+
+
+def test_a_fleet_that_reports_itself_well_and_is_not_is_told_by_its_failures() -> None:
+    two = snapshot(GOOD, replica("http://b", "en>de"))
+    assert judged(two, failing=1).status == "degraded"
+    assert judged(two, failing=2).status == "down"
+    assert judged(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}

@@ -170,7 +170,7 @@ async def test_a_drained_replica_gets_nothing_new_and_ends_what_it_has_and_a_res
         assert len(one.requests) == had, "nothing new, and no sweep undoes it"
         assert {status for status, _, _ in await asyncio.gather(*in_hand)} == {200}
         health = await running.health()
-        assert (health["status"], health["pairs"]["en-de"]) == ("ok", {"ready": 1, "total": 2})
+        assert (health["status"], health["pairs"]["en-de"]) == ("ok", {"ready": 1, "failing": 0, "total": 2})
         [line] = (await done(running, "resume", one.url))["replicas"]
         assert (line["state"], line["drained"], line["why"]) == ("ready", False, None)
         await done(running, "drain", two.url)

@@ -150,7 +150,7 @@ async def test_a_leg_that_fails_says_so(running: RunningProxy, legs: tuple[FakeR
     assert (status, problem["code"]) == (502, "unusable-output")
 
 
-async def test_a_leg_that_is_gone_is_503_with_a_time_to_come_back_and_listed_no_more() -> None:
+async def test_a_leg_that_is_gone_is_503_with_a_time_to_come_back_and_listed_as_not_ready() -> None:
     first, second = FakeReplica("de>en", name="first"), FakeReplica("en>fr", name="second")
     async with replicas(first, second), proxy([first, second]) as running:
         second.pairs["en>fr"] = False
@@ -163,7 +163,8 @@ async def test_a_leg_that_is_gone_is_503_with_a_time_to_come_back_and_listed_no_
         assert problem["code"] == "pair-unavailable"
         assert int(headers["retry-after"]) >= 1
         found = (await running.client.get("/languages")).json()["languages"]
-        assert ("de", "fr") not in {(each["lang"], target["lang"]) for each in found for target in each["targets"]}
+        targets = {(each["lang"], target["lang"]): target for each in found for target in each["targets"]}
+        assert targets["de", "fr"] == {"lang": "fr", "ready": False, "how": "pivot", "pivot": "en"}
 
 
 async def test_a_client_that_leaves_on_the_first_leg_never_reaches_the_second(

@@ -76,10 +76,18 @@ def test_there_is_no_way_back_to_where_one_came_from() -> None:
     assert pivoted(fleet, EVEN) == {}
 
 
-def test_what_a_pivot_adds_is_listed_with_its_language() -> None:
-    assert pivoted(FLEET, EVEN) == {pair("de>fr"): "en"}
+def test_what_a_pivot_adds_is_listed_with_its_language_and_whether_it_is_ready() -> None:
+    assert pivoted(FLEET, EVEN) == {pair("de>fr"): ("en", True)}
     fleet = snapshot(replica("a", "de>en", "en>fr", "fr>de", starting=("de>fr",)))
-    assert pivoted(fleet, EVEN) == {pair("de>fr"): "en", pair("en>de"): "fr", pair("fr>en"): "de"}
+    assert pivoted(fleet, EVEN) == {
+        pair("de>fr"): ("en", True),
+        pair("en>de"): ("fr", True),
+        pair("fr>en"): ("de", True),
+    }
+    out = snapshot(replica("a", "de>en", "de>es", starting=("en>fr", "es>fr")))
+    assert pivoted(out, EVEN) == {pair("de>fr"): ("en", False)}
+    half = snapshot(replica("a", "de>en", "de>es", "es>fr", starting=("en>fr",)))
+    assert pivoted(half, EVEN) == {pair("de>fr"): ("es", True)}
 
 
 def test_urls_are_grouped_by_the_rank_of_the_model_that_serves_them() -> None:

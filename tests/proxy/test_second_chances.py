@@ -198,4 +198,80 @@ async def test_a_client_that_gives_up_early_speaks_against_nobody() -> None:
         assert await one_by_one(running, 20) == {200}
         assert one.requests
         assert two.requests
+
+
+async def test_a_replica_that_only_refuses_costs_no_budget() -> None:
+    only = FakeReplica("en>de", name="only")
+    only.translate.problem = (503, "pair-unavailable")
+    async with replicas(only), proxy([only], probe_interval=PATIENT) as running:
+        for _ in range(20):
+            status, problem, headers = await running.translate("Hello")
+            assert (status, problem["code"]) == (503, "pair-unavailable")
+            assert 1 <= int(headers["retry-after"]) <= 5
+        assert len(only.requests) <= 5, "it is not asked while its breaker is open"
+        assert await metric(running, "pairway_proxy_retries_total") == 0
+
+
+async def test_the_preferred_model_comes_back_though_the_other_one_is_much_quicker() -> None:
+    slow, quick = FakeReplica("en>de", name="slow"), FakeReplica("en>de", name="quick")
+    slow.canary = quick.canary = CANARY
+    slow.translate.delay, quick.ranks["en>de"] = 0.2, 1
+    async with replicas(slow, quick), proxy([slow, quick]) as running:
+        await slow.stop()
+        for _ in range(5):
+            assert set(await all_at_once(running, 10)) == {200}
+        assert len(quick.requests) >= 50
+        await slow.start()
+        await running.sees(slow, "ready")
+        slow.requests.clear()
+        quick.requests.clear()
+
+        async def is_back() -> bool:
+            return (await running.translate("Hello"))[1]["model"] == "model-slow"
+
+        await wait_until(is_back, 8, "the preferred one again")
+        quick.requests.clear()
+        assert set(await all_at_once(running, 20)) == {200}
+        assert not quick.requests, "slower by nature is not out, and no reason to hedge"
+
+
+async def test_two_hung_replicas_of_three_cost_no_request() -> None:
+    fakes = [FakeReplica("en>de", name=name) for name in ("one", "two", "three")]
+    for fake in fakes:
+        fake.canary = CANARY
+    async with replicas(*fakes), proxy(fakes) as running:
+        for _ in range(4):
+            assert set(await all_at_once(running, 10)) == {200}
+        for fake in fakes[:2]:
+            fake.translate.fault = fake.report.fault = "hang"
+        for _ in range(10):
+            assert set(await all_at_once(running, 6)) == {200}
+
+
+async def test_a_replica_that_calls_time_over_too_early_is_a_failing_one() -> None:
+    async with pair_of() as (running, bad, _):
+        bad.translate.problem = (504, "deadline-exceeded")
+        await until_asked(running, bad)
+        assert await one_by_one(running, 40) == {200}
+        assert len(bad.requests) <= 10
+
+
+async def test_plain_4xx_of_something_else_speak_against_nobody() -> None:
+    async with pair_of() as (running, one, two):
+        one.translate.raw = two.translate.raw = (400, b"Bad Request")
+        for number in range(10):
+            status, problem, _ = await running.translate(f"text {number}")
+            assert (status, problem["code"]) == (502, "replica-failed")
+        one.translate = two.translate = Script()
+        assert await one_by_one(running, 20) == {200}
         assert one.canaries + two.canaries == 0
+
+
+async def test_deadlines_of_many_seconds_are_kept_to_the_millisecond() -> None:
+    only = FakeReplica("en>de", name="only")
+    only.translate.fault = "hang"
+    async with replicas(only), proxy([only]) as running:
+        began = asyncio.get_running_loop().time()
+        status, problem, _ = await running.translate("Hello", x_timeout_ms="5100")
+        assert (status, problem["code"]) == (504, "deadline-exceeded")
+        assert asyncio.get_running_loop().time() - began < 5.6, "not rounded up to whole seconds"

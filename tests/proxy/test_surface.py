@@ -25,7 +25,7 @@ async def test_health_is_ok_when_nothing_is_amiss(redis: RedisAtHand) -> None:
         assert health["redis"] == {"up": True, "error": None}
         assert health["prober"] is True
         assert health["uptime_s"] >= 0
-        assert health["pairs"] == {"en-de": {"ready": 1, "total": 1}}
+        assert health["pairs"] == {"en-de": {"ready": 1, "failing": 0, "total": 1}}
         replica = health["replicas"][0]
         assert 0 <= replica.pop("report_age_s") < 5
         assert replica == {
@@ -56,14 +56,14 @@ async def test_health_is_degraded_when_a_replica_is_down_or_a_pair_has_none(redi
         two.pairs["en>fr"] = False
         await running.sweeps(2)
         health = await running.health()
-        assert (health["status"], health["pairs"]["en-fr"]) == ("degraded", {"ready": 0, "total": 1})
+        assert (health["status"], health["pairs"]["en-fr"]) == ("degraded", {"ready": 0, "failing": 0, "total": 1})
         two.pairs["en>fr"] = True
         await running.sweeps(2)
         assert (await running.health())["status"] == "ok"
         await one.stop()
         await running.sees(one, "down")
         health = await running.health()
-        assert (health["status"], health["pairs"]["en-de"]) == ("degraded", {"ready": 1, "total": 2})
+        assert (health["status"], health["pairs"]["en-de"]) == ("degraded", {"ready": 1, "failing": 0, "total": 2})
         assert "ConnectError" in health["replicas"][0]["why"]
 
 
@@ -99,7 +99,14 @@ async def test_languages_lists_every_known_pair_and_what_can_be_served_now() -> 
         assert response.json() == {
             "languages": [
                 {"lang": "en", "targets": [direct("de"), {**direct("fr"), "ready": False}]},
-                {"lang": "zh-Hant", "targets": [{**direct("de"), "how": "pivot", "pivot": "en"}, direct("en")]},
+                {
+                    "lang": "zh-Hant",
+                    "targets": [
+                        {**direct("de"), "how": "pivot", "pivot": "en"},
+                        direct("en"),
+                        {"lang": "fr", "ready": False, "how": "pivot", "pivot": "en"},
+                    ],
+                },
             ]
         }
 
