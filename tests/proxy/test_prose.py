@@ -238,9 +238,9 @@ def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None
 @pytest.mark.parametrize("text_format", list(TextFormat))
 def test_time_is_bounded_whatever_a_text_repeats(unit: str, text_format: TextFormat) -> None:
     text = unit * (200_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     words(text, text_format)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @settings(deadline=None)

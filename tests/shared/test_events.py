@@ -94,9 +94,9 @@ def test_many_small_events_never_add_up_to_the_limit() -> None:
 def test_work_is_linear_in_what_comes(step: int) -> None:
     stream = b"event: result\ndata: " + b"x" * (300_000 if step == 1 else 30_000_000) + b"\n\n"
     reader = EventReader(1 << 26)
-    started = time.perf_counter()
+    started = time.process_time()
     found = [event for at in range(0, len(stream), step) for event in reader.feed(stream[at : at + step])]
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     assert len(found) == 1
 
 
