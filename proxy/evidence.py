@@ -231,7 +231,7 @@ class LocalEvidence:
             standing = self.standing(url)
             at = replica.reported_at
             if at is not None and self._ours_at_report.get(url, (None,))[0] != at:
-                self._ours_at_report[url] = (at, standing.texts)
+                self._ours_at_report[url] = (at, standing.most(self._clock()))
             self._note_return(url, standing, replica)
             if replica.state is ReplicaState.DOWN:
                 for own in standing.pairs.values():

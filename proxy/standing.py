@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
+# A report is some milliseconds old when it arrives, and this at most where the network is well: what ended meanwhile was
+# still in flight when it was made.
+REPORT_AGE_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,13 +133,26 @@ class PairStanding:
 class Standing:
     """One replica. Mutable state: how much is in flight there, until when it is full, which process it is, its pairs."""
 
-    __slots__ = ("full_at", "full_until", "pairs", "replica_id", "texts", "tickets", "work")
+    __slots__ = (
+        "_most",
+        "_most_before",
+        "_since",
+        "full_at",
+        "full_until",
+        "pairs",
+        "replica_id",
+        "texts",
+        "tickets",
+        "work",
+    )
 
     def __init__(self) -> None:
         """Begin with nothing in flight."""
         self.tickets = 0
         self.work = 0.0
         self.texts = 0
+        self._since = 0.0
+        self._most = self._most_before = 0
         self.full_at = 0.0
         self.full_until: float | None = None  # None once it has taken a request again
         self.replica_id: str | None = None
@@ -161,6 +177,14 @@ class Standing:
         self.tickets += 1
         self.work += ticket.work
         self.texts += ticket.texts
+        self._most = max(self.most(ticket.started), self.texts)
+
+    def most(self, now: float) -> int:
+        """Return the most texts that were in flight in the last moment: ``REPORT_AGE_SECONDS``, or up to twice as long."""
+        if now - self._since >= REPORT_AGE_SECONDS:
+            lately = now - self._since < 2 * REPORT_AGE_SECONDS
+            self._since, self._most_before, self._most = now, self._most if lately else self.texts, self.texts
+        return max(self._most, self._most_before, self.texts)
 
     def give_back(self, ticket: Ticket, own: PairStanding) -> None:
         """Count it no longer."""

@@ -89,6 +89,20 @@ def test_load_counts_ours_and_what_the_report_shows_of_others_but_nothing_twice(
     assert scene.evidence.load(A, fleet) == 5, "the same report again changes nothing"
 
 
+def test_a_request_that_ended_while_the_report_was_on_its_way_is_no_load_of_others() -> None:
+    scene = Scene()
+    scene.now += 10
+    with scene.attempt(texts=3):
+        scene.now += 0.02
+    late = snapshot(replica(A, "en>de", in_flight=3, now=200.0), replica(B, "en>de", now=200.0))
+    scene.evidence.note_snapshot(late)
+    assert scene.evidence.load(A, late) == 0
+    scene.now += 1
+    later = snapshot(replica(A, "en>de", in_flight=3, now=201.0), replica(B, "en>de", now=201.0))
+    scene.evidence.note_snapshot(later)
+    assert scene.evidence.load(A, later) == 3
+
+
 def test_load_is_never_less_than_ours() -> None:
     scene = Scene(snapshot())
     with scene.attempt(texts=4):
