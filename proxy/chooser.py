@@ -68,6 +68,11 @@ class Chooser:
                 return None if url is None else self._permitted(url, pair, snapshot)
         return None
 
+    def give_back(self, choice: Choice) -> None:
+        """Note that nothing will be sent there after all: a trial is another request's."""
+        if choice.permit is not None:
+            self._evidence.pair_standing(choice.url, choice.pair).breaker.release(choice.permit)
+
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Choice:
         permit = self._evidence.pair_standing(url, pair).breaker.acquire()
         return Choice(url, pair, snapshot.ranks[pair][url], permit)

@@ -106,6 +106,7 @@ class Forwarder:
         if journey.paid:
             journey.paid -= 1
         elif not self._budget.withdraw():
+            self._chooser.give_back(choice)
             raise said
         self._metrics.retries.labels(str(choice.pair)).inc()
         return choice

@@ -143,6 +143,20 @@ def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back(
     assert scene.suspects == []
 
 
+def test_a_trial_that_is_not_sent_after_all_is_another_requests() -> None:
+    scene = Scene()
+    scene.ends(A, Verdict.FAILED, unreachable=True)
+    scene.now += 2
+    first = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
+    assert first is not None
+    assert first.url == A
+    scene.chooser.give_back(first)
+    scene.now += 0.1
+    second = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
+    assert second is not None
+    assert second.url == A
+
+
 def test_one_failure_is_enough_to_prefer_another_until_a_canary_passes() -> None:
     scene = Scene()
     scene.ends(A, Verdict.GOOD)
