@@ -142,7 +142,7 @@ async def test_a_pair_without_replicas_is_unavailable_and_the_others_go_on(fleet
         await wait_until(lambda: _is(fleet, "en-fr", 0), 3, "the pair without a ready replica")
         health = await fleet.health()
         assert health["status"] == "degraded"
-        assert health["pairs"]["en-fr"] == {"ready": 0, "total": 1}
+        assert health["pairs"]["en-fr"] == {"ready": 0, "failing": 0, "total": 1}
     assert others.failed() == []
 
 
