@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 TICK_SECONDS: Final = 0.1
 # Between the end of one canary and the next one for the same replica and pair, ± a fifth.
 PAUSE_SECONDS: Final = 0.3
+# After one that passed at a replica that is only slower than others: it may be so by nature.
+SLOW_PAUSE_SECONDS: Final = 3.0
 JITTER: Final = 0.2
 # A canary may take four times what its pair usually takes, within these bounds: a hung replica is asked again soon,
 # and a large model on a CPU has its time.
@@ -100,7 +102,6 @@ class Canaries:
         return next(iter(found), None)
 
     async def _try_out(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
-        pause = PAUSE_SECONDS * self._rng.uniform(1 - JITTER, 1 + JITTER)
         work = work_of(len(text))
         usual = self._evidence.pool(pair).paces[rank].usual * work
         limit = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, USUAL_FACTOR * usual))
@@ -108,7 +109,7 @@ class Canaries:
         deadline = Deadline.after(limit, self._clock)
         own = self._evidence.pair_standing(url, pair)
         began = self._clock()
-        own.canary_due = began + limit + pause
+        own.canary_due = began + limit + PAUSE_SECONDS
         try:
             answer = await self._client.translate(url, body.encode(), deadline, f"canary-{uuid.uuid4().hex}")
             verdict = _verdict(pair, answer, text, deadline)
@@ -121,7 +122,8 @@ class Canaries:
         elif verdict in {Verdict.FAILED, Verdict.REFUSED}:
             self._evidence.canary_failed(url, pair)
         self._metrics.canaries.labels(url, verdict.value).inc()
-        own.canary_due = self._clock() + pause
+        pause = SLOW_PAUSE_SECONDS if verdict is Verdict.GOOD and not own.is_out else PAUSE_SECONDS
+        own.canary_due = self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER)
 
 
 def _verdict(pair: LanguagePair, answer: Answer, text: str, deadline: Deadline) -> Verdict:

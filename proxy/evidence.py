@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from proxy.attempt import Attempt
 from proxy.balancer import SLOW_START_SECONDS
+from proxy.breaker import BreakerState
 from proxy.fleet import ReplicaState
 from proxy.outcome import Verdict
 from proxy.pool import Pool
@@ -190,11 +191,11 @@ class LocalEvidence:
         pool.kept_until = 0.0
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
-        """Learn that a canary did not come back right: as bad as a request that failed."""
+        """Learn that a canary did not come back right: as bad as a request that failed, but that it lengthens no back-off."""
         own, pool = self.pair_standing(url, pair), self._pools[pair]
         if own.is_out:
             own.breaker.canary_failed()
-            own.failed_at = self._clock()
+            own.ill(None, own.failed_with)
         else:
             own.ill(own.breaker.acquire(), "canary failed")
         pool.note(url, is_out=own.is_out)
@@ -202,7 +203,8 @@ class LocalEvidence:
     def suspects(self, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
         """Yield the replicas that the registry holds for ready and this proxy does not trust with a pair, with its rank.
 
-        One that is only slow is no suspect while its requests tell how it is.
+        One that is only slow is no suspect while its requests tell how it is, and one whose canary passed waits for a
+        client's request as its trial.
         """
         neglected = self._clock() - NEGLECTED_SECONDS
         for pair, pool in self._pools.items():
@@ -212,17 +214,21 @@ class LocalEvidence:
                 if rank is None:
                     continue
                 own = self.pair_standing(url, pair)
-                if own.is_out or own.failures or own.progressed_at < neglected:
+                waits = own.breaker.state is BreakerState.HALF_OPEN
+                if own.failures or (not waits and (own.is_out or own.progressed_at < neglected)):
                     yield url, pair, rank
 
     def out(self, pair: LanguagePair, snapshot: Snapshot) -> list[str]:
-        """Return the replicas that the registry holds for ready and that this proxy found to be out or standing still."""
+        """Return the replicas that the registry holds for ready and that this proxy found to fail or stand still.
+
+        Not one whose canaries pass and that only waits for a client's request as its trial.
+        """
         return [
             url
             for url in snapshot.ready[pair]
             if (standing := self._standings.get(url)) is not None
             and (own := standing.pairs.get(pair)) is not None
-            and (own.is_out or own.stalls)
+            and (own.stalls or (own.is_out and own.failures))
         ]
 
     def note_snapshot(self, snapshot: Snapshot) -> None:

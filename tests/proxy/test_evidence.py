@@ -157,6 +157,22 @@ def test_a_trial_that_is_not_sent_after_all_is_another_requests() -> None:
     assert second.url == A
 
 
+def test_a_replica_that_only_waits_for_its_trial_is_neither_failing_nor_asked_again_and_again() -> None:
+    scene = Scene()
+    for _ in range(3):
+        scene.ends(A, Verdict.FAILED)
+    assert scene.evidence.out(EN_DE, scene.fleet) == [A]
+    scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
+    scene.now += 60
+    assert scene.evidence.out(EN_DE, scene.fleet) == []
+    assert scene.suspects == []
+    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) is not None
+    scene.ends(A, Verdict.FAILED)
+    scene.evidence.canary_failed(A, EN_DE)
+    assert scene.evidence.out(EN_DE, scene.fleet) == [A]
+    assert scene.suspects == [A]
+
+
 def test_one_failure_is_enough_to_prefer_another_until_a_canary_passes() -> None:
     scene = Scene()
     scene.ends(A, Verdict.GOOD)
