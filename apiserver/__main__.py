@@ -11,7 +11,7 @@ from apiserver.app import create_app
 from apiserver.catalog import CatalogError
 from apiserver.engine import ENVIRONMENT
 from apiserver.settings import PREFIX, Settings
-from shared import web
+from shared import server
 from shared.environment import UnknownSettingError, describe, refuse_unknown
 from shared.program import EXIT_CONFIG, leave_on_signals
 from shared.reaper import Reaper
@@ -36,12 +36,12 @@ def main() -> int:
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
-    server = web.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
+    running = server.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
     with Reaper(name="PAIRWAY_APISERVER", grace_seconds=0.0):
-        server.run()
-    return 0 if server.started else 1
+        running.run()
+    return 0 if running.started else 1
 
 
 if __name__ == "__main__":

@@ -20,12 +20,13 @@ from apiserver.admission import Admission
 from apiserver.engine import VllmEngine
 from apiserver.guards import Guards
 from apiserver.host import EngineFactory, HostSettings, ModelHost
+from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.replica import Replica
 from shared import web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
-from shared.telemetry import ApiServerMetrics, MergedCollector
+from shared.metrics import MergedCollector
 from shared.version import VERSION
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from apiserver.catalog import ModelEntry
     from apiserver.guards import Guards
+    from apiserver.metrics import ApiServerMetrics
     from shared.languages import LanguagePair
-    from shared.telemetry import ApiServerMetrics
 
 log = logging.getLogger(__name__)
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from apiserver.admission import Admission
     from apiserver.host import ModelHost
+    from apiserver.metrics import ApiServerMetrics
     from apiserver.translator import Translator
     from shared.deadline import Deadline
-    from shared.telemetry import ApiServerMetrics
 
 
 class Replica:

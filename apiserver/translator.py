@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from apiserver.framing import Frame
     from apiserver.generation import Engine
     from apiserver.guards import Guards
+    from apiserver.metrics import ApiServerMetrics
     from apiserver.plan import Wish
     from apiserver.sampling import Sampling
     from shared.languages import LanguagePair
-    from shared.telemetry import ApiServerMetrics
 
 T = TypeVar("T")
 

@@ -13,11 +13,11 @@ from apiserver.engine import ENVIRONMENT, VllmEngine
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import Ask
 from apiserver.guards import Guards, budget
+from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.translator import Translator
-from shared.telemetry import ApiServerMetrics
 from shared.wire import TextFormat, Translation
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from proxy.app import create_app
 from proxy.settings import PREFIX, Settings
-from shared import web
+from shared import server
 from shared.environment import UnknownSettingError, describe, refuse_unknown
 from shared.program import EXIT_CONFIG, leave_on_signals
 from shared.telemetry import configure_logging
@@ -31,10 +31,10 @@ def main() -> int:
     app = create_app(settings)
     # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
     grace = settings.max_request_timeout
-    config = web.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
-    server = web.DrainingServer(config, drain=app.state.draining.set, drain_seconds=settings.drain_seconds)
-    server.run()
-    return 0 if server.started else 1
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
+    running = server.DrainingServer(config, drain=app.state.draining.set, drain_seconds=settings.drain_seconds)
+    running.run()
+    return 0 if running.started else 1
 
 
 if __name__ == "__main__":

@@ -11,8 +11,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from proxy import health as judge
+from proxy.call import Call
+from proxy.caller import Caller
 from shared import events, stream, web
 from shared.deadline import TIMEOUT_HEADER, Deadline
+from shared.priority import PRIORITY_HEADER, Priority
 from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ routes = APIRouter()
 TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
 ANSWERS: Final = {
     200: {"content": events.documentation()},
-    **web.problem_documentation((400, 404, 413, 422, 502, 503, 504)),
+    **web.problem_documentation((400, 404, 413, 422, 429, 502, 503, 504)),
 }
 
 
@@ -45,13 +48,16 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = _parts(request)
     settings = parts.settings
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
+        caller = Caller(f"address {request.client.host if request.client else ''}")
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
-        work = parts.dispatcher.translate(asked, deadline, request.state.request_id, measured, on_delta)
+        priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(caller.ceiling)
+        call = Call(asked, caller, priority, deadline, request.state.request_id, measured, on_delta)
+        work = parts.dispatcher.translate(call)
         try:
             return await web.while_connected(request, work)
         finally:

@@ -28,6 +28,7 @@ from proxy.fleet_control import FleetControl
 from proxy.forwarder import Forwarder
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.local_view import EvidenceView
+from proxy.metrics import ProxyMetrics
 from proxy.registry import Registry
 from proxy.retry_budget import RetryBudget
 from proxy.routing import Pivots
@@ -36,7 +37,6 @@ from proxy.tracker import RETURN_SECONDS, HealthTracker
 from shared import web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
-from shared.telemetry import ProxyMetrics
 from shared.version import VERSION
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from proxy.client import BrokenAnswerError, SilentError, UnreachableError
 from proxy.latency import work_of
 from proxy.outcome import OK, Verdict, refusal
 from shared.deadline import Deadline
+from shared.request_id import REQUEST_ID_HEADER
 from shared.wire import TranslateRequest, Translation
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
     from proxy.client import Answer, ReplicaClient
     from proxy.evidence import LocalEvidence
+    from proxy.metrics import ProxyMetrics
     from proxy.registry import Registry
     from shared.languages import LanguagePair
-    from shared.telemetry import ProxyMetrics
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +112,8 @@ class Canaries:
         began = self._clock()
         own.canary_due = began + limit + PAUSE_SECONDS
         try:
-            answer = await self._client.translate(url, body.encode(), deadline, f"canary-{uuid.uuid4().hex}")
+            told = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
+            answer = await self._client.translate(url, body.encode(), deadline, told)
             verdict = _verdict(pair, answer, text, deadline)
         except (UnreachableError, BrokenAnswerError, SilentError):
             verdict = Verdict.FAILED

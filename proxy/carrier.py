@@ -14,11 +14,9 @@ from shared.wire import TranslateRequest, Translation, Translations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxy.call import Call
     from proxy.forwarder import Forwarder
     from proxy.routing import Route
-    from shared.deadline import Deadline
-    from shared.events import OnDelta
-    from shared.telemetry import Measured
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -30,32 +28,24 @@ class Carrier:
         """Take what brings each leg's texts to a replica."""
         self._forwarder = forwarder
 
-    async def carry(
-        self,
-        wanted: LanguagePair,
-        route: Route,
-        request: TranslateRequest,
-        deadline: Deadline,
-        request_id: str,
-        measured: Measured,
-        on_delta: OnDelta | None,
-    ) -> bytes:
+    async def carry(self, wanted: LanguagePair, route: Route, call: Call) -> bytes:
         """Return the answer's JSON; a direct one is the replica's own bytes. One Deadline holds for all legs.
 
-        ``on_delta`` is told of the last leg's parts, by their index in the request.
+        Who listens is told of the last leg's parts, by their index in the request.
 
         Raises:
             PairwayError: a leg could not be served; the error says why.
         """
+        request, on_delta = call.request, call.on_delta
         if len(route.legs) == 1:
             relay = None if on_delta is None else Relay(on_delta, range(len(request.texts)))
-            return await self._forwarder.send(Errand(wanted, request, measured, relay), deadline, request_id)
+            return await self._forwarder.send(Errand(wanted, call, relay))
         pivot = route.legs[0].target
         # A term's source stays as it is on the first leg, so that the last one finds it and says it the client's way.
         kept = {phrase: phrase for phrase in request.terms}
         half = request.model_copy(update={"target_lang": pivot, "terms": kept})
-        first = Errand(LanguagePair(wanted.source, pivot), half, measured, None)
-        halves = read_results(half, await self._forwarder.send(first, deadline, request_id))
+        first = Errand(LanguagePair(wanted.source, pivot), call.asking(half, None), None)
+        halves = read_results(half, await self._forwarder.send(first))
         left = [index for index, each in enumerate(halves) if each.translation is not None]
         results = dict(enumerate(_named(each, each, route) for each in halves))
         if left:
@@ -63,8 +53,8 @@ class Carrier:
             update = {"source_lang": pivot, "text": texts[0] if isinstance(request.text, str) else texts}
             rest = request.model_copy(update=update)
             relay = None if on_delta is None else Relay(on_delta, left)
-            last = Errand(LanguagePair(pivot, wanted.target), rest, measured, relay)
-            wholes = read_results(rest, await self._forwarder.send(last, deadline, request_id))
+            last = Errand(LanguagePair(pivot, wanted.target), call.asking(rest, on_delta), relay)
+            wholes = read_results(rest, await self._forwarder.send(last))
             results.update(
                 (index, _named(halves[index], each, route)) for index, each in zip(left, wholes, strict=True)
             )

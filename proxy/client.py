@@ -24,7 +24,7 @@ from shared.report import ReplicaReport
 from shared.wire import Problem, Translation, Translations
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from shared.deadline import Deadline
     from shared.events import OnDelta
@@ -95,11 +95,11 @@ class ReplicaClient:
             yield cls(session, probes, probe_timeout)
 
     async def translate(
-        self, url: str, body: bytes, deadline: Deadline, request_id: str, on_delta: OnDelta | None = None
+        self, url: str, body: bytes, deadline: Deadline, told: Mapping[str, str], on_delta: OnDelta | None = None
     ) -> Answer:
         """Send a translation; cancelling closes the connection, which aborts the work there.
 
-        With ``on_delta`` the replica is asked to stream. It is told every part, also of an answer that came as a whole;
+        ``told`` are headers that say more of it. With ``on_delta`` the replica is asked to stream. It is told every part, also of an answer that came as a whole;
         the stream's last event is the answer.
 
         Raises:
@@ -108,8 +108,8 @@ class ReplicaClient:
             SilentError: the deadline passed.
         """
         headers = {
+            **told,
             "Content-Type": "application/json",
-            "X-Request-Id": request_id,
             TIMEOUT_HEADER: deadline.header(),
             "Accept": "application/json" if on_delta is None else events.EVENT_STREAM,
         }

@@ -13,18 +13,19 @@ from proxy.routing import Route, find_route, known_pairs
 from shared.errors import PairUnavailableError, RelayedError, UnknownPairError
 from shared.languages import LanguagePair, closeness
 from shared.untranslated import same_language, unchanged
-from shared.wire import AUTO, Detected, TextFormat, TranslateRequest, Translation
+from shared.wire import AUTO, Detected, TextFormat, Translation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxy.call import Call
     from proxy.carrier import Carrier
     from proxy.detector import Detector
+    from proxy.metrics import ProxyMetrics
     from proxy.registry import Registry
     from proxy.routing import Pivots
-    from shared.deadline import Deadline
     from shared.events import OnDelta
-    from shared.telemetry import Measured, ProxyMetrics
+    from shared.wire import TranslateRequest
 
 
 class Dispatcher:
@@ -45,26 +46,18 @@ class Dispatcher:
         self._detector = detector
         self._metrics = metrics
 
-    async def translate(
-        self,
-        request: TranslateRequest,
-        deadline: Deadline,
-        request_id: str,
-        measured: Measured,
-        on_delta: OnDelta | None = None,
-    ) -> bytes:
+    async def translate(self, call: Call) -> bytes:
         """Return the answer's JSON: a replica's own bytes where one serves it all, else put together.
-
-        ``on_delta`` is told every part of each text's translation, by its index, as soon as it is final.
 
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
         """
+        request, measured, on_delta = call.request, call.measured, call.on_delta
         if not self._registry.snapshot.ready:  # which pairs there are is not known yet: none may be called unknown
             asked = f"{request.source_lang}-{request.target_lang}"
             raise PairUnavailableError(asked, "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
         if request.source_lang == AUTO:
-            return await self._translate_detected(request, deadline, request_id, measured, on_delta)
+            return await self._translate_detected(call)
         wanted = LanguagePair(request.source_lang, request.target_lang)
         known = self._known(wanted)
         if known is None and closeness(wanted.target, wanted.source) is not None:
@@ -83,7 +76,7 @@ class Dispatcher:
         route = self._route(wanted, request)
         measured.pair = route.name
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
-        return await self._carrier.carry(wanted, route, request, deadline, request_id, measured, on_delta)
+        return await self._carrier.carry(wanted, route, call)
 
     def _known(self, wanted: LanguagePair) -> LanguagePair | None:
         """Return the known pair closest to the wanted one, None where only a pivot could lead there."""
@@ -98,15 +91,9 @@ class Dispatcher:
     def _route(self, wanted: LanguagePair, request: TranslateRequest) -> Route:
         return find_route(wanted, self._registry.snapshot, self._pivots if request.pivot else None)
 
-    async def _translate_detected(
-        self,
-        request: TranslateRequest,
-        deadline: Deadline,
-        request_id: str,
-        measured: Measured,
-        on_delta: OnDelta | None,
-    ) -> bytes:
+    async def _translate_detected(self, call: Call) -> bytes:
         """Detect and route each text alone; texts of one language travel together."""
+        request, measured, on_delta = call.request, call.measured, call.on_delta
         results: dict[int, Translation] = {}
         groups: dict[str, list[int]] = defaultdict(list)
         found: dict[int, Detected] = {}
@@ -140,11 +127,7 @@ class Dispatcher:
                         self._translate_group(
                             wanted[lang],
                             routes[lang],
-                            _part(request, indices),
-                            deadline,
-                            request_id,
-                            measured,
-                            on_delta and _renumbered(on_delta, indices),
+                            call.asking(_part(request, indices), on_delta and _renumbered(on_delta, indices)),
                         )
                     )
                     for lang, indices in groups.items()
@@ -156,23 +139,14 @@ class Dispatcher:
                 results[index] = result.model_copy(update={"detected": found[index]})
         return request.answer([results[index] for index in range(len(request.texts))])
 
-    async def _translate_group(
-        self,
-        wanted: LanguagePair,
-        route: Route,
-        request: TranslateRequest,
-        deadline: Deadline,
-        request_id: str,
-        measured: Measured,
-        on_delta: OnDelta | None,
-    ) -> Sequence[Translation]:
+    async def _translate_group(self, wanted: LanguagePair, route: Route, call: Call) -> Sequence[Translation]:
         try:
-            body = await self._carrier.carry(wanted, route, request, deadline, request_id, measured, on_delta)
+            body = await self._carrier.carry(wanted, route, call)
         except RelayedError as error:
-            if not isinstance(request.text, str):
+            if not isinstance(call.request.text, str):
                 error.detail = f"{error.detail} (Counted among the texts detected as {wanted.source}.)"
             raise
-        return read_results(request, body)
+        return read_results(call.request, body)
 
 
 def _renumbered(on_delta: OnDelta, indices: Sequence[int]) -> OnDelta:

@@ -12,11 +12,11 @@ from proxy.latency import work_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxy.call import Call
     from shared.deadline import Deadline
     from shared.errors import PairwayError
     from shared.events import OnDelta
     from shared.languages import LanguagePair
-    from shared.telemetry import Measured
     from shared.wire import TranslateRequest
 
 
@@ -56,9 +56,13 @@ class Errand:
     """What is sent to one replica: texts of one pair, as the client wants them; ``relay`` where it wants a stream."""
 
     wanted: LanguagePair
-    request: TranslateRequest
-    measured: Measured
+    call: Call
     relay: Relay | None
+
+    @property
+    def request(self) -> TranslateRequest:
+        """The texts, and what to do with them."""
+        return self.call.request
 
     @cached_property
     def work(self) -> float:
@@ -84,12 +88,15 @@ class Journey:
     """
 
     errand: Errand
-    deadline: Deadline
-    request_id: str
     tried: set[str] = field(default_factory=set[str])
     failed: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
     unreached: int = 0
     paid: int = 0
+
+    @property
+    def deadline(self) -> Deadline:
+        """When the client's time is over."""
+        return self.errand.call.deadline
 
     @property
     def attempts(self) -> int:

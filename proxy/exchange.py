@@ -9,17 +9,20 @@ from proxy.client import BrokenAnswerError, SilentError, UnreachableError
 from proxy.errand import AttemptFailedError
 from proxy.hedge import Patience, Reason
 from proxy.outcome import OK, RETRY_AFTER_SECONDS, UNTRUSTED, Verdict, refusal
+from shared.caller import CALLER_HEADER
 from shared.errors import CODES, PairUnavailableError, ReplicaFailedError
+from shared.priority import PRIORITY_HEADER
+from shared.request_id import REQUEST_ID_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from proxy.attempt import Attempt, Choice
     from proxy.client import Answer, ReplicaClient
-    from proxy.errand import Journey
+    from proxy.errand import Errand, Journey
     from proxy.evidence import LocalEvidence
+    from proxy.metrics import ProxyMetrics
     from shared.languages import LanguagePair
-    from shared.telemetry import ProxyMetrics
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +49,7 @@ class Exchange:
             PairwayError: what holds for the client whoever answers.
         """
         errand, pair = journey.errand, choice.pair
-        errand.measured.replicas.append(choice.url)
+        errand.call.measured.replicas.append(choice.url)
         body = errand.body_for(pair)
         attempt = self._evidence.attempt(choice, errand.work, len(errand.request.texts), lost)
         try:
@@ -54,7 +57,7 @@ class Exchange:
                 try:
                     async with patience:
                         answer = await self._client.translate(
-                            choice.url, body, journey.deadline, journey.request_id, attempt.relayed(errand.relay)
+                            choice.url, body, journey.deadline, _headers(errand), attempt.relayed(errand.relay)
                         )
                 except UnreachableError as error:
                     attempt.outcome = "unreachable"
@@ -111,6 +114,12 @@ class Exchange:
         else:
             attempt.says(found.verdict, full_for=found.error.retry_after or RETRY_AFTER_SECONDS)
         return AttemptFailedError(found.error) if found.elsewhere else found.error
+
+
+def _headers(errand: Errand) -> dict[str, str]:
+    """Return what a replica is told of the call beside its texts."""
+    call = errand.call
+    return {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
 
 
 def _outcome(answer: Answer) -> str:

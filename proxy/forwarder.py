@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from proxy.errand import Errand
     from proxy.evidence import LocalEvidence
     from proxy.exchange import Exchange
+    from proxy.metrics import ProxyMetrics
     from proxy.registry import Registry
     from proxy.retry_budget import RetryBudget
-    from shared.deadline import Deadline
-    from shared.telemetry import ProxyMetrics
 
 # A replica that can not be reached costs next to nothing, and its breaker opens at once: it does not count among the
 # attempts that a request may make, but no request knocks at more doors than these.
@@ -53,13 +52,13 @@ class Forwarder:
         self._metrics = metrics
         self._max_attempts = max_attempts
 
-    async def send(self, errand: Errand, deadline: Deadline, request_id: str) -> bytes:
+    async def send(self, errand: Errand) -> bytes:
         """Return the body of the first replica that serves the errand; none is asked twice.
 
         Raises:
             PairwayError: none could, or one broke off what the relay had begun; the error says why.
         """
-        journey = Journey(errand, deadline, request_id)
+        journey = Journey(errand)
         self._budget.deposit()
         try:
             return await self._first(journey)

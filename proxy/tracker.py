@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from proxy.client import ReplicaClient
     from proxy.discovery import Discovery
+    from proxy.metrics import ProxyMetrics
     from proxy.registry import Registry
-    from shared.telemetry import ProxyMetrics
 
 log = logging.getLogger(__name__)
 

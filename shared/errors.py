@@ -4,6 +4,7 @@ PairwayError
 ├── BadRequestError          400 bad-request          not JSON, or not an object
 ├── KeyRequiredError         401 key-required         no key where one is needed
 ├── KeyRefusedError          403 key-refused          a wrong key
+├── PairRefusedError         403 pair-refused         the key is not for this pair
 ├── OperatorOffError         403 operator-off         no operator token is set, so nothing can be changed
 ├── UnknownPairError         404 unknown-pair         no configured model serves it
 ├── UnknownReplicaError      404 unknown-replica      no replica of the fleet has this URL
@@ -13,11 +14,13 @@ PairwayError
 ├── TooLargeError            413 too-large            body, text or number of texts over the limit
 ├── InvalidRequestError      422 invalid-request      a field is missing, unknown or wrong
 ├── LanguageUndetectedError  422 language-undetected  "auto" found no served language
+├── RateLimitedError         429 rate-limited         over the key's rate or quota
 ├── InternalError            500 internal             our own fault
 ├── ClientGoneError          499 client-gone          the client hung up; nobody is left to read it
 ├── ReplicaFailedError       502 replica-failed       every attempt failed
 ├── UnusableOutputError      502 unusable-output      the model gave nothing that may be shown
 ├── OverloadedError          503 overloaded           no room now
+├── KeysUnavailableError     503 keys-unavailable     keys can not be looked up now
 ├── PairUnavailableError     503 pair-unavailable     known, but nothing ready serves it now
 ├── DeadlineExceededError    504 deadline-exceeded    the time given is over
 └── RelayedError             as the replica said      a replica's answer that holds for the client as it is
@@ -72,6 +75,18 @@ class KeyRefusedError(PairwayError):
     code = "key-refused"
     http_status = 403
     title = "Key refused"
+
+
+class PairRefusedError(PairwayError):
+    """The key is not for this pair."""
+
+    code = "pair-refused"
+    http_status = 403
+    title = "Language pair refused"
+
+    def __init__(self, pair: str, allowed: Sequence[str]) -> None:
+        """Name the pair, and those that the key is for."""
+        super().__init__(f"This key is not for {pair}, but for {', '.join(allowed)}.", facts={"pairs": list(allowed)})
 
 
 class OperatorOffError(PairwayError):
@@ -191,6 +206,14 @@ class ClientGoneError(PairwayError):
         super().__init__("The client hung up before its answer was ready.")
 
 
+class RateLimitedError(PairwayError):
+    """The caller has used up what its key allows for now; ``retry_after`` says when there is more."""
+
+    code = "rate-limited"
+    http_status = 429
+    title = "Rate limited"
+
+
 class InternalError(PairwayError):
     """Our own fault; the client learns the request id and nothing of the inside."""
 
@@ -217,6 +240,14 @@ class OverloadedError(PairwayError):
     code = "overloaded"
     http_status = 503
     title = "Overloaded"
+
+
+class KeysUnavailableError(PairwayError):
+    """Keys can not be looked up now, so nobody can be let in by one that is not known here."""
+
+    code = "keys-unavailable"
+    http_status = 503
+    title = "Keys unavailable"
 
 
 class PairUnavailableError(PairwayError):

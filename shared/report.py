@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, Field
 
 from shared.languages import LanguagePair
+from shared.priority import Priority
 
 
 class PairReport(BaseModel):
@@ -32,10 +33,23 @@ class PairReport(BaseModel):
         return LanguagePair(self.source, self.target)
 
 
+class ClassRoom(BaseModel):
+    """How full a model is for one class of requests, in units of cost (shared/cost.py).
+
+    ``ahead`` is what is in hand and goes before or beside a new short request of the class; one is taken on while that
+    is less than ``limit``.
+    """
+
+    ahead: float = Field(ge=0)
+    limit: float = Field(ge=0)
+
+
 class ModelReport(BaseModel):
     """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use.
 
-    ``steps`` begin again at 0 with each start of the engine.
+    ``steps`` begin again at 0 with each start of the engine. ``room`` says what each class of requests finds, ``rate``
+    how many units of cost the engine gets done in a second when it is full, None before that is known.
+    ``revision`` changes with the weights and with all settings that change what the model answers.
     """
 
     running: int
@@ -45,6 +59,8 @@ class ModelReport(BaseModel):
     step_age_s: float | None
     kv_used: float
     revision: str | None
+    room: dict[Priority, ClassRoom] = {}
+    rate: float | None = Field(default=None, ge=0)
 
 
 class ServerState(StrEnum):

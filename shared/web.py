@@ -1,4 +1,4 @@
-"""The only shared file that knows the web framework: errors, request ids, bodies, disconnects, draining."""
+"""What both servers' HTTP surfaces share: errors, request ids, bodies, disconnects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
-from typing_extensions import override
 
 from shared import telemetry
 from shared.deadline import TIMEOUT_HEADER
@@ -28,11 +26,12 @@ from shared.errors import (
     PairwayError,
     TooLargeError,
 )
+from shared.priority import PRIORITY_HEADER, Priority
+from shared.request_id import REQUEST_ID_HEADER
 from shared.wire import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
-    from types import FrameType
+    from collections.abc import Coroutine, Iterable, Mapping
 
     from prometheus_client.registry import Collector
     from pydantic import BaseModel
@@ -45,16 +44,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-REQUEST_ID_HEADER: Final = "X-Request-Id"
 # What a client may choose as its id: safe in logs and headers, long enough for two UUIDs and a separator.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 PROBLEM_JSON: Final = "application/problem+json"
 INTERNAL_ERROR: Final = 500
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
-# Idle connections are kept longer than any pool of ours keeps them (proxy/client.py: 30 s), so that the client
-# end closes first and no request is sent into a closing socket.
-KEEP_ALIVE_SECONDS: Final = 75
 
 
 def problem_of(error: PairwayError, request_id: str | None) -> Problem:
@@ -129,6 +124,7 @@ class RequestContext:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", []),
+                    *scope["state"].get("headers", {}).items(),
                     (REQUEST_ID_HEADER.lower().encode(), current.encode()),
                 ]
             await send(message)
@@ -165,6 +161,12 @@ def _request_id_of(scope: Scope) -> str:
 def log_fields(request: Request, **fields: object) -> None:
     """Add fields to the request's one log line (pair, replica, number of texts; never texts)."""
     request.scope["state"].setdefault("log", {}).update(fields)
+
+
+def answer_headers(request: Request, headers: Mapping[str, str]) -> None:
+    """Add headers to the request's answer, whatever it will be."""
+    encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
+    request.scope["state"].setdefault("headers", {}).update(encoded)
 
 
 async def read_body(request: Request, limit: int, deadline: Deadline, hold: Hold) -> bytes:
@@ -238,6 +240,7 @@ def body_documentation(model: type[BaseModel]) -> dict[str, Any]:
     headers = {
         REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"}),
         TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1}),
+        PRIORITY_HEADER: ("How urgent it is; the least urgent is refused first.", {"enum": list(Priority)}),
     }
     return {
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
@@ -267,54 +270,3 @@ def livez(loops: Iterable[Loop]) -> JSONResponse:
     """Answer 200 while every loop ticks, 503 with the names of those that do not."""
     dead = [loop.name for loop in loops if loop.is_stale()]
     return JSONResponse({"alive": not dead, "stale_loops": dead}, 503 if dead else 200)
-
-
-class DrainingServer(uvicorn.Server):
-    """Leaves politely: a signal flips the app to draining, the socket stays open for ``drain_seconds``, then closes.
-
-    uvicorn closes its sockets before the lifespan ends, so draining can not live there. A second signal skips the
-    wait. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
-    """
-
-    def __init__(self, config: uvicorn.Config, *, drain: Callable[[], None], drain_seconds: float) -> None:
-        """Take the callback that makes readiness fail."""
-        super().__init__(config)
-        self._drain = drain
-        self._drain_seconds = drain_seconds
-        self._draining = False
-
-    @override
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to drain; at the second signal, or with nothing to wait for, stop."""
-        first, self._draining = not self._draining, True
-        self._drain()
-        if not first or not self.started or self._drain_seconds <= 0:
-            super().handle_exit(sig, frame)
-            return
-        log.info("draining", extra={"seconds": self._drain_seconds})
-        # A signal handler may interrupt the loop anywhere; only this call of the loop's is safe from here.
-        loop = asyncio.get_running_loop()
-        loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, self._drained, sig, frame)
-
-    def _drained(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, unless a second signal has: uvicorn takes one more for the order to drop what is in flight."""
-        if not self.should_exit:
-            super().handle_exit(sig, frame)
-
-
-def server_config(app: FastAPI, *, host: str, port: int, grace_seconds: float) -> uvicorn.Config:
-    """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed."""
-    return uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=math.ceil(grace_seconds),
-    )

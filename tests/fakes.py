@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from typing_extensions import override
 
 from shared.deadline import TIMEOUT_HEADER
-from shared.web import server_config
+from shared.server import server_config
 from tests.waiting import wait_until
 
 Fault = Literal["reset", "reset-mid-body", "close", "hang", "drip"]

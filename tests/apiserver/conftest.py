@@ -21,7 +21,7 @@ from apiserver.app import create_app
 from apiserver.engine import ENVIRONMENT, VllmEngine
 from apiserver.host import EngineFactory
 from apiserver.settings import Settings
-from shared.web import DrainingServer, server_config
+from shared.server import DrainingServer, server_config
 from tests.scripted_engine import ScriptedFactory
 from tests.waiting import wait_until
 

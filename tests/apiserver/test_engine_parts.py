@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from apiserver.engine import in_daemon_thread
 from apiserver.progress import EngineMetrics
-from shared.telemetry import MergedCollector
+from shared.metrics import MergedCollector
 from tests.waiting import wait_until
 
 

@@ -23,12 +23,12 @@ from apiserver.host import (
     HostSettings,
     ModelHost,
 )
+from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.pulse import PING_SECONDS
 from apiserver.restarts import MAX_BACKOFF_SECONDS
 from shared.errors import BadRequestError, PairUnavailableError
 from shared.languages import LanguagePair
-from shared.telemetry import ApiServerMetrics
 from shared.wire import Translation
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until

@@ -16,6 +16,7 @@ from apiserver.framing import Frame, decoding_for
 from apiserver.generation import EngineGoneError, Generation
 from apiserver.guards import Guards
 from apiserver.lanes import LONG_PRIORITY, LONG_SHARE, SHORT_PRIORITY, SHORT_SEGMENTS
+from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.placeholders import Protection, literals
 from apiserver.plan import Wish
@@ -23,7 +24,6 @@ from apiserver.segmenter import skeleton
 from apiserver.translator import INLINE_CHARS, Translator
 from shared.errors import TooLargeError
 from shared.languages import LanguagePair
-from shared.telemetry import ApiServerMetrics
 from shared.wire import TextFormat, Translation
 from tests.scripted_engine import Asked, ScriptedEngine
 from tests.waiting import wait_until

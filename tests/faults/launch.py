@@ -8,8 +8,8 @@ from collections.abc import Callable
 from fastapi import FastAPI
 
 from shared.program import leave_on_signals
+from shared.server import DrainingServer, server_config
 from shared.telemetry import configure_logging
-from shared.web import DrainingServer, server_config
 from tests.faults.control import Apply, controlled
 
 

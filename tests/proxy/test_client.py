@@ -67,7 +67,7 @@ async def test_where_nobody_listens_is_unreachable_for_both_clients(client: Repl
     with pytest.raises(UnreachableError):
         await client.report(url)
     with pytest.raises(UnreachableError):
-        await client.translate(url, BODY, deadline(), "id")
+        await client.translate(url, BODY, deadline(), {"X-Request-Id": "id"})
 
 
 async def test_a_host_that_takes_no_connection_is_unreachable_in_time(client: ReplicaClient) -> None:
@@ -82,7 +82,7 @@ async def test_a_host_that_takes_no_connection_is_unreachable_in_time(client: Re
             url = f"http://127.0.0.1:{full.getsockname()[1]}"
             started = time.perf_counter()
             with pytest.raises(UnreachableError):
-                await client.translate(url, BODY, deadline(), "id")
+                await client.translate(url, BODY, deadline(), {"X-Request-Id": "id"})
             with pytest.raises((UnreachableError, SilentError)):
                 await client.report(url)
             assert time.perf_counter() - started < 1.5
@@ -92,21 +92,21 @@ async def test_a_host_that_takes_no_connection_is_unreachable_in_time(client: Re
 
 
 async def test_an_answer_comes_with_status_problem_and_retry_after(client: ReplicaClient, fake: FakeReplica) -> None:
-    answer = await client.translate(fake.url, BODY, deadline(), "id")
+    answer = await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
     assert (answer.status, answer.problem, answer.retry_after) == (200, None, None)
     fake.translate = Script(problem=(503, "overloaded"), retry_after=3)
-    answer = await client.translate(fake.url, BODY, deadline(), "id")
+    answer = await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
     assert answer.problem is not None
     assert (answer.status, answer.problem.code, answer.retry_after) == (503, "overloaded", 3.0)
     fake.translate = Script(raw=(500, b"<html>"))
-    assert (await client.translate(fake.url, BODY, deadline(), "id")).problem is None
+    assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).problem is None
 
 
 @pytest.mark.parametrize("fault", ["reset", "reset-mid-body", "close"])
 async def test_an_answer_that_breaks_off_is_broken(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
     fake.translate.fault = fault
     with pytest.raises(BrokenAnswerError):
-        await client.translate(fake.url, BODY, deadline(), "id")
+        await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.2])
@@ -117,13 +117,13 @@ async def test_the_deadline_ends_an_answer_however_it_comes_even_when_nothing_is
     fake.translate.fault = fault
     started = time.perf_counter()
     with pytest.raises(SilentError):
-        await client.translate(fake.url, BODY, deadline(seconds), "id")
+        await client.translate(fake.url, BODY, deadline(seconds), {"X-Request-Id": "id"})
     assert time.perf_counter() - started < seconds + 0.3
 
 
 async def test_cancelling_closes_the_connection(client: ReplicaClient, fake: FakeReplica) -> None:
     fake.translate.fault = "hang"
-    task = asyncio.create_task(client.translate(fake.url, BODY, deadline(60), "id"))
+    task = asyncio.create_task(client.translate(fake.url, BODY, deadline(60), {"X-Request-Id": "id"}))
     await wait_until(lambda: fake.requests, 3, "the replica has it")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -132,17 +132,17 @@ async def test_cancelling_closes_the_connection(client: ReplicaClient, fake: Fak
 
 async def test_a_redirect_is_not_followed(client: ReplicaClient, fake: FakeReplica) -> None:
     fake.translate = Script(raw=(307, b""))
-    assert (await client.translate(fake.url, BODY, deadline(), "id")).status == 307
+    assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).status == 307
 
 
 async def test_a_body_of_more_than_a_megabyte_goes_through(client: ReplicaClient, fake: FakeReplica) -> None:
     big = b'{"source_lang": "en", "target_lang": "de", "text": "%s"}' % (b"x" * 3_000_000)
-    assert (await client.translate(fake.url, big, deadline(10), "id")).status == 200
+    assert (await client.translate(fake.url, big, deadline(10), {"X-Request-Id": "id"})).status == 200
 
 
 async def test_a_restarted_replica_is_reached_over_a_new_connection(client: ReplicaClient, fake: FakeReplica) -> None:
     for _ in range(3):
-        assert (await client.translate(fake.url, BODY, deadline(), "id")).status == 200
+        assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).status == 200
         assert await client.report(fake.url)
         await fake.stop()
         await fake.start()

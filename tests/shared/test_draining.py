@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 PROGRAM = """
 import asyncio, sys
 from fastapi import FastAPI, Response
-from shared import web
+from shared import server
 app, draining = FastAPI(), asyncio.Event()
 @app.get("/readyz")
 async def readyz(): return Response(status_code=503 if draining.is_set() else 200)
@@ -26,8 +26,8 @@ async def readyz(): return Response(status_code=503 if draining.is_set() else 20
 async def slow(seconds: float):
     await asyncio.sleep(seconds)
     return "done"
-config = web.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5)
-web.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
+config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5)
+server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
 """
 
 

@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shared import telemetry
 from shared.errors import ClientGoneError, OverloadedError
-from shared.telemetry import MergedCollector, ServerMetrics, configure_logging
+from shared.metrics import MergedCollector, ServerMetrics
+from shared.telemetry import configure_logging
 
 
 @pytest.fixture

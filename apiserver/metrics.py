@@ -1,0 +1,51 @@
+"""The list of every metric name of an API server, beside vLLM's own."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge
+
+from shared.metrics import ServerMetrics
+
+
+class ApiServerMetrics(ServerMetrics):
+    """What an API server counts beside vLLM's own metrics of each engine."""
+
+    def __init__(self) -> None:
+        """Register the metrics."""
+        super().__init__("pairway_apiserver")
+        self.pair_ready = Gauge(
+            "pairway_apiserver_pair_ready",
+            "1 if the pair's canary came back and its engine lives.",
+            ["pair", "model"],
+            registry=self.registry,
+        )
+        self.engine_starts = Counter(
+            "pairway_apiserver_engine_starts_total",
+            "Engine starts by outcome (started, failed).",
+            ["model", "outcome"],
+            registry=self.registry,
+        )
+        self.engine_deaths = Counter(
+            "pairway_apiserver_engine_deaths_total",
+            "Engines that died while serving.",
+            ["model"],
+            registry=self.registry,
+        )
+        self.segments = Counter(
+            "pairway_apiserver_segments_total",
+            "Segments by how they were had: first or second asking, tags projected, in pieces, best of what there was, none.",
+            ["pair", "rung"],
+            registry=self.registry,
+        )
+        self.guards = Counter(
+            "pairway_apiserver_guards_total",
+            "What guards caught in segments, and what came of it: mended, shown with a warning, given-up.",
+            ["pair", "guard", "outcome"],
+            registry=self.registry,
+        )
+        self.unusable = Counter(
+            "pairway_apiserver_unusable_outputs_total",
+            "Outputs that could not be shown, by reason.",
+            ["pair", "reason"],
+            registry=self.registry,
+        )

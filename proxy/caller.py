@@ -1,0 +1,34 @@
+"""Caller: who asks, as far as the proxy knows, and what they may. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from shared.priority import Priority
+
+if TYPE_CHECKING:
+    from shared.languages import LanguagePair
+
+# 64 bits: callers of one fleet never meet in it by accident.
+_TAG_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: a key's id, or an address where keys are off.
+
+    ``ceiling`` is the most urgent class they may have, ``pairs`` are those they may use (None: all), ``cached`` says
+    whether their texts may be kept in the cache and answered from it or from another caller's request.
+    """
+
+    identity: str
+    ceiling: Priority = Priority.INTERACTIVE
+    pairs: frozenset[LanguagePair] | None = None
+    cached: bool = True
+
+    @property
+    def tag(self) -> str:
+        """What API servers tell callers apart by: it says nothing of who they are."""
+        return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()

@@ -1,0 +1,62 @@
+"""The list of every metric name of a proxy."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from shared.metrics import LATENCY_BUCKETS, ServerMetrics
+
+
+class ProxyMetrics(ServerMetrics):
+    """What a proxy counts."""
+
+    def __init__(self) -> None:
+        """Register the metrics."""
+        super().__init__("pairway_proxy")
+        self.attempts = Counter(
+            "pairway_proxy_attempts_total",
+            "Requests sent to a replica, by outcome (ok, the error's code, beaten by a hedge, or cancelled).",
+            ["replica", "outcome"],
+            registry=self.registry,
+        )
+        self.retries = Counter(
+            "pairway_proxy_retries_total", "Attempts after the first.", ["pair"], registry=self.registry
+        )
+        self.hedges = Counter(
+            "pairway_proxy_hedges_total",
+            "Second attempts beside a first that took long.",
+            ["pair"],
+            registry=self.registry,
+        )
+        self.canaries = Counter(
+            "pairway_proxy_canaries_total",
+            "Small translations sent to replicas in doubt, by outcome (good, failed, refused, full, none).",
+            ["replica", "outcome"],
+            registry=self.registry,
+        )
+        self.replicas = Gauge("pairway_proxy_replicas", "Replicas by state.", ["state"], registry=self.registry)
+        self.pair_ready = Gauge(
+            "pairway_proxy_pair_ready_replicas", "Replicas ready for a known pair.", ["pair"], registry=self.registry
+        )
+        self.pair_failing = Gauge(
+            "pairway_proxy_pair_failing_replicas",
+            "Replicas that report a pair ready and that this proxy keeps out by its own evidence.",
+            ["pair"],
+            registry=self.registry,
+        )
+        self.sweep_seconds = Histogram(
+            "pairway_proxy_sweep_seconds",
+            "Time of one sweep over the fleet.",
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
+        self.redis_up = Gauge(
+            "pairway_proxy_redis_up", "1 if Redis answered the last time it was asked.", registry=self.registry
+        )
+        self.leader = Gauge("pairway_proxy_prober", "1 if this proxy holds the prober lease.", registry=self.registry)
+        self.detected = Counter(
+            "pairway_proxy_detected_total",
+            "Languages detected for texts sent with auto.",
+            ["lang"],
+            registry=self.registry,
+        )
