@@ -163,7 +163,6 @@ class Replica:
             started_at=self._started_at,
             state=state,
             in_flight=self._admission.held,
-            limit=self._admission.limit,
             weight=self._weight,
             pairs=pairs,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from proxy import api, operators
+from proxy.admission import Admission
 from proxy.canaries import TICK_SECONDS, Canaries
 from proxy.carrier import Carrier
 from proxy.chooser import Chooser
@@ -91,7 +92,14 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 settings.max_attempts,
             )
             pivots = Pivots(settings.preferred_pivots, lambda pair: evidence.pool(pair).usual)
-            dispatcher = Dispatcher(registry, Carrier(forwarder), detector, metrics, pivots if settings.pivot else None)
+            dispatcher = Dispatcher(
+                registry,
+                Carrier(forwarder),
+                detector,
+                metrics,
+                pivots if settings.pivot else None,
+                Admission(evidence, metrics, time.monotonic),
+            )
             canaries = Canaries(registry, evidence, client, metrics, time.monotonic, rng)
             discovery = Discovery(resolver)
             tracker = HealthTracker(registry, discovery, client, metrics, time.time)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A replica for a request of a pair, and the rank of the model that serves it there.
+    """A replica for a request of a pair, and the rank and name of the model that serves it there.
 
     ``permit`` is its breaker's, None where nobody better was left.
     """
@@ -26,6 +26,7 @@ class Choice:
     pair: LanguagePair
     rank: int
     permit: Permit | None
+    model: str
 
 
 class Attempt:

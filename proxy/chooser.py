@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from proxy import balancer
 from proxy.attempt import Choice
 from proxy.balancer import Candidate, warmth
+from proxy.room import room_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from proxy.evidence import LocalEvidence
     from proxy.fleet import Snapshot
+    from proxy.freight import Freight
     from proxy.pool import Pool
     from shared.languages import LanguagePair
 
@@ -30,7 +32,7 @@ class Chooser:
         self._evidence = evidence
         self._rng = rng
 
-    def choose(self, pair: LanguagePair, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
+    def choose(self, pair: LanguagePair, tried: Collection[str], freight: Freight, snapshot: Snapshot) -> Choice | None:
         """Return the replica to send a request to, None where every one was tried or refuses the pair.
 
         Model by model, the preferred one's replicas first: a breaker's trial that is due (never for a request that has
@@ -43,19 +45,21 @@ class Chooser:
             trial = self._due_trial(pair, urls, out, snapshot) if out and not tried else None
             if trial is not None:
                 return trial
-            if (url := self._pick(pair, urls, tried, out, work, snapshot, full_too=False)) is not None:
+            if (url := self._pick(pair, urls, tried, out, freight, snapshot, full_too=False)) is not None:
                 return self._permitted(url, pair, snapshot)
         for urls in tiers:
-            if (url := self._pick(pair, urls, tried, out, work, snapshot, full_too=True)) is not None:
+            if (url := self._pick(pair, urls, tried, out, freight, snapshot, full_too=True)) is not None:
                 return self._permitted(url, pair, snapshot)
         for urls in tiers:
             left = [url for url in urls if url not in tried and not self._evidence.pair_standing(url, pair).refused]
             if left:
                 url = self._rng.choice(left)
-                return Choice(url, pair, snapshot.ranks[pair][url], None)
+                return Choice(url, pair, snapshot.ranks[pair][url], None, snapshot.models[pair][url])
         return None
 
-    def choose_beside(self, first: Choice, tried: Collection[str], work: float, snapshot: Snapshot) -> Choice | None:
+    def choose_beside(
+        self, first: Choice, tried: Collection[str], freight: Freight, snapshot: Snapshot
+    ) -> Choice | None:
         """Return a replica for a hedge: of the same model, and it failed at nothing lately; None without one."""
         pair = first.pair
         ranks = snapshot.ranks.get(pair, {})
@@ -64,7 +68,7 @@ class Chooser:
         wary = frozenset(pool.out) | frozenset(failing)
         for urls in snapshot.tiers.get(pair, ()):
             if ranks[urls[0]] == first.rank:
-                url = self._pick(pair, urls, tried, wary, work, snapshot, full_too=False)
+                url = self._pick(pair, urls, tried, wary, freight, snapshot, full_too=False)
                 return None if url is None else self._permitted(url, pair, snapshot)
         return None
 
@@ -75,7 +79,7 @@ class Chooser:
 
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Choice:
         permit = self._evidence.pair_standing(url, pair).breaker.acquire()
-        return Choice(url, pair, snapshot.ranks[pair][url], permit)
+        return Choice(url, pair, snapshot.ranks[pair][url], permit, snapshot.models[pair][url])
 
     def _kept_out(self, pair: LanguagePair, snapshot: Snapshot) -> frozenset[str]:
         """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
@@ -99,7 +103,7 @@ class Chooser:
         rank = next((ranks[url] for url in urls), None)
         for url in out:
             if ranks.get(url) == rank and (permit := self._evidence.pair_standing(url, pair).breaker.acquire()):
-                return Choice(url, pair, ranks[url], permit)
+                return Choice(url, pair, ranks[url], permit, snapshot.models[pair][url])
         return None
 
     def _pick(
@@ -108,7 +112,7 @@ class Chooser:
         urls: tuple[str, ...],
         tried: Collection[str],
         out: Collection[str],
-        work: float,
+        freight: Freight,
         snapshot: Snapshot,
         *,
         full_too: bool,
@@ -116,12 +120,16 @@ class Chooser:
         pool = self._evidence.pool(pair)
 
         def look(url: str) -> Candidate | None:
-            return None if url in tried or url in out else self._look(url, pair, pool, snapshot, full_too=full_too)
+            return (
+                None
+                if url in tried or url in out
+                else self._look(url, pair, pool, freight, snapshot, full_too=full_too)
+            )
 
-        return balancer.pick(urls, look, work, self._rng)
+        return balancer.pick(urls, look, freight.work, self._rng)
 
     def _look(
-        self, url: str, pair: LanguagePair, pool: Pool, snapshot: Snapshot, *, full_too: bool
+        self, url: str, pair: LanguagePair, pool: Pool, freight: Freight, snapshot: Snapshot, *, full_too: bool
     ) -> Candidate | None:
         """Return how a replica would be weighed, None where something speaks against it."""
         evidence = self._evidence
@@ -131,9 +139,16 @@ class Chooser:
         now = evidence.now()
         replica = snapshot.replicas[url]
         foreign = evidence.foreign(url, standing, replica)
-        limit = replica.report.limit if replica.report is not None else 0
-        if not full_too and (standing.is_full(now) or 0 < limit <= standing.texts + foreign):
-            return None
+        if not full_too:
+            if standing.is_full(now, freight.lane):
+                return None
+            room = (
+                None
+                if freight.is_long
+                else room_of(replica, snapshot.models[pair][url], standing.ledger, freight.priority)
+            )
+            if room is not None and room.ahead >= room.limit:
+                return None
         latency = own.latency.value or pool.paces[snapshot.ranks[pair][url]].usual
         if (oldest := own.oldest) is not None:
             latency = max(latency, (now - oldest.started) / oldest.work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from proxy.carrier import read_results
@@ -16,8 +17,9 @@ from shared.untranslated import same_language, unchanged
 from shared.wire import AUTO, Detected, TextFormat, Translation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
+    from proxy.admission import Admission
     from proxy.call import Call
     from proxy.carrier import Carrier
     from proxy.detector import Detector
@@ -38,6 +40,7 @@ class Dispatcher:
         detector: Detector,
         metrics: ProxyMetrics,
         pivots: Pivots | None,
+        admission: Admission,
     ) -> None:
         """Take the parts; without ``pivots`` every route is direct."""
         self._registry = registry
@@ -45,6 +48,7 @@ class Dispatcher:
         self._pivots = pivots
         self._detector = detector
         self._metrics = metrics
+        self._admission = admission
 
     async def translate(self, call: Call) -> bytes:
         """Return the answer's JSON: a replica's own bytes where one serves it all, else put together.
@@ -76,7 +80,21 @@ class Dispatcher:
         route = self._route(wanted, request)
         measured.pair = route.name
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
-        return await self._carrier.carry(wanted, route, call)
+        with self._admitted(call, route):
+            return await self._carrier.carry(wanted, route, call)
+
+    @contextmanager
+    def _admitted(self, call: Call, route: Route) -> Generator[None]:
+        """Take room for every leg, or for none.
+
+        Raises:
+            OverloadedError: there is none for one of them.
+        """
+        snapshot = self._registry.snapshot
+        with ExitStack() as taken:
+            for leg in route.legs:
+                taken.enter_context(self._admission.admitted(call, leg, snapshot))
+            yield
 
     def _known(self, wanted: LanguagePair) -> LanguagePair | None:
         """Return the known pair closest to the wanted one, None where only a pivot could lead there."""
@@ -119,25 +137,32 @@ class Dispatcher:
         measured.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
         for name, indices in zip(names, groups.values(), strict=True):
             self._metrics.texts.labels(name).inc(len(indices))
-        _tell(results, on_delta)
+        calls = {
+            lang: call.asking(_part(request, indices), on_delta and _renumbered(on_delta, indices))
+            for lang, indices in groups.items()
+        }
+        with ExitStack() as taken:
+            for lang, route in routes.items():
+                taken.enter_context(self._admitted(calls[lang], route))
+            _tell(results, on_delta)
+            sent = await self._translate_groups(wanted, routes, calls)
+        for lang, indices in groups.items():
+            for index, result in zip(indices, sent[lang], strict=True):
+                results[index] = result.model_copy(update={"detected": found[index]})
+        return request.answer([results[index] for index in range(len(request.texts))])
+
+    async def _translate_groups(
+        self, wanted: dict[str, LanguagePair], routes: dict[str, Route], calls: dict[str, Call]
+    ) -> dict[str, Sequence[Translation]]:
         try:
             async with asyncio.TaskGroup() as tasks:
                 sent = {
-                    lang: tasks.create_task(
-                        self._translate_group(
-                            wanted[lang],
-                            routes[lang],
-                            call.asking(_part(request, indices), on_delta and _renumbered(on_delta, indices)),
-                        )
-                    )
-                    for lang, indices in groups.items()
+                    lang: tasks.create_task(self._translate_group(wanted[lang], routes[lang], each))
+                    for lang, each in calls.items()
                 }
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
-        for lang, indices in groups.items():
-            for index, result in zip(indices, sent[lang].result(), strict=True):
-                results[index] = result.model_copy(update={"detected": found[index]})
-        return request.answer([results[index] for index in range(len(request.texts))])
+        return {lang: task.result() for lang, task in sent.items()}
 
     async def _translate_group(self, wanted: LanguagePair, route: Route, call: Call) -> Sequence[Translation]:
         try:

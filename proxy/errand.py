@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proxy.client import BrokenAnswerError
-from proxy.latency import work_of
+from proxy.freight import Freight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,9 +65,9 @@ class Errand:
         return self.call.request
 
     @cached_property
-    def work(self) -> float:
-        """Its units of work."""
-        return work_of(self.request.chars, len(self.request.texts))
+    def freight(self) -> Freight:
+        """How heavy it is."""
+        return Freight.of(self.request, self.call.priority)
 
     @property
     def begun(self) -> bool:

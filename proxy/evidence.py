@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from proxy.attempt import Choice
     from proxy.breaker import Permit
     from proxy.fleet import Replica, Snapshot
+    from proxy.freight import Freight
     from shared.languages import LanguagePair
 
 # A request that takes so many times its usual time should have been answered. A replica that holds one for so long, and
@@ -102,13 +103,13 @@ class LocalEvidence:
         waits = [self.pair_standing(url, pair).breaker.retry_in() for url in urls]
         return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
-    def attempt(self, choice: Choice, work: float, texts: int, lost: Callable[[], None]) -> Attempt:
+    def attempt(self, choice: Choice, freight: Freight, lost: Callable[[], None]) -> Attempt:
         """Return the attempt to make there, to be used as a context manager; ``lost`` is called when the replica is.
 
         ``lost`` is called at each snapshot in which the replica is DOWN, and while it stands still. One that left the
         fleet is not lost: it may be leaving politely and still answer what it has in hand.
         """
-        ticket = Ticket(choice.pair, choice.rank, self._clock(), work, texts, lost)
+        ticket = Ticket(choice.pair, choice.rank, choice.model, self._clock(), freight, lost)
         return Attempt(self, choice, ticket, self.standing(choice.url), self.pair_standing(choice.url, choice.pair))
 
     def is_overdue(self, ticket: Ticket, since: float = 0.0) -> bool:
@@ -145,7 +146,7 @@ class LocalEvidence:
                 pool.doubtful[url] = None
                 pool.kept_until = 0.0
             case Verdict.FULL:
-                standing.fills(self._clock(), full_for)
+                standing.fills(ticket.freight.lane, self._clock(), full_for)
                 self._release(own, permit)
             case Verdict.NONE:
                 own.took_at_least(ticket)
@@ -238,6 +239,7 @@ class LocalEvidence:
             at = replica.reported_at
             if at is not None and self._ours_at_report.get(url, (None,))[0] != at:
                 self._ours_at_report[url] = (at, standing.most(self._clock()))
+                standing.ledger.mark()
             self._note_return(url, standing, replica)
             if replica.state is ReplicaState.DOWN:
                 for own in standing.pairs.values():
@@ -258,7 +260,7 @@ class LocalEvidence:
             return
         if replica.report.replica_id != standing.replica_id:
             standing.replica_id = replica.report.replica_id
-            standing.full_until = None
+            standing.full.clear()
             for own in standing.pairs.values():
                 self._tell(own)  # whoever would have answered is gone
             self._forget_pairs(url, standing, list(standing.pairs))

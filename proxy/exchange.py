@@ -51,7 +51,7 @@ class Exchange:
         errand, pair = journey.errand, choice.pair
         errand.call.measured.replicas.append(choice.url)
         body = errand.body_for(pair)
-        attempt = self._evidence.attempt(choice, errand.work, len(errand.request.texts), lost)
+        attempt = self._evidence.attempt(choice, errand.freight, lost)
         try:
             with attempt:
                 try:

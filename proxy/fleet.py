@@ -111,7 +111,7 @@ class Snapshot:
 
     ``ready``, ``total`` and ``tiers`` hold every known pair, also those whose replicas are gone. ``tiers`` are the
     URLs of ``ready`` by the rank of the model that serves them there, the preferred model's first; ``ranks`` the same by
-    URL. ``by_source`` and ``by_target`` are the known pairs by the language they translate from, and into.
+    URL, ``models`` the models' names. ``by_source`` and ``by_target`` are the known pairs by the language they translate from, and into.
     """
 
     replicas: Mapping[str, Replica]
@@ -119,6 +119,7 @@ class Snapshot:
     total: Mapping[LanguagePair, int] = field(default_factory=lambda: MappingProxyType({}))
     tiers: Mapping[LanguagePair, tuple[tuple[str, ...], ...]] = field(default_factory=lambda: MappingProxyType({}))
     ranks: Mapping[LanguagePair, Mapping[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    models: Mapping[LanguagePair, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     by_source: Mapping[str, tuple[LanguagePair, ...]] = field(default_factory=lambda: MappingProxyType({}))
     by_target: Mapping[str, tuple[LanguagePair, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -126,7 +127,7 @@ class Snapshot:
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
         """Build the view: pairs that are remembered or configured anywhere, and the URLs that are ready for each."""
         by_url = {replica.url: replica for replica in replicas}
-        ready: dict[LanguagePair, list[tuple[int, str]]] = {pair: [] for pair in remembered}
+        ready: dict[LanguagePair, list[tuple[int, str, str]]] = {pair: [] for pair in remembered}
         total: dict[LanguagePair, int] = dict.fromkeys(ready, 0)
         for replica in by_url.values():
             serving = replica.state is ReplicaState.READY
@@ -135,14 +136,15 @@ class Snapshot:
                 total[pair] = total.get(pair, 0) + 1
                 ranked = ready.setdefault(pair, [])
                 if serving and report.ready:
-                    ranked.append((report.rank, replica.url))
+                    ranked.append((report.rank, replica.url, report.model))
         pairs = sorted(ready)
         return cls(
             MappingProxyType(by_url),
-            MappingProxyType({pair: tuple(url for _, url in ready[pair]) for pair in pairs}),
+            MappingProxyType({pair: tuple(url for _, url, _ in ready[pair]) for pair in pairs}),
             MappingProxyType(total),
             MappingProxyType({pair: _by_rank(ready[pair]) for pair in pairs}),
-            MappingProxyType({pair: {url: rank for rank, url in ready[pair]} for pair in pairs}),
+            MappingProxyType({pair: {url: rank for rank, url, _ in ready[pair]} for pair in pairs}),
+            MappingProxyType({pair: {url: model for _, url, model in ready[pair]} for pair in pairs}),
             _filed(pairs, lambda pair: pair.source),
             _filed(pairs, lambda pair: pair.target),
         )
@@ -159,7 +161,7 @@ def _filed(
     return MappingProxyType({tag: tuple(found) for tag, found in groupby(sorted(pairs, key=under), under)})
 
 
-def _by_rank(ranked: list[tuple[int, str]]) -> tuple[tuple[str, ...], ...]:
+def _by_rank(ranked: list[tuple[int, str, str]]) -> tuple[tuple[str, ...], ...]:
     """Return the URLs in groups of equal rank, the lowest rank first."""
-    ranks = sorted({rank for rank, _ in ranked})
-    return tuple(tuple(url for own, url in ranked if own == rank) for rank in ranks)
+    ranks = sorted({rank for rank, _, _ in ranked})
+    return tuple(tuple(url for own, url, _ in ranked if own == rank) for rank in ranks)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pydantic import BaseModel, Field
 
 from proxy.fleet import DRAINED, ReplicaState
+from shared.report import ModelReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,13 +38,13 @@ class LocalView(Protocol):
 
 
 class LastReport(BaseModel):
-    """The last good report: seconds since it, and what it says of the server and its load, from whichever proxy."""
+    """The last good report: seconds since it, and what it says of the server, its load and room, from whichever proxy."""
 
     age_s: float
     replica_id: str
     version: str
     in_flight: int
-    limit: int
+    models: dict[str, ModelReport]
 
 
 class PairLine(BaseModel):
@@ -143,7 +144,7 @@ def replica_line(
             replica_id=report.replica_id,
             version=report.version,
             in_flight=report.in_flight,
-            limit=report.limit,
+            models=report.models,
         ),
         pairs=pairs,
     )

@@ -123,7 +123,7 @@ class Forwarder:
             return error
         if journey.deadline.remaining() <= 0:
             raise journey.deadline.exceeded()
-        choice = self._chooser.choose(pair, journey.tried, journey.errand.work, snapshot)
+        choice = self._chooser.choose(pair, journey.tried, journey.errand.freight, snapshot)
         if choice is None:
             why = "the replicas that report it refuse it"
             wait = self._evidence.retry_in(pair, snapshot.ready[pair])
@@ -141,14 +141,14 @@ class Forwarder:
         policy.request()
         if errand.relay is not None or self._max_attempts == 1 or len(self._registry.snapshot.ready[first.pair]) == 1:
             return None
-        delay = policy.delay(errand.work)
+        delay = policy.delay(errand.freight.work)
         if delay is None or delay >= journey.deadline.remaining():
             return None
 
         def begin() -> asyncio.Task[bytes] | None:
             if self._is_over(journey):
                 return None
-            choice = self._chooser.choose_beside(first, journey.tried, errand.work, self._registry.snapshot)
+            choice = self._chooser.choose_beside(first, journey.tried, errand.freight, self._registry.snapshot)
             if choice is None or not policy.take() or not self._budget.withdraw():
                 return None
             self._metrics.hedges.labels(str(first.pair)).inc()

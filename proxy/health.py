@@ -45,7 +45,6 @@ class ReplicaHealth(BaseModel):
     why: str | None
     report_age_s: float | None
     in_flight: int | None = Field(description="Texts it has in hand, from whichever proxy.")
-    limit: int | None = Field(description="Texts it takes at once.")
     load: int = Field(description="Texts this proxy counts against it when it picks.")
     pairs: dict[str, ReplicaPairHealth]
 
@@ -141,7 +140,6 @@ def _replica(replica: Replica, now: float, load: Callable[[str], int]) -> Replic
         why=replica.why,
         report_age_s=None if replica.reported_at is None else round(max(0.0, now - replica.reported_at), 1),
         in_flight=report and report.in_flight,
-        limit=report and report.limit,
         load=load(replica.url),
         pairs={
             str(pair.pair): ReplicaPairHealth(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from proxy.balancer import Candidate, score
 from proxy.fleet_view import LocalStanding
+from proxy.lane import Lane
 from proxy.latency import work_of
 
 if TYPE_CHECKING:
@@ -55,4 +56,4 @@ class EvidenceView:
         ]
         if out:
             return "; ".join(out)
-        return "it is full and asked to be left alone" if own.is_full(self._evidence.now()) else None
+        return "it is full and asked to be left alone" if own.is_full(self._evidence.now(), Lane.BULK) else None

@@ -28,6 +28,12 @@ class ProxyMetrics(ServerMetrics):
             ["pair"],
             registry=self.registry,
         )
+        self.shed = Counter(
+            "pairway_proxy_shed_total",
+            "Requests refused for want of room, by priority and reason (full, share, late).",
+            ["pair", "priority", "reason"],
+            registry=self.registry,
+        )
         self.canaries = Counter(
             "pairway_proxy_canaries_total",
             "Small translations sent to replicas in doubt, by outcome (good, failed, refused, full, none).",

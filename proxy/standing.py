@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from proxy.breaker import BreakerState, CircuitBreaker, Permit
+from proxy.lane import Lane
 from proxy.latency import PeakEwma
+from proxy.room import LoadLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
+    from proxy.freight import Freight
     from shared.languages import LanguagePair
 
 # What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that
 # fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
+# What a full replica asks a client to wait may be long, so that not all come back at once; whether it is still full, the
+# next report says.
+LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
 # A report is some milliseconds old when it arrives, and this at most where the network is well: what ended meanwhile was
 # still in flight when it was made.
 REPORT_AGE_SECONDS: Final = 0.1
@@ -26,17 +32,22 @@ REPORT_AGE_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
-    """One request in flight, since ``started`` (monotonic seconds): its work and texts, and whom to tell of its loss.
+    """One request in flight, since ``started`` (monotonic seconds): how heavy it is, and whom to tell of its loss.
 
-    ``rank`` is that of the model that serves the pair there.
+    ``rank`` and ``model`` are those of the model that serves the pair there.
     """
 
     pair: LanguagePair
     rank: int
+    model: str
     started: float
-    work: float
-    texts: int
+    freight: Freight
     lost: Callable[[], None]
+
+    @property
+    def work(self) -> float:
+        """What its latency goes by."""
+        return self.freight.work
 
 
 class PairStanding:
@@ -131,14 +142,14 @@ class PairStanding:
 
 
 class Standing:
-    """One replica. Mutable state: how much is in flight there, until when it is full, which process it is, its pairs."""
+    """One replica. Mutable state: how much is in flight there, which lanes are full, which process it is, its pairs."""
 
     __slots__ = (
         "_most",
         "_most_before",
         "_since",
-        "full_at",
-        "full_until",
+        "full",
+        "ledger",
         "pairs",
         "replica_id",
         "texts",
@@ -153,30 +164,39 @@ class Standing:
         self.texts = 0
         self._since = 0.0
         self._most = self._most_before = 0
-        self.full_at = 0.0
-        self.full_until: float | None = None  # None once it has taken a request again
+        self.ledger = LoadLedger()
+        # Since when and until when; a lane is no longer here once it has taken a request again.
+        self.full: dict[Lane, tuple[float, float]] = {}
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairStanding] = {}
 
-    def is_full(self, now: float) -> bool:
-        """Say whether it asked to be left alone until later, or has that behind it and one request tries it out."""
-        return self.full_until is not None and (now < self.full_until or self.tickets > 0)
+    def is_full(self, now: float, lane: Lane) -> bool:
+        """Say whether it asked to be left alone by this lane until later, or one request tries out whether it still is.
 
-    def fills(self, now: float, seconds: float) -> None:
-        """Note that it has no room, and for how long it asked to be left alone."""
-        self.full_at, self.full_until = now, now + seconds
+        Who has no room for one lane has none for those that come after it.
+        """
+        return bool(self.full) and any(
+            now < until or self.tickets > 0 for each, (_, until) in self.full.items() if each <= lane
+        )
+
+    def fills(self, lane: Lane, now: float, seconds: float) -> None:
+        """Note that it has no room for a lane, and for how long it asked to be left alone."""
+        self.full[lane] = (now, now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS))
 
     def takes(self, ticket: Ticket) -> None:
         """Note that it took a request; one from before it was full says nothing."""
-        if ticket.started >= self.full_at:
-            self.full_until = None
+        if self.full:
+            for lane, (since, _) in list(self.full.items()):
+                if lane <= ticket.freight.lane and ticket.started >= since:
+                    del self.full[lane]
 
     def take(self, ticket: Ticket, own: PairStanding) -> None:
         """Count a request as in flight."""
         own.tickets[id(ticket)] = ticket
         self.tickets += 1
         self.work += ticket.work
-        self.texts += ticket.texts
+        self.texts += ticket.freight.texts
+        self.ledger.add(ticket.model, ticket.freight)
         self._most = max(self.most(ticket.started), self.texts)
 
     def most(self, now: float) -> int:
@@ -190,6 +210,7 @@ class Standing:
         """Count it no longer."""
         del own.tickets[id(ticket)]
         self.tickets -= 1
-        self.texts -= ticket.texts
+        self.texts -= ticket.freight.texts
+        self.ledger.remove(ticket.model, ticket.freight)
         # What floating point leaves over must not add up.
         self.work = self.work - ticket.work if self.tickets else 0.0

@@ -59,9 +59,9 @@ class FakeReplica:
         self.state = "ready"
         self.translate = Script()
         self.report = Script()
-        self.limit = 100
         self.foreign_load = 0
         self.weight = 1.0
+        self.models: dict[str, Any] = {}  # what it reports of its models; its one model is called model-NAME
         self.ranks: dict[str, int] = {}
         self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
         self.canaries = 0
@@ -222,10 +222,9 @@ class FakeReplica:
             "started_at": time.time(),
             "state": self.state,
             "in_flight": self.texts_in_hand + self.foreign_load,
-            "limit": self.limit,
             "weight": self.weight,
             "pairs": pairs,
-            "models": {},
+            "models": self.models,
         }
 
     def _translation(self, asked: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from proxy.fleet import Replica, Snapshot
 from shared.languages import LanguagePair
-from shared.report import PairReport, ReplicaReport, ServerState
+from shared.priority import Priority
+from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServerState
 
 
 def pair(label: str) -> LanguagePair:
@@ -42,12 +43,20 @@ def report(
         "started_at": 1.0,
         "state": ServerState(state),
         "in_flight": 0,
-        "limit": 10,
         "pairs": pairs,
         "models": {},
         **changes,
     }
     return ReplicaReport(**values)
+
+
+def models(*, ahead: float, limit: float, rate: float | None = None, name: str = "m") -> dict[str, ModelReport]:
+    """Return what a report says of one model that is so full for every class."""
+    room = {priority: ClassRoom(ahead=ahead, limit=limit) for priority in Priority}
+    model = ModelReport(
+        running=0, waiting=0, limit=64, steps=1, step_age_s=0.1, kv_used=0, revision="r", room=room, rate=rate
+    )
+    return {name: model}
 
 
 def replica(url: str, *ready: str, now: float = 100.0, **changes: Any) -> Replica:

@@ -11,9 +11,12 @@ from proxy.attempt import Attempt, Choice
 from proxy.chooser import Chooser
 from proxy.evidence import STALL_SECONDS, LocalEvidence
 from proxy.fleet import Snapshot
+from proxy.freight import Freight
 from proxy.latency import work_of
 from proxy.outcome import Verdict
-from tests.proxy.samples import pair, replica, snapshot
+from proxy.standing import LONGEST_BACK_PRESSURE_SECONDS
+from shared.priority import Priority
+from tests.proxy.samples import models, pair, replica, snapshot
 
 A, B = "http://a", "http://b"
 EN_DE = pair("en>de")
@@ -36,18 +39,18 @@ class Scene:
     def attempt(self, url: str = A, texts: int = 1, lost: list[str] | None = None) -> Attempt:
         permit = self.evidence.pair_standing(url, EN_DE).breaker.acquire()
         tell = (lambda: None) if lost is None else (lambda: lost.append(url))
-        return self.evidence.attempt(Choice(url, EN_DE, 0, permit), work_of(0, texts), texts, tell)
+        return self.evidence.attempt(Choice(url, EN_DE, 0, permit, "m"), Freight(work_of(0, texts), texts), tell)
 
     def ends(self, url: str, verdict: Verdict, seconds: float = 0.02, *, unreachable: bool = False) -> None:
         with self.attempt(url) as attempt:
             self.now += seconds
             attempt.says(verdict, full_for=2.0, unreachable=unreachable)
 
-    def chosen(self, count: int = 50) -> set[str]:
+    def chosen(self, count: int = 50, freight: Freight = Freight(1.0)) -> set[str]:  # noqa: B008 - immutable
         """Return who gets so many requests, without their coming to anything."""
         found: set[str] = set()
         for _ in range(count):
-            choice = self.chooser.choose(EN_DE, (), 1.0, self.fleet)
+            choice = self.chooser.choose(EN_DE, (), freight, self.fleet)
             assert choice is not None
             if choice.permit is not None:
                 self.evidence.pair_standing(choice.url, EN_DE).breaker.release(choice.permit)
@@ -129,11 +132,11 @@ def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back(
     assert scene.chosen() == {B}
     assert scene.suspects == [A]
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
-    choice = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
+    choice = scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet)
     assert choice is not None
     assert choice.url == A, "the trial"
-    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) != choice, "one at a time"
-    with scene.evidence.attempt(choice, 1.0, 1, lambda: None) as attempt:
+    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) != choice, "one at a time"
+    with scene.evidence.attempt(choice, Freight(1.0), lambda: None) as attempt:
         scene.now += 0.02
         attempt.says(Verdict.GOOD)
     scene.ends(B, Verdict.GOOD)
@@ -147,12 +150,12 @@ def test_a_trial_that_is_not_sent_after_all_is_another_requests() -> None:
     scene = Scene()
     scene.ends(A, Verdict.FAILED, unreachable=True)
     scene.now += 2
-    first = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
+    first = scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet)
     assert first is not None
     assert first.url == A
     scene.chooser.give_back(first)
     scene.now += 0.1
-    second = scene.chooser.choose(EN_DE, (), 1.0, scene.fleet)
+    second = scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet)
     assert second is not None
     assert second.url == A
 
@@ -166,7 +169,7 @@ def test_a_replica_that_only_waits_for_its_trial_is_neither_failing_nor_asked_ag
     scene.now += 60
     assert scene.evidence.out(EN_DE, scene.fleet) == []
     assert scene.suspects == []
-    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) is not None
+    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) is not None
     scene.ends(A, Verdict.FAILED)
     scene.evidence.canary_failed(A, EN_DE)
     assert scene.evidence.out(EN_DE, scene.fleet) == [A]
@@ -209,9 +212,9 @@ def test_those_that_refuse_the_pair_are_out_all_of_them_and_do_not_count_for_tha
     scene.ends("d", Verdict.REFUSED)
     assert scene.chosen() == {"c"}
     scene.ends("c", Verdict.REFUSED)
-    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) is None
+    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) is None
     scene.now += 2
-    assert scene.chooser.choose(EN_DE, (), 1.0, scene.fleet) is not None, "a trial, when the back-off is over"
+    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) is not None, "a trial, when the back-off is over"
 
 
 def test_a_full_replica_is_left_alone_for_as_long_as_it_asks_unless_all_are_full() -> None:
@@ -227,8 +230,29 @@ def test_a_full_replica_is_left_alone_for_as_long_as_it_asks_unless_all_are_full
 
 
 def test_a_replica_at_its_reported_limit_is_passed_over() -> None:
-    scene = Scene(snapshot(replica(A, "en>de", in_flight=10, limit=10), replica(B, "en>de", in_flight=9, limit=10)))
+    full, free = models(ahead=10, limit=10), models(ahead=9, limit=10)
+    scene = Scene(snapshot(replica(A, "en>de", models=full), replica(B, "en>de", models=free)))
     assert scene.chosen() == {B}
+
+
+def test_what_was_sent_since_the_report_fills_a_replica_too_until_the_next_report() -> None:
+    some = models(ahead=9, limit=10)
+    scene = Scene(snapshot(replica(A, "en>de", models=some), replica(B, "en>de", models=models(ahead=0, limit=10))))
+    with scene.attempt(A, texts=2):
+        assert scene.chosen() == {B}
+    assert scene.chosen() == {A, B}
+
+
+def test_a_replica_that_is_full_for_bulk_takes_what_is_more_urgent() -> None:
+    scene = Scene()
+    bulk, urgent = Freight(1.0, priority=Priority.BULK), Freight(1.0)
+    permit = scene.evidence.pair_standing(A, EN_DE).breaker.acquire()
+    with scene.evidence.attempt(Choice(A, EN_DE, 0, permit, "m"), bulk, lambda: None) as attempt:
+        attempt.says(Verdict.FULL, full_for=60.0)
+    assert scene.chosen(freight=bulk) == {B}
+    assert scene.chosen(freight=urgent) == {A, B}
+    scene.now += LONGEST_BACK_PRESSURE_SECONDS
+    assert scene.chosen(freight=bulk) == {A, B}, "what clients are told to wait is not how long it stays full"
 
 
 def test_the_preferred_model_serves_alone_until_it_is_out() -> None:
@@ -260,7 +284,7 @@ def test_a_long_text_may_take_its_time() -> None:
     for _ in range(30):
         scene.ends(B, Verdict.GOOD)
     told: list[str] = []
-    long = scene.evidence.attempt(Choice(A, EN_DE, 0, None), work_of(100_000), 1, lambda: told.append(A))
+    long = scene.evidence.attempt(Choice(A, EN_DE, 0, None, "m"), Freight(work_of(100_000)), lambda: told.append(A))
     with long:
         scene.now += 20
         scene.ends(B, Verdict.GOOD)
@@ -334,10 +358,10 @@ def test_a_hung_replica_is_found_behind_a_long_text_and_beside_a_pair_that_gets_
     scene = Scene()
     told: list[str] = []
     evidence = scene.evidence
-    long = evidence.attempt(Choice(A, EN_DE, 0, None), work_of(200_000), 1, lambda: None)
+    long = evidence.attempt(Choice(A, EN_DE, 0, None, "m"), Freight(work_of(200_000)), lambda: None)
     with long, scene.attempt(A, lost=told):
         scene.now += STALL_SECONDS + 0.5
-        with evidence.attempt(Choice(A, pair("en>fr"), 0, None), 1.0, 1, lambda: None) as other:
+        with evidence.attempt(Choice(A, pair("en>fr"), 0, None, "m"), Freight(1.0), lambda: None) as other:
             other.says(Verdict.GOOD)
         scene.ends(B, Verdict.GOOD)
         evidence.look_for_stalls()

@@ -35,7 +35,6 @@ async def test_health_is_ok_when_nothing_is_amiss(redis: RedisAtHand) -> None:
             "state": "ready",
             "why": None,
             "in_flight": 0,
-            "limit": 100,
             "load": 0,
             "pairs": {"en-de": {"ready": True, "why": None}},
         }

@@ -1,0 +1,70 @@
+"""Room: how much a replica's model still takes on, by its last report and what this proxy has sent since. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from proxy.lane import Lane
+
+if TYPE_CHECKING:
+    from proxy.fleet import Replica
+    from proxy.freight import Freight
+    from shared.priority import Priority
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How full a replica's model is for a class: units ``ahead`` of a new request, the ``limit``, units done a second."""
+
+    ahead: float
+    limit: float
+    rate: float | None
+
+
+class LoadLedger:
+    """What this proxy has in flight at one replica, by model and lane; mutable state: now, and at the last report."""
+
+    __slots__ = ("_now", "_then")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._now: dict[str, list[float]] = {}
+        self._then: dict[str, list[float]] = {}
+
+    def add(self, model: str, freight: Freight) -> None:
+        """Count a request."""
+        lanes = self._now.setdefault(model, [0.0] * len(Lane))
+        lanes[freight.lane] += freight.cost
+
+    def remove(self, model: str, freight: Freight) -> None:
+        """Count it no longer."""
+        lanes = self._now[model]
+        lanes[freight.lane] -= freight.cost
+        # What floating point leaves over must not add up.
+        if max(lanes) < _DUST:
+            del self._now[model]
+
+    def mark(self) -> None:
+        """Note that a report has just come: it holds what is in flight now."""
+        self._then = {model: list(lanes) for model, lanes in self._now.items()}
+
+    def since(self, model: str, lane: Lane) -> float:
+        """Return by how much the load in this lane and before it has changed since the report."""
+        now, then = self._now.get(model, _NOTHING), self._then.get(model, _NOTHING)
+        return sum(now[: lane + 1]) - sum(then[: lane + 1])
+
+
+_NOTHING: Final[list[float]] = [0.0] * len(Lane)
+# The least cost of a request is 1.
+_DUST: Final = 1e-6
+
+
+def room_of(replica: Replica, model: str, ledger: LoadLedger, priority: Priority) -> Room | None:
+    """Return how much room short requests of a class find at a replica now; None where it does not say."""
+    report = replica.report.models.get(model) if replica.report is not None else None
+    said = report.room.get(priority) if report is not None else None
+    if report is None or said is None:
+        return None
+    ahead = max(0.0, said.ahead + ledger.since(model, Lane.of(priority)))
+    return Room(ahead, said.limit, report.rate)

@@ -1,0 +1,202 @@
+"""What the proxy lets in: no more than there is room for, a fair share for each, and whoever comes when told to."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxy.admission import RESERVE, Admission
+from proxy.call import Call
+from proxy.caller import Caller
+from proxy.fleet import Snapshot
+from proxy.freight import SHORT_UNITS
+from proxy.metrics import ProxyMetrics
+from proxy.promises import GRACE_SECONDS, LONGEST_SECONDS
+from shared.cost import CHARS_PER_UNIT
+from shared.deadline import Deadline
+from shared.errors import OverloadedError, ReplicaFailedError
+from shared.metrics import Measured
+from shared.priority import Priority
+from shared.wire import TranslateRequest
+from tests.proxy.samples import models, replica, snapshot
+from tests.proxy.test_evidence import EN_DE, A, B, Scene
+
+LIMIT = 10.0
+
+
+class Door:
+    """An admission over two replicas of which one does not say, or one that says how full it is."""
+
+    def __init__(self, fleet: Snapshot | None = None) -> None:
+        self.fleet = fleet or full_to(0)
+        self.scene = Scene(self.fleet)
+        self.metrics = ProxyMetrics()
+        self.admission = Admission(self.scene.evidence, self.metrics, lambda: self.scene.now)
+        self.inside = ExitStack()
+
+    def sees(self, fleet: Snapshot) -> None:
+        self.fleet = fleet
+        self.scene.evidence.note_snapshot(fleet)
+
+    def call(self, who: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> Call:
+        request = TranslateRequest(text=text, source_lang="en", target_lang="de")
+        deadline = Deadline.after(30, lambda: self.scene.now)
+        return Call(request, Caller(who), priority, deadline, "id", Measured())
+
+    def enter(self, who: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> None:
+        """Come in and stay.
+
+        Raises:
+            OverloadedError: refused.
+        """
+        self.inside.enter_context(self.admission.admitted(self.call(who, text, priority), EN_DE, self.fleet))
+
+    def told(self, who: str = "alice", text: str = "Hello") -> float:
+        """Be refused; return the seconds to wait."""
+        with pytest.raises(OverloadedError) as refused:
+            self.enter(who, text)
+        assert refused.value.retry_after is not None
+        return refused.value.retry_after
+
+    def shed(self, reason: str) -> float:
+        return cast("float", self.metrics.shed.labels("en-de", "interactive", reason)._value.get())  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportAttributeAccessIssue] - as prometheus_client's own tests do
+
+
+def full_to(ahead: float, rate: float | None = 2.0) -> Snapshot:
+    return snapshot(replica(A, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=rate)))
+
+
+def test_a_full_fleet_refuses_at_once_and_one_with_room_takes() -> None:
+    door = Door(full_to(LIMIT))
+    assert door.told() >= 1
+    assert door.shed("full") == 1
+    door.sees(full_to(0))
+    door.enter()
+
+
+def test_one_replica_with_room_is_enough_and_one_that_is_out_does_not_count() -> None:
+    full, free = models(ahead=LIMIT, limit=LIMIT), models(ahead=0, limit=LIMIT)
+    fleet = snapshot(replica(A, "en>de", models=full), replica(B, "en>de", models=free))
+    door = Door(fleet)
+    door.enter()
+    permit = door.scene.evidence.pair_standing(B, EN_DE).breaker.acquire()
+    assert permit is not None
+    door.scene.evidence.pair_standing(B, EN_DE).ill(permit, "reset", at_once=True)
+    door.told("bob")
+
+
+def test_replicas_that_do_not_say_how_full_they_are_are_asked() -> None:
+    door = Door(snapshot(replica(A, "en>de"), replica(B, "en>de", models=models(ahead=LIMIT, limit=LIMIT))))
+    door.enter()
+
+
+def test_long_texts_are_for_the_replica_to_judge() -> None:
+    door = Door(full_to(LIMIT))
+    door.enter(text="x" * (SHORT_UNITS * CHARS_PER_UNIT + 1))
+
+
+def test_what_can_not_be_done_in_time_is_refused() -> None:
+    door = Door(full_to(5, rate=0.1))  # 50 s of work ahead, 30 s to wait
+    door.told()
+    assert door.shed("late") == 1
+
+
+def test_a_caller_with_much_in_hand_leaves_room_for_others() -> None:
+    door = Door()
+    taken = 0
+    try:
+        while taken < LIMIT:
+            door.enter("alice")
+            taken += 1
+            door.sees(full_to(taken))
+    except OverloadedError:
+        pass
+    assert taken <= LIMIT * (1 - RESERVE) + 1
+    assert door.shed("share") == 1
+    door.enter("bob")
+    door.sees(full_to(taken + 1))
+    door.told("alice", "more")
+
+
+def test_three_callers_come_to_about_the_same() -> None:
+    door = Door()
+    names = ["alice", "bob", "carol"]
+    held = dict.fromkeys(names, 0)
+    ahead = 0
+    for name in names * 20:  # alice always asks first
+        try:
+            door.enter(name)
+        except OverloadedError:
+            continue
+        held[name] += 1
+        ahead += 1
+        door.sees(full_to(ahead))
+    assert max(held.values()) - min(held.values()) <= 1
+    assert sum(held.values()) >= LIMIT * (1 - RESERVE) - 1
+
+
+def test_places_are_given_at_the_rate_at_which_work_gets_done_and_kept() -> None:
+    door = Door(full_to(LIMIT, rate=2.0))
+    waits = [door.told("alice", f"text {number}") for number in range(10)]
+    assert waits == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    for _ in range(int(LIMIT * (1 - RESERVE)) - 1):
+        door.sees(full_to(0))
+        door.enter("alice", "others")
+    door.sees(full_to(LIMIT - 1))
+    door.scene.now += 3
+    door.told("alice", "new")
+    door.enter("alice", "text 5")
+    door.told("alice", "text 5")
+
+
+def test_a_place_is_lost_when_too_early_or_too_late() -> None:
+    door = Door(full_to(LIMIT))
+    due = door.told("alice", "early")
+    door.sees(full_to(LIMIT - 0.5))
+    for _ in range(5):
+        door.inside.enter_context(door.admission.admitted(door.call("alice", "x", Priority.BULK), EN_DE, full_to(0)))
+    door.scene.now += due - 0.5
+    due = door.told("alice", "early")
+    door.scene.now += due + GRACE_SECONDS + 0.1
+    door.told("alice", "early")
+
+
+def test_a_refusal_by_the_replica_gets_a_place_too_and_other_errors_do_not() -> None:
+    door = Door()
+    with pytest.raises(OverloadedError) as refused, door.admission.admitted(door.call(), EN_DE, door.fleet):
+        raise OverloadedError("full", retry_after=1.0)
+    assert refused.value.retry_after == 1
+    with pytest.raises(OverloadedError) as later, door.admission.admitted(door.call(text="b" * 400), EN_DE, door.fleet):
+        raise OverloadedError("full", retry_after=1.0)
+    assert later.value.retry_after == 3
+    with pytest.raises(ReplicaFailedError) as failed, door.admission.admitted(door.call(), EN_DE, door.fleet):
+        raise ReplicaFailedError("broken")
+    assert failed.value.retry_after is None
+
+
+@settings(deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 700), st.booleans(), st.floats(0, 12)), max_size=60)
+)
+def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[str, int, bool, float]]) -> None:
+    door = Door()
+    stays: list[ExitStack] = []
+    waits: list[float] = []
+    for who, chars, leaves, ahead in steps:
+        door.sees(full_to(ahead))
+        stay = ExitStack()
+        try:
+            stay.enter_context(door.admission.admitted(door.call(who, "x" * chars), EN_DE, door.fleet))
+            stays.append(stay)
+        except OverloadedError as error:
+            waits.append(error.retry_after or 0)
+        if leaves and stays:
+            stays.pop(0).close()
+    for stay in stays:
+        stay.close()
+    assert all(1 <= wait <= LONGEST_SECONDS for wait in waits)
+    assert [pool.held for pool in door.admission._pools.values() if pool.held] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
