@@ -63,6 +63,7 @@ class FakeReplica:
         self.foreign_load = 0
         self.weight = 1.0
         self.ranks: dict[str, int] = {}
+        self.revision: str | None = "1"  # of its model
         self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
         self.canaries = 0
         self.requests: list[Received] = []
@@ -225,8 +226,12 @@ class FakeReplica:
             "limit": self.limit,
             "weight": self.weight,
             "pairs": pairs,
-            "models": {},
+            "models": {f"model-{self.name}": self._model()},
         }
+
+    def _model(self) -> dict[str, Any]:
+        idle = {"running": 0, "waiting": 0, "limit": self.limit, "steps": 0, "step_age_s": None, "kv_used": 0.0}
+        return {**idle, "revision": self.revision}
 
     def _translation(self, asked: dict[str, Any]) -> dict[str, Any]:
         source, target = asked["source_lang"], asked["target_lang"]
