@@ -50,10 +50,6 @@ class Flight:
         """Say whether it is urgent enough for the call: in a less urgent one it would wait in a worse place."""
         return self.call.priority.rank <= call.priority.rank
 
-    def age(self) -> float:
-        """Return the seconds since it began."""
-        return asyncio.get_running_loop().time() - self.began_at
-
     def ended_by_another(self, error: PairwayError, call: Call) -> bool:
         """Say whether the error concerns only whom it was begun for: their time, their place or their share."""
         if isinstance(error, DeadlineExceededError):
@@ -69,9 +65,10 @@ class Flights:
     for a tenth of the time that somebody waited for them.
     """
 
-    def __init__(self, bodies: ByteBudget) -> None:
-        """Take the budget of the bodies in hand."""
+    def __init__(self, bodies: ByteBudget, clock: Callable[[], float]) -> None:
+        """Take the budget of the bodies in hand, and a clock of seconds, monotonic."""
         self._bodies = bodies
+        self._clock = clock
         self._key = secrets.token_bytes(_KEY_BYTES)
         self._newest: dict[bytes, Flight] = {}
         self._flights: set[Flight] = set()
@@ -116,7 +113,7 @@ class Flights:
         # What is measured is the flight's own: the one that it was begun for may have been answered before it ends.
         call = replace(call, measured=Measured())
         task = asyncio.create_task(work(call), name="flight")
-        flight = Flight(digest, call, task, asyncio.get_running_loop().time())
+        flight = Flight(digest, call, task, self._clock())
         self._newest[digest] = flight
         self._flights.add(flight)
         task.add_done_callback(lambda _: self._ended(flight))
@@ -146,7 +143,7 @@ class Flights:
         if flight.task.done():
             self._forget(flight)
             return
-        seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * flight.age())
+        seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - flight.began_at))
         try:
             flight.held.enter_context(self._bodies.hold()).take(sum(map(sys.getsizeof, flight.call.request.texts)))
         except OverloadedError:
