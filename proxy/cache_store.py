@@ -61,6 +61,11 @@ class CacheStore:
         self._alone_until = 0.0
         self._failing = False
 
+    @property
+    def waiting(self) -> int:
+        """The bytes of values that wait to be written."""
+        return self._queued_bytes
+
     async def close(self) -> None:
         """Close the connections; what still waits is not written."""
         await self._redis.aclose()
