@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from proxy.cache import encoded
 from proxy.carrier import read_results
-from shared.errors import PairwayError
+from shared.errors import RelayedError
 from shared.wire import Translation
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Answers:
         rest = call.asking(call.request.model_copy(update={"text": texts}), None)
         try:
             body, joined = await self._flights.share(rest, partial(self._compute, _only(recalled, missing)))
-        except PairwayError as error:
+        except RelayedError as error:
             error.detail = f"{error.detail} (Counted among the {len(missing)} texts that are not in the cache.)"
             raise
         results = read_results(rest.request, body)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The longest that a translation waits for a look-up: a tenth of what the quickest engine needs for a sentence.
-READ_SECONDS: Final = 0.02
+# The longest that a translation waits for a look-up: what people do not notice, and more than a busy event loop lags.
+READ_SECONDS: Final = 0.05
 # The longest that one batch of writes may take; nobody waits for it.
 WRITE_SECONDS: Final = 0.5
-# After a failure nothing is read or written for so long: at most one request in it has waited in vain.
+# After a look-up that failed none is tried for so long, and after a batch that failed none is written: those few that had
+# begun together wait in vain, the others not at all.
 PAUSE_SECONDS: Final = 1.0
 # How often what was learnt is written.
 FLUSH_SECONDS: Final = 0.1
@@ -40,7 +41,7 @@ _EXPIRES: Final = struct.Struct(">d")
 
 
 class CacheStore:
-    """Mutable state: what waits to be written, and until when Redis is left alone."""
+    """Mutable state: what waits to be written, and until when nothing is read, or written."""
 
     def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
@@ -58,7 +59,8 @@ class CacheStore:
         self._monotonic = monotonic
         self._queued: dict[bytes, tuple[float, bytes]] = {}
         self._queued_bytes = 0
-        self._alone_until = 0.0
+        self._reads_from = 0.0
+        self._writes_from = 0.0
         self._failing = False
 
     @property
@@ -72,26 +74,26 @@ class CacheStore:
 
     async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
         """Return what is there of the keys' values, each with the Unix time when it ends; nothing while it fails."""
-        if self._rests():
+        if self._monotonic() < self._reads_from:
             return {}
         try:
             async with asyncio.timeout(READ_SECONDS):
                 values: list[Any] = await self._redis.mget([self._key(key) for key in keys])  # pyright: ignore[reportUnknownMemberType] - partly untyped there
         except (RedisError, OSError, TimeoutError) as error:
-            self._failed(error)
+            self._reads_from = self._failed(error)
             return {}
         self._worked()
         return {key: found for key, value in zip(keys, values, strict=True) if (found := self._read(value))}
 
     def write(self, key: bytes, value: bytes, expires: float) -> None:
-        """Have the value written soon, or dropped where too much waits."""
-        if not self._rests() and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
+        """Have the value written soon, or dropped where too much waits or the last batch failed."""
+        if self._monotonic() >= self._writes_from and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
             self._queued_bytes += len(value) - len(self._queued.get(key, (0.0, b""))[1])
             self._queued[key] = expires, value
 
     async def flush(self) -> None:
         """Write what waits; to be called every ``FLUSH_SECONDS``."""
-        while self._queued and not self._rests():
+        while self._queued:
             batch = [self._queued.popitem() for _ in range(min(BATCH, len(self._queued)))]
             self._queued_bytes -= sum(len(value) for _, (_, value) in batch)
             now = self._clock()
@@ -102,20 +104,18 @@ class CacheStore:
                             pipe.set(self._key(key), _EXPIRES.pack(expires) + value, px=left)
                     await pipe.execute()
             except (RedisError, OSError, TimeoutError) as error:
-                self._failed(error)
+                self._writes_from = self._failed(error)
+                self._queued.clear()
+                self._queued_bytes = 0
             else:
                 self._worked()
 
-    def _rests(self) -> bool:
-        return self._monotonic() < self._alone_until
-
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: Exception) -> float:
+        """Return when to try again."""
         if not self._failing:
             log.warning("cache's redis failed, going on without", extra={"error": f"{type(error).__name__}: {error}"})
         self._failing = True
-        self._alone_until = self._monotonic() + PAUSE_SECONDS
-        self._queued.clear()
-        self._queued_bytes = 0
+        return self._monotonic() + PAUSE_SECONDS
 
     def _worked(self) -> None:
         if self._failing:

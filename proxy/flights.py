@@ -28,6 +28,8 @@ LONGEST_LINGER_SECONDS: Final = 1.0
 # Flights of others that one request joins, one after the other, when each ends by what concerns only whom it was begun
 # for; then it goes alone.
 MAX_JOINED: Final = 2
+# With less time left than this nothing is begun anew after another's flight failed: no engine answers within it.
+WORTHWHILE_SECONDS: Final = 0.05
 _KEY_BYTES: Final = 32
 
 
@@ -53,7 +55,7 @@ class Flight:
     def ended_by_another(self, error: PairwayError, call: Call) -> bool:
         """Say whether the error concerns only whom it was begun for: their time, their place or their share."""
         if isinstance(error, DeadlineExceededError):
-            return call.deadline.remaining() > 0
+            return True
         mine = self.call.caller == call.caller and self.call.priority is call.priority
         return isinstance(error, OverloadedError) and not mine
 
@@ -107,6 +109,8 @@ class Flights:
             except PairwayError as error:
                 if not flight.ended_by_another(error, call):
                     raise
+                if call.deadline.remaining() < WORTHWHILE_SECONDS:
+                    raise call.deadline.exceeded() from error
         return await work(call), False
 
     def _begin(self, digest: bytes, call: Call, work: Callable[[Call], Coroutine[None, None, bytes]]) -> Flight:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from proxy.call import Call
 from proxy.caller import Caller
 from proxy.digest import request_digest, text_digests
-from proxy.flights import LONGEST_LINGER_SECONDS, MAX_JOINED, Flights
+from proxy.flights import LONGEST_LINGER_SECONDS, MAX_JOINED, WORTHWHILE_SECONDS, Flights
 from shared.budget import ByteBudget
 from shared.deadline import Deadline
 from shared.errors import (
@@ -229,6 +229,15 @@ async def test_a_flight_begun_for_less_time_is_begun_anew_for_the_others(tower: 
     assert tower.work.begun[1].deadline.given == 30
     tower.work.ends[1].set_result(b"Hallo")
     assert sorted(await asyncio.gather(*patient)) == [(b"Hallo", False), (b"Hallo", True)]
+
+
+async def test_with_hardly_any_time_left_nothing_is_begun_anew(tower: Tower) -> None:
+    await tower.ask()
+    joined = await tower.ask(tower.call(seconds=WORTHWHILE_SECONDS / 2))
+    tower.work.ends[0].set_exception(tower.work.begun[0].deadline.exceeded())
+    with pytest.raises(DeadlineExceededError, match=f"{WORTHWHILE_SECONDS / 2:g} s"):
+        await joined
+    assert len(tower.work.begun) == 1
 
 
 @pytest.mark.parametrize(
