@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from proxy import health as judge
+from proxy.answers import Source
 from proxy.call import Call
 from proxy.caller import Caller
 from shared import events, stream, web
@@ -25,8 +26,13 @@ if TYPE_CHECKING:
 routes = APIRouter()
 
 TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+CACHE_HEADER: Final = "X-Cache"
+CACHE_DOC: Final = {
+    "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
+    "schema": {"type": "string", "enum": list(Source)},
+}
 ANSWERS: Final = {
-    200: {"content": events.documentation()},
+    200: {"content": events.documentation(), "headers": {CACHE_HEADER: CACHE_DOC}},
     **web.problem_documentation((400, 404, 413, 422, 429, 502, 503, 504)),
 }
 
@@ -57,7 +63,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(caller.ceiling)
         call = Call(asked, caller, priority, deadline, request.state.request_id, measured, on_delta)
-        work = parts.dispatcher.translate(call)
+        work = parts.answers.translate(call, lambda source: web.answer_headers(request, {CACHE_HEADER: source}))
         try:
             return await web.while_connected(request, work)
         finally:

@@ -16,6 +16,9 @@ from fastapi import FastAPI
 
 from proxy import api, operators
 from proxy.admission import Admission
+from proxy.answers import Answers
+from proxy.cache import TranslationCache
+from proxy.cache_store import FLUSH_SECONDS, CacheStore
 from proxy.canaries import TICK_SECONDS, Canaries
 from proxy.carrier import Carrier
 from proxy.chooser import Chooser
@@ -26,12 +29,15 @@ from proxy.dispatcher import Dispatcher
 from proxy.evidence import LocalEvidence
 from proxy.exchange import Exchange
 from proxy.fleet_control import FleetControl
+from proxy.flights import Flights
 from proxy.forwarder import Forwarder
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.local_view import EvidenceView
+from proxy.lru import Lru
 from proxy.metrics import ProxyMetrics
 from proxy.registry import Registry
 from proxy.retry_budget import RetryBudget
+from proxy.revisions import Revisions
 from proxy.routing import Pivots
 from proxy.store import Store
 from proxy.tracker import RETURN_SECONDS, HealthTracker
@@ -43,6 +49,7 @@ from shared.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from proxy.fleet import Snapshot
     from proxy.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -55,7 +62,8 @@ class Parts:
     settings: Settings
     registry: Registry
     evidence: LocalEvidence
-    dispatcher: Dispatcher
+    answers: Answers
+    flights: Flights
     listed_pivots: Pivots | None
     control: FleetControl
     metrics: ProxyMetrics
@@ -103,23 +111,29 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             canaries = Canaries(registry, evidence, client, metrics, time.monotonic, rng)
             discovery = Discovery(resolver)
             tracker = HealthTracker(registry, discovery, client, metrics, time.time)
+            bodies = ByteBudget(settings.max_bodies_bytes)
+            flights = Flights(bodies, time.monotonic)
+            cache_store = _cache_store(settings)
+            cache = _cache(settings, registry, cache_store, pivots if settings.pivot else None, metrics)
             loops = (
                 Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng),
                 Loop("returns", RETURN_SECONDS, tracker.look_again, time.monotonic, rng),
                 Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
                 Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),
+                *((Loop("cache", FLUSH_SECONDS, cache_store.flush, time.monotonic, rng),) if cache_store else ()),
             )
             app.state.parts = Parts(
                 settings,
                 registry,
                 evidence,
-                dispatcher,
+                Answers(dispatcher, flights, cache, metrics),
+                flights,
                 # What is listed is no promise of the quickest way: a thread reads it.
                 Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
                 FleetControl(registry, discovery, EvidenceView(evidence, lambda: registry.snapshot), time.time),
                 metrics,
                 loops,
-                ByteBudget(settings.max_bodies_bytes),
+                bodies,
                 draining,
                 time.time(),
             )
@@ -127,12 +141,14 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 await lease.renew()
                 await registry.recall()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
-                async with canaries.closing(), running(*loops):
+                async with canaries.closing(), running(*loops), flights.closing():
                     yield
             finally:
                 await tracker.close()
                 await lease.resign()
                 await store.close()
+                if cache_store is not None:
+                    await cache_store.close()
 
     app = FastAPI(
         title="Pairway", version=VERSION, lifespan=lifespan, root_path=settings.root_path, redirect_slashes=False
@@ -142,3 +158,22 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
     app.include_router(api.routes)
     app.include_router(operators.routes)
     return app
+
+
+def _cache_store(settings: Settings) -> CacheStore | None:
+    url = settings.cache_redis_url.get_secret_value()
+    return CacheStore(url, settings.redis_prefix, time.time, time.monotonic) if url else None
+
+
+def _cache(
+    settings: Settings, registry: Registry, store: CacheStore | None, pivots: Pivots | None, metrics: ProxyMetrics
+) -> TranslationCache | None:
+    if not settings.cache_bytes:
+        return None
+
+    def snapshot() -> Snapshot:
+        return registry.snapshot
+
+    lru = Lru(settings.cache_bytes, time.time)
+    revisions = Revisions(snapshot)
+    return TranslationCache(lru, store, snapshot, pivots, revisions, metrics, settings.cache_seconds, time.time)

@@ -66,3 +66,29 @@ class ProxyMetrics(ServerMetrics):
             ["lang"],
             registry=self.registry,
         )
+        self.coalesced = Counter(
+            "pairway_proxy_coalesced_total",
+            "Requests answered with what another one that was under way got; their texts are counted once.",
+            ["pair"],
+            registry=self.registry,
+        )
+        self.cache_hits = Counter(
+            "pairway_proxy_cache_hits_total", "Texts answered from the cache.", ["pair"], registry=self.registry
+        )
+        self.cache_misses = Counter(
+            "pairway_proxy_cache_misses_total",
+            "Texts looked for in the cache and not answered from it.",
+            ["pair"],
+            registry=self.registry,
+        )
+        self.cache_bytes = Gauge(
+            "pairway_proxy_cache_bytes", "Bytes that the cache in memory takes.", registry=self.registry
+        )
+        self.cache_entries = Gauge(
+            "pairway_proxy_cache_entries", "Translations in the cache in memory.", registry=self.registry
+        )
+        self.cache_evictions = Counter(
+            "pairway_proxy_cache_evictions_total",
+            "Translations that left the cache in memory to make room for others.",
+            registry=self.registry,
+        )

@@ -196,12 +196,13 @@ class Registry:
 
 
 def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> bool:
-    """Say whether the same replicas are ready for the same pairs."""
+    """Say whether the same replicas are ready for the same pairs, with the same revisions of their models."""
     return list(before) == list(now) and all(
-        old is new or (old.state is new.state and _reported_pairs(old) == _reported_pairs(new))
+        old is new or (old.state is new.state and _reported(old) == _reported(new))
         for old, new in zip(before.values(), now.values(), strict=True)
     )
 
 
-def _reported_pairs(replica: Replica) -> object:
-    return replica.report and replica.report.pairs
+def _reported(replica: Replica) -> object:
+    report = replica.report
+    return report and (report.pairs, [(name, model.revision) for name, model in report.models.items()])

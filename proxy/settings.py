@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from proxy.replica_url import replica_url, split_url
@@ -17,6 +17,7 @@ from shared.wire import Limits
 PREFIX: Final = "PROXY_"
 
 
+_REDIS_PORT: Final = 6379
 # A token that is guessed is no token: 16 characters of base64 are 96 bits.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 
@@ -92,6 +93,18 @@ class Settings(BaseSettings):
     max_bodies_bytes: int = Field(
         default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
     )
+    cache_bytes: int = Field(
+        default=0,
+        ge=0,
+        description="Bytes of memory for translations, so for what users wrote, to answer the same again; 0: none is kept.",
+    )
+    cache_seconds: float = Field(
+        default=86_400, ge=1, le=31_536_000, description="How long a translation is kept at most, seconds."
+    )
+    cache_redis_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="Redis that holds the cache for all proxies, not that of the fleet; may hold a password; empty: none.",
+    )
     drain_seconds: float = Field(
         default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
     )
@@ -122,9 +135,11 @@ class Settings(BaseSettings):
     def _are_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(canonical_tag, value))
 
-    @field_validator("redis_url")
+    @field_validator("redis_url", "cache_redis_url")
     @classmethod
-    def _is_redis(cls, value: SecretStr) -> SecretStr:
+    def _is_redis(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        if info.field_name == "cache_redis_url" and not value.get_secret_value():
+            return value
         parts = split_url(value.get_secret_value())
         good = parts is not None and (
             (parts.scheme in {"redis", "rediss"} and bool(parts.hostname)) or (parts.scheme == "unix" and parts.path)
@@ -152,6 +167,21 @@ class Settings(BaseSettings):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _cache_is_apart(self) -> Settings:
+        if not self.cache_redis_url.get_secret_value():
+            return self
+        if not self.cache_bytes:
+            raise ValueError(
+                "PROXY_CACHE_REDIS_URL needs PROXY_CACHE_BYTES > 0: what comes from it is kept in memory too"
+            )
+        if _server(self.cache_redis_url) == _server(self.redis_url):
+            raise ValueError(
+                "PROXY_CACHE_REDIS_URL and PROXY_REDIS_URL must be different servers, not databases of one: "
+                "the cache fills its memory, and the fleet's must never be full"
+            )
+        return self
+
     @property
     def report_ttl(self) -> float:
         """Seconds a report is believed in Redis: three sweeps and their time-outs, so one lost sweep is no alarm."""
@@ -166,3 +196,9 @@ class Settings(BaseSettings):
     def limits(self) -> Limits:
         """The bounds of one request."""
         return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)
+
+
+def _server(url: SecretStr) -> object:
+    """Return what tells one Redis server from another, as far as a URL says."""
+    parts = split_url(url.get_secret_value())
+    return parts and (parts.path if parts.scheme == "unix" else (parts.hostname, parts.port or _REDIS_PORT))

@@ -63,6 +63,7 @@ class FakeReplica:
         self.weight = 1.0
         self.models: dict[str, Any] = {}  # what it reports of its models; its one model is called model-NAME
         self.ranks: dict[str, int] = {}
+        self.revision: str | None = "1"  # of its model
         self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
         self.canaries = 0
         self.requests: list[Received] = []
@@ -224,8 +225,12 @@ class FakeReplica:
             "in_flight": self.texts_in_hand + self.foreign_load,
             "weight": self.weight,
             "pairs": pairs,
-            "models": self.models,
+            "models": {f"model-{self.name}": self._model(), **self.models},
         }
+
+    def _model(self) -> dict[str, Any]:
+        idle = {"running": 0, "waiting": 0, "limit": 64, "steps": 0, "step_age_s": None, "kv_used": 0.0}
+        return {**idle, "revision": self.revision}
 
     def _translation(self, asked: dict[str, Any]) -> dict[str, Any]:
         source, target = asked["source_lang"], asked["target_lang"]

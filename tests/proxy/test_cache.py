@@ -1,0 +1,303 @@
+"""The cache of translations on the real proxy: what comes from it, what must never, and what DeepL's client costs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx
+import pytest
+
+from proxy.answers import Source
+from proxy.call import Call
+from proxy.caller import Caller
+from shared.deadline import Deadline
+from shared.metrics import Measured
+from shared.priority import Priority
+from shared.wire import TranslateRequest
+from tests.fakes import FakeReplica, Script, replicas
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.streams import hear
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+async def fake() -> AsyncGenerator[FakeReplica]:
+    one = FakeReplica("en>de", "fr>en", name="one")
+    async with replicas(one):
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake], cache_bytes=1_000_000) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def plain(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
+    """A proxy without a cache."""
+    async with proxy([fake]) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def fresh(fake: FakeReplica) -> None:
+    fake.requests.clear()
+    fake.translate = Script()
+    fake.aborts = 0
+
+
+async def ask(running: RunningProxy, text: object, **more: Any) -> tuple[str | None, dict[str, Any]]:
+    """Return where a good answer came from, and the answer."""
+    body = {"text": text, "source_lang": "en", "target_lang": "de", **more}
+    response = await running.client.post("/translate", json=body)
+    assert response.status_code == 200, response.text
+    return response.headers.get("x-cache"), response.json()
+
+
+def asked(fake: FakeReplica) -> list[object]:
+    return [received.body["text"] for received in fake.requests]
+
+
+async def metric(running: RunningProxy, name: str) -> float:
+    lines = (await running.client.get("/metrics")).text.splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"pairway_proxy_{name}"))
+
+
+async def test_a_text_is_translated_once(running: RunningProxy, fake: FakeReplica) -> None:
+    first = await ask(running, "once")
+    again = await ask(running, "once")
+    assert (first[0], again[0]) == ("miss", "hit")
+    assert first[1] == again[1]
+    assert asked(fake) == ["once"]
+
+
+async def test_of_a_list_only_what_is_not_known_is_asked_for(running: RunningProxy, fake: FakeReplica) -> None:
+    await ask(running, "l1")
+    await ask(running, ["l3", "l1"])
+    hits, misses, texts = [await metric(running, f"{name}_total") for name in ("cache_hits", "cache_misses", "texts")]
+    fake.requests.clear()
+    listed = [f"l{number}" for number in (0, 1, 2, 3, 0)]
+    source, answer = await ask(running, listed)
+    assert source == "partial"
+    assert asked(fake) == [["l0", "l2", "l0"]]
+    assert [each["translation"] for each in answer["results"]] == [f"[en>de by one] {text}" for text in listed]
+    assert await metric(running, "cache_hits_total") - hits == 2
+    assert await metric(running, "cache_misses_total") - misses == 3
+    assert await metric(running, "texts_total") - texts == 5
+    assert await ask(running, listed) == ("hit", answer)
+    assert (await ask(running, "l2"))[0] == "hit"
+    assert (await ask(running, ["l2"]))[1] == {"results": [answer["results"][2]]}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"format": "html"},
+        {"format": "markdown"},
+        {"do_not_translate": ["Pairway"]},
+        {"terms": {"a": "b"}},
+        {"pivot": False},
+        {"source_lang": "en-GB"},
+        {"target_lang": "de-AT"},
+    ],
+    ids=str,
+)
+async def test_other_options_are_another_translation(
+    running: RunningProxy, fake: FakeReplica, other: dict[str, Any]
+) -> None:
+    await ask(running, "a word")
+    fake.requests.clear()
+    assert (await ask(running, "a word", **other))[0] == "miss"
+    assert asked(fake) == ["a word"]
+
+
+async def test_what_is_to_be_detected_is_not_kept(running: RunningProxy, fake: FakeReplica) -> None:
+    text = "The weather is fine and we went for a long walk in the park."
+    for _ in range(2):
+        assert (await ask(running, text, source_lang="auto"))[0] == "miss"
+    assert len(fake.requests) == 2
+
+
+async def test_a_pivot_is_kept_as_well(running: RunningProxy, fake: FakeReplica) -> None:
+    first = await ask(running, "bonjour", source_lang="fr")
+    fake.requests.clear()
+    assert await ask(running, "bonjour", source_lang="fr") == ("hit", first[1])
+    assert first[1]["route"] == ["fr", "en", "de"]
+    assert not fake.requests
+
+
+async def test_nothing_unusable_is_kept_but_warnings_are(running: RunningProxy, fake: FakeReplica) -> None:
+    one = {"source_lang": "en", "target_lang": "de", "model": "model-one", "route": ["en", "de"]}
+    warned = [{"code": "odd", "message": "It is odd."}]
+    results = [{**one, "translation": None, "warnings": warned}, {**one, "translation": "Gut", "warnings": warned}]
+    fake.translate = Script(raw=(200, json.dumps({"results": results}).encode()))
+    assert (await ask(running, ["bad", "good"]))[1] == {"results": results}
+    fake.translate = Script()
+    source, answer = await ask(running, ["bad", "good"])
+    assert source == "partial"
+    assert [each["translation"] for each in answer["results"]] == ["[en>de by one] bad", "Gut"]
+    assert answer["results"][1]["warnings"] == warned
+
+
+async def test_a_failure_is_not_kept_and_says_of_which_texts_it_counts(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    await ask(running, "f1")
+    fake.translate = Script(problem=(413, "too-large"))
+    status, problem, headers = await running.translate(["f0", "f1"])
+    assert (status, problem["code"]) == (413, "too-large")
+    assert problem["detail"].endswith("(Counted among the 1 texts that are not in the cache.)")
+    assert "x-cache" not in headers
+    fake.translate = Script()
+    assert (await ask(running, ["f0", "f1"]))[0] == "partial"
+
+
+async def test_a_stream_is_told_at_once_where_all_of_it_is_known(running: RunningProxy, fake: FakeReplica) -> None:
+    body = {"text": ["s0", "s1"], "source_lang": "en", "target_lang": "de"}
+    await ask(running, "s0")
+    fake.requests.clear()
+    first = await hear(running.client, body)
+    assert asked(fake) == [["s0", "s1"]], "a stream is translated as a whole"
+    again = await hear(running.client, body)
+    assert first.result == again.result
+    assert (first.headers["x-cache"], again.headers["x-cache"]) == ("miss", "hit")
+    assert len(fake.requests) == 1
+    assert (await ask(running, "s1"))[0] == "hit"
+
+
+async def test_an_upgrade_is_seen_at_once_and_old_entries_are_never_read_again(fake: FakeReplica) -> None:
+    two = FakeReplica("en>de", name="two")
+    two.ranks = {"en>de": 1}
+    async with replicas(two), proxy([fake, two], cache_bytes=1_000_000) as running:
+        assert [(await ask(running, "old"))[0] for _ in range(2)] == ["miss", "hit"]
+        fake.revision = "2"
+        await running.sweeps()
+        assert [(await ask(running, "old"))[0] for _ in range(2)] == ["miss", "hit"]
+        two.revision = "2"  # another model's, which only stands in
+        await running.sweeps()
+        assert (await ask(running, "old"))[0] == "hit"
+        fake.pairs["en>de"] = False  # now the model that stood in is the preferred one
+        await running.sweeps()
+        assert (await ask(running, "old"))[0] == "miss"
+        source, answer = await ask(running, "old")
+        assert (source, answer["model"]) == ("hit", "model-two")
+        fake.pairs["en>de"], fake.revision = True, None  # what exactly answers is not known
+        await running.sweeps()
+        assert [(await ask(running, "old"))[0] for _ in range(2)] == ["miss", "miss"]
+        fake.revision = "1"
+        await running.sweeps()
+        assert (await ask(running, "old"))[0] == "hit", "the first revision is back, and its entry was still there"
+
+
+async def test_what_a_model_answers_that_only_stands_in_is_not_kept(fake: FakeReplica) -> None:
+    two = FakeReplica("en>de", name="two")
+    two.ranks = {"en>de": 1}
+    async with replicas(two), proxy([fake, two], cache_bytes=1_000_000) as running:
+        fake.translate = Script(problem=(503, "overloaded"), retry_after=30)
+        for _ in range(2):
+            source, answer = await ask(running, "stood in")
+            assert (source, answer["model"]) == ("miss", "model-two")
+
+
+async def test_the_cache_is_bounded(fake: FakeReplica) -> None:
+    async with proxy([fake], cache_bytes=20_000) as running:
+        await ask(running, [f"{number} {'word ' * 40}" for number in range(40)])
+        assert 10_000 < await metric(running, "cache_bytes") <= 20_000
+        entries, gone = await metric(running, "cache_entries"), await metric(running, "cache_evictions_total")
+        assert entries + gone == 40
+
+
+async def translate_for(running: RunningProxy, caller: Caller, text: str) -> list[Source]:
+    """Ask as a caller of that kind; return what was said of the source."""
+    told: list[Source] = []
+    request = TranslateRequest(text=text, source_lang="en", target_lang="de")
+    call = Call(request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", Measured())
+    await running.parts.answers.translate(call, told.append)
+    return told
+
+
+async def test_who_opted_out_is_neither_kept_nor_answered_from_the_cache_nor_with_others(
+    running: RunningProxy, fake: FakeReplica
+) -> None:
+    private, public = Caller("key 1", cached=False), Caller("key 2")
+    assert await translate_for(running, private, "opted out") == []
+    assert await translate_for(running, public, "opted out") == [Source.MISS]
+    assert await translate_for(running, private, "opted out") == []
+    assert len(fake.requests) == 3
+    fake.translate = Script(delay=0.2)
+    await asyncio.gather(*(translate_for(running, private, "beside") for _ in range(3)))
+    assert len(fake.requests) == 6
+
+
+async def test_what_is_under_way_is_shared_without_a_cache_too(plain: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate = Script(delay=0.3)
+    answers = await asyncio.gather(*(ask(plain, "together") for _ in range(20)))
+    assert len(fake.requests) == 1
+    assert sorted(str(source) for source, _ in answers) == ["None"] + ["coalesced"] * 19
+    assert len({json.dumps(answer) for _, answer in answers}) == 1
+    assert await metric(plain, "coalesced_total") == 19
+    before = len(fake.requests)
+    assert (await ask(plain, "together"))[0] is None
+    assert len(fake.requests) == before + 1
+
+
+async def test_requests_that_share_keep_their_own_deadline_and_id(plain: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate = Script(delay=0.6)
+    patient = asyncio.create_task(plain.translate("mine", x_request_id="patient"))
+    await wait_until(lambda: fake.requests, 3)
+    status, problem, headers = await plain.translate("mine", x_timeout_ms="100", x_request_id="hasty")
+    assert (status, problem["code"], problem["request_id"]) == (504, "deadline-exceeded", "hasty")
+    assert headers["x-request-id"] == "hasty"
+    status, _, headers = await patient
+    assert (status, headers["x-request-id"]) == (200, "patient")
+    assert [received.headers["x-request-id"] for received in fake.requests] == ["patient"]
+
+
+async def test_streams_are_never_shared(plain: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate = Script(delay=0.2)
+    body = {"text": "streamed", "source_lang": "en", "target_lang": "de"}
+    heard = await asyncio.gather(hear(plain.client, body), hear(plain.client, body))
+    assert all(each.result for each in heard)
+    assert len(fake.requests) == 2
+
+
+async def test_the_replica_sees_it_when_the_last_one_hangs_up(plain: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate = Script(delay=20)
+    tasks = [asyncio.create_task(plain.translate("given up")) for _ in range(3)]
+
+    async def all_there() -> bool:
+        return await metric(plain, "requests_in_flight") == 3 and bool(fake.requests)
+
+    await wait_until(all_there, 3)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await wait_until(lambda: fake.aborts == 1, 3, "the replica sees the hang-up")
+    assert len(fake.requests) == 1
+    assert len(plain.parts.flights) == 0
+    assert plain.parts.bodies.held == 0
+
+
+async def test_a_client_that_gives_up_and_posts_again_at_once_costs_one_translation(
+    plain: RunningProxy, fake: FakeReplica
+) -> None:
+    """As DeepL's client does: a read time-out, the connection closed, the same once more on another one."""
+    fake.translate = Script(delay=3.0)
+    body = {"text": "again and again", "source_lang": "en", "target_lang": "de"}
+    timeouts = 0
+    while True:
+        async with httpx.AsyncClient(base_url=plain.url, timeout=1.2, trust_env=False) as client:
+            try:
+                answer = await client.post("/translate", json=body)
+            except httpx.ReadTimeout:
+                timeouts += 1
+                continue
+        break
+    assert (timeouts, answer.status_code) == (2, 200)
+    assert answer.headers["x-cache"] == "coalesced"
+    assert (len(fake.requests), fake.aborts) == (1, 0)

@@ -1,0 +1,71 @@
+"""What is kept in memory: bounded, and for a time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.lru import OVERHEAD_BYTES, Lru
+from tests.proxy.clock import HandClock
+
+ENTRY = OVERHEAD_BYTES + 2  # a key and a value of one byte each
+
+
+def lru(entries: int) -> tuple[Lru, HandClock]:
+    clock = HandClock()
+    return Lru(entries * ENTRY, clock), clock
+
+
+def test_what_was_used_last_stays() -> None:
+    cache, clock = lru(2)
+    for key in (b"a", b"b"):
+        cache.put(key, b"1", clock.now + 1)
+    assert cache.get(b"a") == b"1"
+    cache.put(b"c", b"1", clock.now + 1)
+    assert [cache.get(key) for key in (b"a", b"b", b"c")] == [b"1", None, b"1"]
+    assert (len(cache), cache.take_evicted(), cache.take_evicted()) == (2, 1, 0)
+
+
+def test_a_value_lives_as_long_as_it_was_given() -> None:
+    cache, clock = lru(2)
+    cache.put(b"a", b"1", clock.now + 10)
+    clock.now += 9.9
+    assert cache.get(b"a") == b"1", "reading it does not make it live longer"
+    clock.now += 0.1
+    assert cache.get(b"a") is None
+    assert (len(cache), cache.size, cache.take_evicted()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_what_is_larger_than_all_room_is_not_kept_nor_what_it_replaces(before: bool) -> None:
+    cache, clock = lru(2)
+    cache.put(b"b", b"1", clock.now + 1)
+    if before:
+        cache.put(b"a", b"1", clock.now + 1)
+    cache.put(b"a", bytes(3 * ENTRY), clock.now + 1)
+    assert (cache.get(b"a"), cache.get(b"b"), len(cache)) == (None, b"1", 1)
+
+
+steps = st.lists(st.tuples(st.sampled_from("pgt"), st.integers(0, 9), st.integers(0, 3000)), max_size=60)
+
+
+@given(steps, st.integers(0, 6000))
+def test_it_is_never_larger_than_its_limit_and_tells_only_what_it_was_told_last(
+    taken: list[tuple[str, int, int]], limit: int
+) -> None:
+    clock = HandClock()
+    cache = Lru(limit, clock)
+    last: dict[bytes, bytes] = {}
+    for number, (step, key_number, size) in enumerate(taken):
+        key = b"%d" % key_number
+        if step == "p":
+            last[key] = number.to_bytes(4, "big") + bytes(size)
+            cache.put(key, last[key], clock.now + 5)
+        elif step == "g":
+            assert cache.get(key) in {None, last.get(key)}
+        else:
+            clock.now += 1
+        assert cache.size <= limit
+        kept = cache._entries  # pyright: ignore[reportPrivateUsage] - reading it would change it
+        assert cache.size == sum(len(key) + len(value) + OVERHEAD_BYTES for key, (_, value) in kept.items())
