@@ -1,11 +1,12 @@
 """Clients that are a burden, in a process of their own: ``python -m benchmarks.connections_crowd PLAN`` (as JSON).
 
-Opens ``count`` connections from ``address``, holds them for ``hold`` seconds and closes them. Prints two lines of JSON: one
+Opens ``count`` connections from ``address``, ``per_second`` of them a second, holds them for ``hold`` seconds and closes them. Prints two lines of JSON: one
 when all are open, one at the end. Kinds:
 
 * silent: says nothing.
 * kept: asks once (``/livez``) and keeps the connection.
-* readers: asks for 500 documents (``/openapi.json``) at once and reads 64 bytes a second.
+* documents: asks for 100 documents (``/openapi.json``) at once on one connection and reads 64 bytes a second.
+* translations: asks for a translation of 8,000 characters and reads 64 bytes a second.
 * heads: sends a request's head, a byte a second.
 * bodies: sends a translation's body, a byte a second.
 """
@@ -36,7 +37,9 @@ CONNECT_SECONDS: Final = 10.0
 FIRST_ANSWER_SECONDS: Final = 10.0
 PACE_SECONDS: Final = 1.0
 READ_BYTES: Final = 64
-DOCUMENTS: Final = 500
+DOCUMENTS: Final = 100
+# Digits: nothing for an engine, so that its answers are what is slow. The scene's API servers take 4,000 in a text.
+TEXTS: Final = ["0123456789 " * 363] * 2
 # Small, so that what is not read is left with the server.
 RECEIVE_BUFFER_BYTES: Final = 4096
 BODY_BYTES: Final = 20_000
@@ -50,6 +53,7 @@ class Crowd:
 
     kind: str
     count: int
+    per_second: float
     port: int
     address: str
     hold: float
@@ -61,20 +65,27 @@ class Crowd:
 
 @dataclass
 class Visit:
-    """One connection: when it was open (and had its first answer), and how the server ended it."""
+    """One connection: when it was open (and had its first answer), what it was answered and when, when the server ended it."""
 
     socket: socket.socket
     opened: float = 0.0
+    answered: float = 0.0
     closed: float = 0.0
     status: str = ""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hear(self, said: bytes) -> None:
+        """Take the status of the first answer."""
+        if not self.status:
+            self.status = said[9:12].decode("ascii", "replace")
+            self.answered = time.monotonic()
 
     async def until_closed(self) -> None:
         """Read until the server closes; the first line that comes is its answer."""
         loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):
             while said := await loop.sock_recv(self.socket, 65536):
-                self.status = self.status or said[9:12].decode("ascii", "replace")
+                self.hear(said)
         self.closed = time.monotonic()
         self.ended.set()
 
@@ -91,20 +102,30 @@ async def kept(visit: Visit) -> None:
     await loop.sock_sendall(visit.socket, GET.format(path="/livez").encode())
     async with asyncio.timeout(FIRST_ANSWER_SECONDS):
         said = await loop.sock_recv(visit.socket, 65536)
-    visit.status = said[9:12].decode("ascii", "replace")
     visit.opened = time.monotonic()
+    visit.hear(said)
     await visit.until_closed()
 
 
-async def readers(visit: Visit) -> None:
-    """Ask for much and read little."""
+async def documents(visit: Visit) -> None:
+    """Ask for much at once and read little."""
+    await _read_slowly(visit, GET.format(path="/openapi.json").encode() * DOCUMENTS)
+
+
+async def translations(visit: Visit) -> None:
+    """Ask for a long answer and read little."""
+    body = json.dumps({"text": TEXTS, "source_lang": "en", "target_lang": "de"}).encode()
+    await _read_slowly(visit, HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
+async def _read_slowly(visit: Visit, asked: bytes) -> None:
     loop = asyncio.get_running_loop()
     visit.opened = time.monotonic()
-    asking = asyncio.create_task(loop.sock_sendall(visit.socket, GET.format(path="/openapi.json").encode() * DOCUMENTS))
+    asking = asyncio.create_task(loop.sock_sendall(visit.socket, asked))
     try:
         with contextlib.suppress(OSError):
             while said := await loop.sock_recv(visit.socket, READ_BYTES):
-                visit.status = visit.status or said[9:12].decode("ascii", "replace")
+                visit.hear(said)
                 await asyncio.sleep(PACE_SECONDS)
         visit.closed = time.monotonic()
     finally:
@@ -143,7 +164,8 @@ async def _byte_by_byte(visit: Visit, begin: bytes, rest: bytes) -> None:
 KINDS: Final[dict[str, Callable[[Visit], Awaitable[None]]]] = {
     "silent": silent,
     "kept": kept,
-    "readers": readers,
+    "documents": documents,
+    "translations": translations,
     "heads": heads,
     "bodies": bodies,
 }
@@ -160,7 +182,7 @@ async def be(crowd: Crowd) -> None:
     async def come() -> None:
         visit = Visit(socket.socket())
         visit.socket.settimeout(0)
-        if crowd.kind == "readers":
+        if crowd.kind in {"documents", "translations"}:
             visit.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         visit.socket.bind((crowd.address, 0))
         try:
@@ -181,21 +203,24 @@ async def be(crowd: Crowd) -> None:
         finally:
             visit.ended.set()
 
-    async def come_in_turn() -> None:
+    async def come_in_turn(due: float) -> None:
+        await asyncio.sleep(due - time.monotonic())
         async with gate:
             await come()
 
     began = time.monotonic()
-    await asyncio.gather(*(come_in_turn() for _ in range(crowd.count)))
+    await asyncio.gather(*(come_in_turn(began + place / crowd.per_second) for place in range(crowd.count)))
     settled = FIRST_ANSWER_SECONDS + 1
     await wait_until(lambda: all(visit.opened or visit.ended.is_set() for visit in visits), settled, "first answers")
     opened = sum(visit.opened > 0 for visit in visits)
     print(json.dumps({"open": opened, "refused": refused, "seconds": time.monotonic() - began}), flush=True)
     await asyncio.sleep(crowd.hold)
     stayed = sorted(visit.closed - visit.opened for visit in visits if visit.opened and visit.closed)
+    answered = sorted(visit.answered - visit.opened for visit in visits if visit.answered)
     end = {
         "closed": len(stayed),
         "closed_after": [stayed[0], statistics.median(stayed), stayed[-1]] if stayed else [],
+        "answered_after": statistics.median(answered) if answered else None,
         "statuses": Counter(visit.status for visit in visits if visit.status),
         "cpu": time.process_time(),
     }

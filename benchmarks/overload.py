@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.overload_fleet import started
-from benchmarks.overload_parts import PARTS, Bench, capacity
+from benchmarks.overload_parts import PARTS, Bench, capacity, judge_all
 from benchmarks.overload_report import report
 from shared.reaper import Reaper
 from shared.version import VERSION
@@ -39,6 +39,7 @@ async def measure(out: Path, pairs: str, seed: int, seconds: float, parts: Seque
         await capacity(bench)
         for part in parts:
             await PARTS[part](bench)
+        judge_all(bench)
         return bench
 
 

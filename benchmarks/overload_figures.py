@@ -101,6 +101,11 @@ def figures(load: Load, stream: str) -> Figures:
     )
 
 
+def failures(answers: Iterable[Answer]) -> dict[str, int]:
+    """Count what was neither translated nor clearly refused, by status and code."""
+    return _kinds(answer for answer in answers if not is_good(answer) and not is_refused(answer))
+
+
 def _kinds(answers: Iterable[Answer]) -> dict[str, int]:
     return dict(Counter(f"{answer.status} {answer.code}" for answer in answers).most_common())
 
@@ -109,13 +114,13 @@ class Returns(NamedTuple):
     """What became of those who were refused in a burst and came back when they were told to; shares in percent."""
 
     refused: int
+    never: int
     came_back: int
     succeeded: float
     came_back_later: int
     succeeded_later: float
     longest_wait: float
     median_wait: float
-    others: dict[str, int]
 
 
 def returns(load: Load) -> Returns:
@@ -126,17 +131,13 @@ def returns(load: Load) -> Returns:
     waits = sorted(answer.retry_after for answer in refused)
     return Returns(
         refused=len(refused),
+        never=len({answer.number for answer in refused} - {answer.number for answer in second}),
         came_back=len(second),
         succeeded=_good_percent(second),
         came_back_later=len(later),
         succeeded_later=_good_percent(later),
         longest_wait=waits[-1] if waits else math.nan,
         median_wait=waits[len(waits) // 2] if waits else math.nan,
-        others=_kinds(
-            answer
-            for answer in load.answers
-            if not is_good(answer) and not is_refused(answer)  # of both turns
-        ),
     )
 
 

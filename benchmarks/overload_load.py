@@ -8,8 +8,10 @@ when all have come; the last line says when it began, what CPU it took and how l
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
+import os
 import random
 import sys
 import time
@@ -35,6 +37,9 @@ LONGEST_RETRY_SECONDS: Final = 60.0
 # Before a closed stream asks anew after a refusal.
 REFUSED_PAUSE_SECONDS: Final = 0.1
 OK: Final = 200
+BUSY: Final = frozenset({429, 503})
+# Clients have machines of their own: here they come before the servers, where that is allowed.
+NICENESS: Final = -10
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class Client:
         asked = {"text": text.text, "source_lang": "en", "target_lang": "de"}
         body = json.dumps(asked).encode()
         answer = await self._post(number, text.units, body, due, 1)
-        if self.stream.returns and answer.status != OK and 0 <= answer.retry_after <= LONGEST_RETRY_SECONDS:
+        if self.stream.returns and answer.status in BUSY and 0 <= answer.retry_after <= LONGEST_RETRY_SECONDS:
             back = answer.ended + answer.retry_after
             await asyncio.sleep(back - time.monotonic())
             await self._post(number, text.units, body, back, 2)
@@ -173,6 +178,8 @@ def as_json(plan: Plan) -> str:
 
 def main() -> None:
     """Run the plan of the command line."""
+    with contextlib.suppress(PermissionError):
+        os.nice(NICENESS)
     fields = json.loads(sys.argv[1])
     streams = [Stream(**stream) for stream in fields.pop("streams")]
     uvloop.run(run(Plan(**fields, streams=streams)))
