@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# Shares of the requests by their sentences: one long one, a few, a paragraph.
-SHAPES: Final = (((1, 1), 60), ((2, 4), 25), ((6, 12), 15))
+# How many sentences (at least, at most) the requests of each block of 20 have, in random order: 12 one long one, 5 a few,
+# 3 a paragraph. Blocks, so that each load has the same share of each.
+BLOCK: Final = ((1, 1),) * 12 + ((2, 4),) * 5 + ((6, 12),) * 3
 # Where no file is given: all their combinations.
 _WHO: Final = ("My brother", "The old man", "Our teacher", "The doctor", "A friend of mine", "Her sister", "The girl")
 _DOES: Final = ("bought a book", "lost the key", "waited for us", "wrote a letter", "saw a dog", "drank some water")
@@ -49,8 +50,9 @@ class Mix:
         known = self._sentences
         row, column = divmod(number, len(known))
         first, second = known[column], known[(column + 1 + row) % len(known)]
-        rng = random.Random(self._seed * 1_000_003 + number)  # noqa: S311 - a sample, no secret
-        ((least, most),) = rng.choices([shape for shape, _ in SHAPES], [share for _, share in SHAPES])
+        block, place = divmod(number, len(BLOCK))
+        least, most = random.Random(f"{self._seed} block {block}").sample(BLOCK, len(BLOCK))[place]  # noqa: S311 - the same
+        rng = random.Random(f"{self._seed} text {number}")  # noqa: S311 - the same
         sentences = rng.randint(least, most)
         if sentences == 1:
             text = f"{first.rstrip('.!?')}, and {second[:1].lower()}{second[1:]}"
