@@ -178,11 +178,12 @@ async def measure(scene: Scene, idle: int, slow: int, rate: float) -> list[Phase
 def judged(phases: Sequence[Phase]) -> Result:
     """Return what is promised: nobody else feels it, memory is bounded, what was closed is freed."""
     found = Result("connections")
-    alone = phases[0]
-    for phase in phases[1:]:
+    # The better of the two: a machine that was busy with something else is no excuse.
+    alone = min(phases[0].p99, phases[-1].p99)
+    for phase in phases[1:-1]:
         failed = 100 * sum(phase.failures.values()) / max(1, phase.requests)
         found.promise(f"{phase.name}: the others' requests that failed", found=failed, at_most=0, unit=" %")
-        found.promise(f"{phase.name}: their p99, of that alone", found=phase.p99 / alone.p99, at_most=MOST_P99_RATIO)
+        found.promise(f"{phase.name}: their p99, of that alone", found=phase.p99 / alone, at_most=MOST_P99_RATIO)
         found.promise(f"{phase.name}: memory of the proxy", found=phase.rss, at_most=MOST_MEMORY, unit=" MB")
         if phase.after is not None:
             found.promise(f"{phase.name}: connections left after it", found=phase.left, at_most=0)
