@@ -34,7 +34,8 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long faults soak bench-balancing
+.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
+	bench-connections
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -100,6 +101,13 @@ bench-long: dev  ## Short requests beside a long document, on what `make up` run
 
 bench-balancing: dev  ## Ways to choose a replica, on a simulated fleet.
 	@$(BIN)/python -m benchmarks.balancing
+
+bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails when a target is missed. (PAIRS= SECONDS= SEED= PARTS= OUT=.run/overload)
+	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
+		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(PARTS),--parts $(PARTS))
+
+bench-connections: dev  ## Idle connections, slow readers and writers; fails when a target is missed. (OUT=.run/connections)
+	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections)
 
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
