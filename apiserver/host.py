@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import canary
+from apiserver.admission import Admission, QueueBounds
+from apiserver.drain import DrainRate
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import Engine, EngineGoneError
-from apiserver.lanes import CANARY_PRIORITY
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.pulse import Pulse
 from apiserver.restarts import Restarts
+from apiserver.revision import revision_of
+from apiserver.slots import OVERHANG, Slots
 from apiserver.translator import Translator
+from apiserver.work import Work
 from shared.background import Loop
 from shared.errors import PairUnavailableError, PairwayError
 from shared.report import ModelReport, PairReport
@@ -37,6 +41,8 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS: Final = 0.1
 # A pair whose canary failed while its engine lives is tried again after this.
 CANARY_AGAIN_SECONDS: Final = 10.0
+# What a model runs at once where its entry does not say: vLLM's own default for an API server.
+DEFAULT_MAX_NUM_SEQS: Final = 256
 # Told where nothing better is known: restarting a small engine takes about this long.
 RETRY_AFTER_SECONDS: Final = 5.0
 
@@ -60,7 +66,7 @@ class EngineFactory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Seconds a canary may take, the first pause before a restart, and the silence after which an engine is doubted.
+    """Seconds a canary may take, the first pause before a restart, the silence after which an engine is doubted; its queue.
 
     A hanging engine must lose its pairs within 3 s: the silence (1.5 s by default), a ping's pause of 0.25 s, two looks of
     0.1 s; the rest is for a loop that is late.
@@ -69,6 +75,7 @@ class HostSettings:
     canary_timeout: float
     restart_backoff: float
     stall_seconds: float
+    queue: QueueBounds
 
 
 class ModelHost:
@@ -99,6 +106,10 @@ class ModelHost:
         self._rng = rng
         self._translator: Translator | None = None
         self._pulse: Pulse | None = None
+        self._revision: str | None = None
+        self._rate = DrainRate(clock)
+        at_once = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
+        self.admission = Admission(at_once, self._rate, settings.queue)
         self._why: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._work: asyncio.Task[None] | None = None
         self._restarts = Restarts(settings.restart_backoff, clock, rng)
@@ -158,8 +169,20 @@ class ModelHost:
         }
 
     def progress(self) -> ModelReport | None:
-        """Return the engine's report, None while there is no engine."""
-        return None if self._translator is None else self._translator.engine.progress()
+        """Return the engine's report, its room and its revision; None while there is no engine."""
+        if self._translator is None:
+            return None
+        own = {"room": self.admission.room(), "rate": self._rate.value, "revision": self._revision}
+        return self._translator.engine.progress().model_copy(update=own)
+
+    def measure_room(self) -> None:
+        """Set the gauges of the model's room."""
+        name = self.entry.name
+        if (rate := self._rate.value) is not None:
+            self._metrics.rate.labels(name).set(rate)
+        for priority, room in self.admission.room().items():
+            self._metrics.ahead.labels(name, priority).set(room.ahead)
+            self._metrics.limit.labels(name, priority).set(room.limit)
 
     @property
     def engine(self) -> Engine | None:
@@ -208,10 +231,19 @@ class ModelHost:
                 decoding = decoding_for(self.entry, engine)
                 # A thousand pairs take more than a second.
                 frames = await asyncio.to_thread(self._frames, engine)
+                self._revision = await asyncio.to_thread(revision_of, self.entry, engine.progress().revision)
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
                 raise
-            self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics)
+            self._rate.forget()
+            self.admission.at_once = engine.max_num_seqs
+            slots = Slots(
+                engine.max_num_seqs,
+                self._clock,
+                overhang=max(1, engine.max_num_seqs // OVERHANG),
+                rate=self._rate,
+            )
+            self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics, slots)
             self._pulse = Pulse(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
@@ -247,7 +279,7 @@ class ModelHost:
         try:
             async with asyncio.timeout(self._settings.canary_timeout):
                 planned = await translator.prepare(pair, source, PLAIN)
-                answer = await translator.complete(planned, f"canary-{uuid.uuid4().hex}", priority=CANARY_PRIORITY)
+                answer = await translator.complete(planned, f"canary-{uuid.uuid4().hex}", Work(canary=True))
         except TimeoutError:
             return self._too_late
         except EngineGoneError:

@@ -18,6 +18,7 @@ from apiserver.output_language import OutputLanguage
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.translator import Translator
+from apiserver.work import Work
 from shared.wire import TextFormat, Translation
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Hosted:
             async with room:
                 wish = Wish(wanted.format, Protection.of(wanted.do_not_translate, wanted.terms))
                 planned = await self.translator.prepare(pair, wanted.text, wish)
-                return await self.translator.complete(planned, f"bench-{pair}-{number}")
+                return await self.translator.complete(planned, f"bench-{pair}-{number}", Work())
 
         return await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate(texts)))
 

@@ -82,7 +82,7 @@ class ReplicaReport(BaseModel):
     started_at: float
     state: ServerState
     in_flight: int
-    limit: int
+    limit: int = 0
     weight: float = Field(default=1.0, gt=0)
     pairs: dict[str, PairReport]
     models: dict[str, ModelReport]
