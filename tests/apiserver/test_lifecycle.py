@@ -199,7 +199,6 @@ async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: Sc
     assert report["version"]
     assert report["started_at"] > 1_700_000_000
     assert report["in_flight"] == 2
-    assert report["limit"] == 4 + 4 + 300
     assert report["weight"] == 1
     assert report["pairs"]["de-en"] == {
         "source": "de",
@@ -220,7 +219,17 @@ async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: Sc
         "step_age_s",
         "kv_used",
         "revision",
+        "room",
+        "rate",
     }
+    # Four at once, and a second's work at four a second before the rate is known: all of that for interactive work.
+    assert report["models"]["en-de"]["room"] == {
+        "interactive": {"ahead": 2, "limit": 8},
+        "standard": {"ahead": 2, "limit": 7},
+        "bulk": {"ahead": 2, "limit": 6},
+    }
+    assert report["models"]["en-de"]["rate"] is None
+    assert len(report["models"]["en-de"]["revision"]) == 16
     engine.gate.set()
     await asked
 
