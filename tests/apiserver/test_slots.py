@@ -1,5 +1,8 @@
 """Slots: who waits for a place in the batch has it in the right order, and leaves no trace when it goes."""
 
+# pyright: reportPrivateUsage=false
+# That nothing is left behind is to be seen only inside.
+
 from __future__ import annotations
 
 import asyncio
