@@ -129,9 +129,9 @@ async def measure(host: Hosted, pair: LanguagePair, texts: Sequence[str], at_onc
 
 
 def knee(rows: Sequence[Row]) -> Row:
-    """Return the smallest batch that has nearly the best throughput; of equals the fastest."""
+    """Return the smallest batch that has nearly the best throughput, and of its like the one with the shortest steps."""
     best = max(row.units for row in rows)
-    return min((row for row in rows if row.units >= KNEE_SHARE * best), key=lambda row: (row.seqs, -row.units))
+    return min((row for row in rows if row.units >= KNEE_SHARE * best), key=lambda row: (row.seqs, row.tokens))
 
 
 async def tune(options: argparse.Namespace) -> None:
