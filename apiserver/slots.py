@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, insort
 from collections import OrderedDict
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from apiserver.lanes import LANES, LONG_SHARE, Lane
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from apiserver.drain import DrainRate
 
@@ -138,6 +139,15 @@ class Slots:
                 queue.remove(claim.caller, waiter)
                 self._waiting -= 1
             raise
+
+    @asynccontextmanager
+    async def hold(self, claim: Claim) -> AsyncGenerator[None]:
+        """Hold a place while the block lasts."""
+        await self.take(claim)
+        try:
+            yield
+        finally:
+            self.give(claim)
 
     def give(self, claim: Claim) -> None:
         """Give a place back; who waits for it has it at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -145,7 +146,21 @@ class Translator:
         # Tables and menus say the same again and again; at most one entry for each segment.
         said: dict[str, asyncio.Future[ladder.Made]] = {}
 
+        # A long text has up to twice as many tasks as places in the batch, so that one of them waits when a place is given
+        # back and the text keeps its turn; 50,000 would be memory for nothing. Each makes two more when it is first let
+        # in: of 128 long texts most only wait, and need but one task for that.
+        most = min(len(wanted), 2 * self._slots.long_width) if claim.lane.is_long else len(wanted)
+        begun = 0
+
+        def grow(by: int) -> None:
+            nonlocal begun
+            by = min(by, most - begun)
+            begun += by
+            for _ in range(by):
+                group.create_task(work())
+
         async def work() -> None:
+            let_in = False
             for index in queue:
                 step = planned.steps[index]
                 if not isinstance(step, Words):
@@ -157,27 +172,23 @@ class Translator:
                 coming: asyncio.Future[ladder.Made] = asyncio.get_running_loop().create_future()
                 if next(marks_in(step.text), None) is None:  # marks of one spelling may be others in the next block
                     said[step.text] = coming
-                made = await self._climbed(step, way, claim)
+                async with self._climbs.hold(claim) if claim.lane.is_long else nullcontext():
+                    if not let_in:
+                        let_in = True
+                        grow(2)
+                    made = await ladder.climb(step.text, step.block.marks, way)
                 coming.set_result(made)
                 self._count(planned.pair, made)
                 assembly.done(index, made)
                 done()
 
-        # A long text has twice as many tasks as places in the batch, so that one of them waits when a place is given
-        # back and the text keeps its turn; 50,000 would be memory for nothing.
-        workers = min(len(wanted), 2 * self._slots.long_width) if claim.lane.is_long else len(wanted)
-        await _gathered(work() for _ in range(workers))
+        try:
+            async with asyncio.TaskGroup() as group:
+                grow(1 if claim.lane.is_long else most)
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
         assembly.close()
         return assembly
-
-    async def _climbed(self, step: Words, way: ladder.Way, claim: Claim) -> ladder.Made:
-        if not claim.lane.is_long:
-            return await ladder.climb(step.text, step.block.marks, way)
-        await self._climbs.take(claim)
-        try:
-            return await ladder.climb(step.text, step.block.marks, way)
-        finally:
-            self._climbs.give(claim)
 
     def _segment_limit(self, pair: LanguagePair, wish: Wish) -> int:
         """Return how many tokens of source one request can take, the answer being about as long."""
