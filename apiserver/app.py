@@ -54,7 +54,7 @@ class Parts:
         for loop in self.loops:
             self.metrics.loop_age.labels(loop.name).set(loop.age())
         for host in self.replica.hosts:
-            host.measure_room()
+            host.room.measure(self.metrics)
         engines = [host.engine for host in self.replica.hosts]
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import canary
-from apiserver.admission import Admission, QueueBounds
-from apiserver.drain import DrainRate
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import Engine, EngineGoneError
 from apiserver.placeholders import Protection
@@ -18,7 +16,7 @@ from apiserver.plan import Wish
 from apiserver.pulse import Pulse
 from apiserver.restarts import Restarts
 from apiserver.revision import revision_of
-from apiserver.slots import OVERHANG, Slots
+from apiserver.room import ModelRoom
 from apiserver.translator import Translator
 from apiserver.work import Work
 from shared.background import Loop
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from apiserver.admission import QueueBounds
     from apiserver.catalog import ModelEntry
     from apiserver.guards import Guards
     from apiserver.metrics import ApiServerMetrics
@@ -41,8 +40,6 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS: Final = 0.1
 # A pair whose canary failed while its engine lives is tried again after this.
 CANARY_AGAIN_SECONDS: Final = 10.0
-# What a model runs at once where its entry does not say: vLLM's own default for an API server.
-DEFAULT_MAX_NUM_SEQS: Final = 256
 # Told where nothing better is known: restarting a small engine takes about this long.
 RETRY_AFTER_SECONDS: Final = 5.0
 
@@ -107,9 +104,7 @@ class ModelHost:
         self._translator: Translator | None = None
         self._pulse: Pulse | None = None
         self._revision: str | None = None
-        self._rate = DrainRate(clock)
-        at_once = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
-        self.admission = Admission(at_once, self._rate, settings.queue)
+        self.room = ModelRoom(entry, settings.queue, clock)
         self._why: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._work: asyncio.Task[None] | None = None
         self._restarts = Restarts(settings.restart_backoff, clock, rng)
@@ -172,17 +167,7 @@ class ModelHost:
         """Return the engine's report, its room and its revision; None while there is no engine."""
         if self._translator is None:
             return None
-        own = {"room": self.admission.room(), "rate": self._rate.value, "revision": self._revision}
-        return self._translator.engine.progress().model_copy(update=own)
-
-    def measure_room(self) -> None:
-        """Set the gauges of the model's room."""
-        name = self.entry.name
-        if (rate := self._rate.value) is not None:
-            self._metrics.rate.labels(name).set(rate)
-        for priority, room in self.admission.room().items():
-            self._metrics.ahead.labels(name, priority).set(room.ahead)
-            self._metrics.limit.labels(name, priority).set(room.limit)
+        return self.room.told(self._translator.engine.progress(), self._revision)
 
     @property
     def engine(self) -> Engine | None:
@@ -235,14 +220,7 @@ class ModelHost:
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
                 raise
-            self._rate.forget()
-            self.admission.at_once = engine.max_num_seqs
-            slots = Slots(
-                engine.max_num_seqs,
-                self._clock,
-                overhang=max(1, engine.max_num_seqs // OVERHANG),
-                rate=self._rate,
-            )
+            slots = self.room.slots_for(engine.max_num_seqs)
             self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics, slots)
             self._pulse = Pulse(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})

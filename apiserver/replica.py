@@ -159,7 +159,7 @@ class Replica:
         labels = (host.entry.name, job.priority)
         admitted = job.deadline.clock()
         try:
-            with host.admission.permit(demand, job.deadline.remaining()) as permit:
+            with host.room.admission.permit(demand, job.deadline.remaining()) as permit:
                 work = Work(job.priority, job.caller, on_done=permit.done)
                 loop = asyncio.get_running_loop()
                 ends = loop.time() + job.deadline.remaining()
@@ -176,11 +176,11 @@ class Replica:
                         translator = host.translator(job.pair)
                         plans = await _planned(translator, job)
                         if not any(segments_of(plan) > SHORT_SEGMENTS for plan in plans):
-                            timer.reschedule(min(ends, loop.time() + host.admission.patience(job.priority)))
+                            timer.reschedule(min(ends, loop.time() + host.room.admission.patience(job.priority)))
                         return await _translate_all(translator, plans, job, work, demand.cost)
                 except TimeoutError:
                     if (timer.when() or ends) < ends:
-                        raise host.admission.late(demand) from None
+                        raise host.room.admission.late(demand) from None
                     raise job.deadline.exceeded() from None
         except OverloadedError:
             self._metrics.refused.labels(*labels).inc()
@@ -205,7 +205,7 @@ class Replica:
             version=VERSION,
             started_at=self._started_at,
             state=state,
-            in_flight=sum(host.admission.texts for host in self.hosts),
+            in_flight=sum(host.room.admission.texts for host in self.hosts),
             weight=self._weight,
             pairs=pairs,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
