@@ -194,3 +194,21 @@ async def test_callers_that_hang_up_leave_no_trace(served: Served, engine: Scrip
     await wait_until(lambda: engine.running == 0, 5)
     engine.gate.set()
     assert (await served.translate("x")).status_code == 200
+
+
+async def test_a_full_model_refuses_though_the_pairs_next_one_is_idle(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    two = CATALOG + "  other: {path: org/other, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 8}}\n"
+    async with serving(factory, settings_for(two)) as served:
+        await served.until_ready({"en-de"})
+        other = "other"
+        await wait_until(lambda: bool(factory.engines[other]), 5)
+        engine = factory.engine("en-de")
+        engine.gate.clear()
+        hold = asyncio.create_task(served.translate(["wood"] * 30))
+        await wait_until(lambda: in_hand(served) == 3 * 30, 5)
+        assert (await served.translate("x")).status_code == 503
+        assert "x" not in {asked.text for asked in factory.engine(other).asked}
+        engine.gate.set()
+        assert (await hold).json()["results"][0]["model"] == "en-de"
