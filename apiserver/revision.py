@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Files up to this size (configurations, tokenizers) are read whole; of larger ones (weights) the size and so many
 # samples of so many bytes, evenly spread from the first byte to the last: 4 MiB of a file, whatever its size. Training
-# changes every tensor, so weights that differ in none of the samples are the same.
+# changes all of the weights as a rule; a change that misses every sample does not show.
 WHOLE_BYTES: Final = 16 * 1024 * 1024
 SAMPLES: Final = 64
 SAMPLE_BYTES: Final = 64 * 1024
