@@ -34,7 +34,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up test fuzz check environment dev python lock clean bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
+.PHONY: help up test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
 	bench-connections
 
 help:  ## Show this list.
@@ -89,6 +89,9 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
 	@rm $(LOCK)/all.txt
 	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
+
+tune: dev  ## How much an engine should run at once on this machine, as lines for the catalog. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
+	@$(BIN)/python -m benchmarks.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
 
 bench-quality: dev  ## Quality with and without guards, and what each guard mends. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG)

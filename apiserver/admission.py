@@ -1,48 +1,185 @@
-"""Bounded permits: what a server takes on at once, and a typed refusal for the rest."""
+"""Admission: what a model takes on, in units of cost (shared/cost.py), and a typed refusal at once for the rest. Pure.
+
+A request is taken on while ``ahead < at_once + share x min(rate x queue_seconds, max_waiting)``:
+
+* ``ahead`` are the units in hand of its own lane and more urgent ones (apiserver/lanes.py);
+* ``at_once`` is what the engine runs at once (``max_num_seqs``), ``rate`` what it gets done per second when it is full
+  (apiserver/drain.py; before that is known, ``at_once`` units per second);
+* ``queue_seconds`` is the queueing delay to hold, ``max_waiting`` a bound on the queue whatever the rate;
+* ``share`` is the class's share of the queue, so that bulk is refused first and interactive last.
+
+So the limit follows the engine's speed, and an idle model takes any legal request. A long text may find its own cost more
+ahead: who takes long may wait as long as that. What could not be done before its deadline, at the rate measured, is
+refused too, unless nothing is ahead.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from apiserver.lanes import LANES, LONG_SHARE, SHORT_CHARS, Lane
+from shared.cost import cost_of
 from shared.errors import OverloadedError
+from shared.priority import Priority
+from shared.report import ClassRoom
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
-# A short text is done well within this; issue "Overload" replaces it by the measured drain rate.
-RETRY_AFTER_SECONDS: Final = 1.0
+    from apiserver.drain import DrainRate
+
+CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
+# Queue deadline: so many times ``queue_seconds`` may a request be without any slot before it is refused after all. The
+# delay held is that of an engine at its measured rate; this is for one that became slower meanwhile, and for classes
+# that others go before. Long texts wait for theirs until their deadline.
+PATIENCE: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
+# Bounds of Retry-After, seconds: less is no use in whole seconds, and what a minute brings nobody knows.
+RETRY_AFTER_MIN: Final = 1.0
+RETRY_AFTER_MAX: Final = 60.0
+# A rate to divide by: an engine that stands still has none.
+SLOWEST_RATE: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class QueueBounds:
+    """The queueing delay to hold, seconds, and the most units that wait whatever the rate."""
+
+    seconds: float
+    max_waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a request asks for: its class, how many texts, its cost in units, whether one of its texts is long."""
+
+    priority: Priority
+    texts: int
+    cost: float
+    long: bool
+
+    @classmethod
+    def of(cls, texts: Sequence[str], priority: Priority) -> Demand:
+        """Judge a request before it is planned, by its characters."""
+        sizes = list(map(len, texts))
+        return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), max(sizes) > SHORT_CHARS)
+
+    @property
+    def lane(self) -> Lane:
+        """Where its work goes."""
+        return Lane.of(self.priority, long=self.long)
+
+
+@dataclass(slots=True)
+class Permit:
+    """Room that one request holds; what is done of it is room again at once."""
+
+    lane: Lane
+    left: float
+    _admission: Admission
+
+    def done(self, units: float) -> None:
+        """Note that so many of the request's units are done."""
+        units = min(units, self.left)
+        self.left -= units
+        self._admission.drained(self.lane, units)
 
 
 class Admission:
-    """Permits for texts; one is held per text from admission to answer. Not thread-safe: one event loop."""
+    """One model's room; mutable state: units in hand per lane. Never waits. Not thread-safe: one event loop."""
 
-    def __init__(self, limit: int) -> None:
-        """Admit up to ``limit`` texts at once."""
-        self.limit = limit
-        self._held = 0
+    def __init__(self, at_once: int, rate: DrainRate, bounds: QueueBounds) -> None:
+        """Take what the engine runs at once (it may turn out otherwise when the engine starts: ``at_once`` is set then)."""
+        self.at_once = at_once
+        self.rate = rate
+        self._bounds = bounds
+        self._units = [0.0] * len(LANES)
+        self._permits = [0] * len(LANES)
+        self.texts = 0
 
     def __repr__(self) -> str:
         """Show how full it is."""
-        return f"<Admission {self._held}/{self.limit}>"
+        return f"<Admission {[round(units, 1) for units in self._units]} at {self._speed():.1f}/s>"
 
-    @property
-    def held(self) -> int:
-        """Texts admitted and not yet answered."""
-        return self._held
+    def ahead(self, lane: Lane) -> float:
+        """Return the units in hand of the lane and more urgent ones.
+
+        Of long texts no more goes before a short one than they may hold of the batch (apiserver/slots.py).
+        """
+        if lane.is_long:
+            return sum(self._units[: lane + 1])
+        return sum(self._units[0 : lane + 1 : 2]) + min(sum(self._units[1:lane:2]), self.at_once / LONG_SHARE)
+
+    def limit(self, priority: Priority) -> float:
+        """Return how much may be ahead of a short request of the class."""
+        queue = min(self._speed() * self._bounds.seconds, self._bounds.max_waiting)
+        return self.at_once + CLASS_SHARES[priority] * queue
+
+    def patience(self, priority: Priority) -> float:
+        """Return the seconds within which a request of short texts must have its first slot."""
+        return PATIENCE[priority] * self._bounds.seconds
+
+    def room(self) -> dict[Priority, ClassRoom]:
+        """Return how full the model is for short requests of each class."""
+        return {
+            priority: ClassRoom(ahead=self.ahead(Lane.of(priority, long=False)), limit=self.limit(priority))
+            for priority in Priority
+        }
 
     @contextmanager
-    def permit(self, texts: int) -> Generator[None]:
-        """Hold room for that many texts while the block lasts; never waits.
+    def permit(self, demand: Demand, remaining: float) -> Generator[Permit]:
+        """Hold room for a request with ``remaining`` seconds to its deadline while the block lasts.
 
         Raises:
-            OverloadedError: there is no room for all of them now.
+            OverloadedError: there is no room now, or not enough time.
         """
-        if self._held + texts > self.limit:
-            message = f"This server has {self._held} of {self.limit} texts in hand and no room for {texts} more."
-            raise OverloadedError(message, retry_after=RETRY_AFTER_SECONDS)
-        self._held += texts
+        self._check(demand, remaining)
+        lane = demand.lane
+        held = Permit(lane, demand.cost, self)
+        self._units[lane] += demand.cost
+        self._permits[lane] += 1
+        self.texts += demand.texts
         try:
-            yield
+            yield held
         finally:
-            self._held -= texts
+            self.texts -= demand.texts
+            self._permits[lane] -= 1
+            # What is left of sums and differences of fractions is no work.
+            self._units[lane] = self._units[lane] - held.left if self._permits[lane] else 0.0
+
+    def drained(self, lane: Lane, units: float) -> None:
+        """Take units that are done off the lane."""
+        self._units[lane] -= units
+        self.rate.done(units)
+
+    def late(self, demand: Demand) -> OverloadedError:
+        """Return the error for a request that got no slot within its patience."""
+        message = f"None of the request's work could begin within {self.patience(demand.priority):g} s."
+        return OverloadedError(message, retry_after=self._bounded(self.ahead(demand.lane) - self.at_once))
+
+    def _check(self, demand: Demand, remaining: float) -> None:
+        ahead = self.ahead(demand.lane)
+        limit = self.limit(demand.priority) + (demand.cost if demand.long else 0.0)
+        if ahead >= limit:
+            message = (
+                f"This model has {ahead:.0f} units of work in hand before this request ({demand.priority}), and takes it "
+                f"on below {limit:.0f}."
+            )
+            raise OverloadedError(message, retry_after=self._bounded(ahead - limit + demand.cost))
+        rate = self.rate.value
+        beyond = ahead + demand.cost - self.at_once
+        if rate is not None and ahead > 0 and beyond > rate * remaining:
+            message = (
+                f"This request would take about {beyond / max(rate, SLOWEST_RATE):.0f} s and has {remaining:.1f} s."
+            )
+            raise OverloadedError(message, retry_after=self._bounded(beyond - rate * remaining))
+
+    def _speed(self) -> float:
+        """Return units per second, as far as known."""
+        rate = self.rate.value
+        return float(self.at_once) if rate is None else rate
+
+    def _bounded(self, units: float) -> float:
+        """Return the seconds that so many units take to drain, within Retry-After's bounds."""
+        return min(max(units / max(self._speed(), SLOWEST_RATE), RETRY_AFTER_MIN), RETRY_AFTER_MAX)

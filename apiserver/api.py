@@ -10,7 +10,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from shared import events, stream, web
+from shared.caller import CALLER_HEADER, caller_from_header
 from shared.deadline import TIMEOUT_HEADER, Deadline
+from shared.priority import PRIORITY_HEADER, Priority
 from shared.report import ReplicaReport
 from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
 
@@ -42,13 +44,17 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
         times = parts.settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
+        priority = Priority.from_header(request.headers.get(PRIORITY_HEADER))
+        caller = caller_from_header(request.headers.get(CALLER_HEADER))
         body = await web.read_body(request, parts.limits.body_bytes, deadline, hold)
         asked = parse_translate_request(body, parts.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
         pair = parts.replica.resolve(asked)
         measured.pair = str(pair)
         web.log_fields(request, pair=measured.pair, texts=len(asked.texts))
-        work = parts.replica.translate(pair, asked, deadline, request.state.request_id, on_delta)
+        work = parts.replica.translate(
+            pair, asked, deadline, request.state.request_id, on_delta, priority=priority, caller=caller
+        )
         return asked.answer(await web.while_connected(request, work))
 
 

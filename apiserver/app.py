@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from apiserver import api, catalog
-from apiserver.admission import Admission
+from apiserver.admission import QueueBounds
 from apiserver.engine import VllmEngine
 from apiserver.guards import Guards
 from apiserver.host import EngineFactory, HostSettings, ModelHost
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What a model runs at once where its entry does not say: vLLM's own default for an API server.
-DEFAULT_MAX_NUM_SEQS = 256
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -56,6 +53,8 @@ class Parts:
         """Return this server's metrics and those of every engine that runs."""
         for loop in self.loops:
             self.metrics.loop_age.labels(loop.name).set(loop.age())
+        for host in self.replica.hosts:
+            host.room.measure(self.metrics)
         engines = [host.engine for host in self.replica.hosts]
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
 
@@ -73,11 +72,17 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
     rng = random.Random()  # noqa: S311 - jitter, not secrets
     start_lock = asyncio.Lock()
     guards = Guards(OutputLanguage())
+    host_settings = HostSettings(
+        settings.canary_timeout,
+        settings.restart_backoff,
+        settings.stall_seconds,
+        QueueBounds(settings.queue_seconds, settings.max_waiting),
+    )
     hosts = [
         ModelHost(
             entry,
             factory,
-            HostSettings(settings.canary_timeout, settings.restart_backoff, settings.stall_seconds),
+            host_settings,
             metrics,
             guards,
             ranks=read.ranks(entry),
@@ -87,20 +92,15 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         )
         for entry in entries
     ]
-    at_once = sum(int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS)) for entry in entries)
-    admission = Admission(at_once + settings.max_waiting)
-    # More texts than there will ever be room for are too many, not "come back later".
-    limits = settings.limits.model_copy(update={"texts": min(settings.max_texts, admission.limit)})
     replica = Replica(
         f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
         hosts,
-        admission,
         metrics,
         weight=settings.weight,
         started_at=time.time(),
     )
     bodies = ByteBudget(settings.max_bodies_bytes)
-    parts = Parts(settings, limits, replica, metrics, tuple(host.loop() for host in hosts), bodies)
+    parts = Parts(settings, settings.limits, replica, metrics, tuple(host.loop() for host in hosts), bodies)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from apiserver.admission import RETRY_AFTER_SECONDS
+from apiserver.admission import RETRY_AFTER_MIN
 from apiserver.arguments import check_arguments, check_share
 from apiserver.generation import EngineGoneError, Generation
 from apiserver.progress import EngineMetrics, StepCounter
@@ -71,6 +71,9 @@ class VllmEngine:
         self._tokenizer = ModelTokenizer(llm.get_tokenizer())
         self.controls: Mapping[str, int] = self._tokenizer.controls
         self.begin: Sequence[int] = self._tokenizer.begin
+        config = llm.model_config
+        # The commit that a Hugging Face name was resolved to; transformers notes it in the configuration it has read.
+        self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
     def __repr__(self) -> str:
@@ -178,7 +181,7 @@ class VllmEngine:
             steps=steps.steps,
             step_age_s=None if steps.last is None else round(time.monotonic() - steps.last, 3),
             kv_used=round(steps.kv_used, 4),
-            revision=self._llm.model_config.revision,
+            revision=self._commit,
         )
 
     async def stop(self) -> None:
@@ -256,7 +259,7 @@ def _mapped_errors() -> Generator[None]:
     except EngineDeadError as error:
         raise EngineGoneError(str(error)) from error
     except QueueOverflowError as error:  # only where the catalog sets vLLM's own max_num_queued_reqs
-        raise OverloadedError("The engine's own queue is full.", retry_after=RETRY_AFTER_SECONDS) from error
+        raise OverloadedError("The engine's own queue is full.", retry_after=RETRY_AFTER_MIN) from error
     except VLLMClientError as error:
         message = f"The engine refused the request: {error}"
         raise BadRequestError(message) from error

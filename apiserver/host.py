@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from apiserver import canary
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import Engine, EngineGoneError
-from apiserver.lanes import CANARY_PRIORITY
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.pulse import Pulse
 from apiserver.restarts import Restarts
+from apiserver.revision import revision_of
+from apiserver.room import ModelRoom
 from apiserver.translator import Translator
+from apiserver.work import Work
 from shared.background import Loop
 from shared.errors import PairUnavailableError, PairwayError
 from shared.report import ModelReport, PairReport
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from apiserver.admission import QueueBounds
     from apiserver.catalog import ModelEntry
     from apiserver.guards import Guards
     from apiserver.metrics import ApiServerMetrics
@@ -60,7 +63,7 @@ class EngineFactory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Seconds a canary may take, the first pause before a restart, and the silence after which an engine is doubted.
+    """Seconds a canary may take, the first pause before a restart, the silence after which an engine is doubted; its queue.
 
     A hanging engine must lose its pairs within 3 s: the silence (1.5 s by default), a ping's pause of 0.25 s, two looks of
     0.1 s; the rest is for a loop that is late.
@@ -69,6 +72,7 @@ class HostSettings:
     canary_timeout: float
     restart_backoff: float
     stall_seconds: float
+    queue: QueueBounds
 
 
 class ModelHost:
@@ -99,6 +103,8 @@ class ModelHost:
         self._rng = rng
         self._translator: Translator | None = None
         self._pulse: Pulse | None = None
+        self._revision: str | None = None
+        self.room = ModelRoom(entry, settings.queue, clock)
         self._why: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._work: asyncio.Task[None] | None = None
         self._restarts = Restarts(settings.restart_backoff, clock, rng)
@@ -158,8 +164,10 @@ class ModelHost:
         }
 
     def progress(self) -> ModelReport | None:
-        """Return the engine's report, None while there is no engine."""
-        return None if self._translator is None else self._translator.engine.progress()
+        """Return the engine's report, its room and its revision; None while there is no engine."""
+        if self._translator is None:
+            return None
+        return self.room.told(self._translator.engine.progress(), self._revision)
 
     @property
     def engine(self) -> Engine | None:
@@ -208,10 +216,12 @@ class ModelHost:
                 decoding = decoding_for(self.entry, engine)
                 # A thousand pairs take more than a second.
                 frames = await asyncio.to_thread(self._frames, engine)
+                self._revision = await asyncio.to_thread(revision_of, self.entry, engine.progress().revision)
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
                 raise
-            self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics)
+            slots = self.room.slots_for(engine.max_num_seqs)
+            self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics, slots)
             self._pulse = Pulse(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
@@ -247,7 +257,7 @@ class ModelHost:
         try:
             async with asyncio.timeout(self._settings.canary_timeout):
                 planned = await translator.prepare(pair, source, PLAIN)
-                answer = await translator.complete(planned, f"canary-{uuid.uuid4().hex}", priority=CANARY_PRIORITY)
+                answer = await translator.complete(planned, f"canary-{uuid.uuid4().hex}", Work(canary=True))
         except TimeoutError:
             return self._too_late
         except EngineGoneError:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from apiserver.framing import Frame
     from apiserver.generation import Engine
-    from apiserver.lanes import BatchShare
     from apiserver.sampling import Sampling
+    from apiserver.slots import Claim, Slots
+    from apiserver.work import Work
 
 # Room that a model's context must leave for the answer, beyond the source's own length.
 ANSWER_MARGIN: Final = 16
@@ -27,9 +28,9 @@ class Inquiry:
 
     engine: Engine
     frame: Frame
-    share: BatchShare
-    priority: int
-    turn: int
+    slots: Slots
+    claim: Claim
+    work: Work
     request_id: str
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -39,13 +40,17 @@ class Inquiry:
         Raises:
             EngineGoneError: the engine died.
         """
-        async with self.share.hold(self.priority, self.turn):  # before any work is done for it
+        await self.slots.take(self.claim)  # before any work is done for it
+        try:
+            self.work.begin()
             prompt = self.frame.ids(words, terms)
             room = self.engine.max_model_len - len(prompt)
             if room < ANSWER_MARGIN:
                 return Output("", "length", repeats=False, leaked_controls=False)
             most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
             made = await self.engine.generate(
-                Ask(prompt, sampling, most, self.priority), f"{self.request_id}-{next(self._numbers)}"
+                Ask(prompt, sampling, most, self.claim.lane), f"{self.request_id}-{next(self._numbers)}"
             )
+        finally:
+            self.slots.give(self.claim)
         return Output(made.text, made.finish_reason, repeats=made.repeats, leaked_controls=made.leaked_controls)

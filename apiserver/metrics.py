@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter, Gauge, Histogram
 
-from shared.metrics import ServerMetrics
+from shared.metrics import LATENCY_BUCKETS, ServerMetrics
 
 
 class ApiServerMetrics(ServerMetrics):
@@ -29,6 +29,37 @@ class ApiServerMetrics(ServerMetrics):
             "pairway_apiserver_engine_deaths_total",
             "Engines that died while serving.",
             ["model"],
+            registry=self.registry,
+        )
+        self.refused = Counter(
+            "pairway_apiserver_refused_total",
+            "Requests refused because there was no room or not enough time, by class.",
+            ["model", "priority"],
+            registry=self.registry,
+        )
+        self.waiting = Histogram(
+            "pairway_apiserver_waiting_seconds",
+            "Time from a request's admission to the engine slot of its first segment, by class.",
+            ["model", "priority"],
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
+        self.rate = Gauge(
+            "pairway_apiserver_drain_rate",
+            "Units of cost that the engine gets done per second when it is full; absent before that is known.",
+            ["model"],
+            registry=self.registry,
+        )
+        self.ahead = Gauge(
+            "pairway_apiserver_ahead_units",
+            "Units of cost in hand before a new short request of the class.",
+            ["model", "priority"],
+            registry=self.registry,
+        )
+        self.limit = Gauge(
+            "pairway_apiserver_limit_units",
+            "Units of cost in hand below which a short request of the class is taken on.",
+            ["model", "priority"],
             registry=self.registry,
         )
         self.segments = Counter(

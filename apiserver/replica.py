@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
+from apiserver.admission import Demand
 from apiserver.generation import EngineGoneError
+from apiserver.lanes import SHORT_SEGMENTS
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
-from apiserver.translator import INLINE_CHARS
-from shared.errors import InvalidRequestError, PairUnavailableError, UnknownPairError, UnusableOutputError
+from apiserver.translator import INLINE_CHARS, segments_of
+from apiserver.work import Work
+from shared.cost import cost_of
+from shared.errors import (
+    InvalidRequestError,
+    OverloadedError,
+    PairUnavailableError,
+    UnknownPairError,
+    UnusableOutputError,
+)
 from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
+from shared.priority import Priority
 from shared.report import PairReport, ReplicaReport, ServerState
 from shared.untranslated import same_language, unchanged
 from shared.version import VERSION
@@ -23,9 +35,9 @@ from shared.wire import AUTO, TextFormat, TranslateRequest, Translation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from apiserver.admission import Admission
     from apiserver.host import ModelHost
     from apiserver.metrics import ApiServerMetrics
+    from apiserver.plan import Plan
     from apiserver.translator import Translator
     from shared.deadline import Deadline
 
@@ -37,7 +49,6 @@ class Replica:
         self,
         replica_id: str,
         hosts: Sequence[ModelHost],
-        admission: Admission,
         metrics: ApiServerMetrics,
         *,
         weight: float,
@@ -47,7 +58,6 @@ class Replica:
         self.replica_id = replica_id
         self.hosts = tuple(hosts)
         self.draining = False
-        self._admission = admission
         self._metrics = metrics
         self._weight = weight
         self._started_at = started_at
@@ -82,14 +92,17 @@ class Replica:
         deadline: Deadline,
         request_id: str,
         on_delta: Callable[[int, str], None] | None = None,
+        *,
+        priority: Priority = Priority.INTERACTIVE,
+        caller: str = "",
     ) -> list[Translation]:
         """Translate every text concurrently, all or nothing but for texts without usable output; same order.
 
-        ``on_delta`` is called on the event loop with the text's index and its next part as soon as that is final.
+        ``caller`` is the tag of who asks; callers of one class are served in turn. ``on_delta`` is called on the event loop with the text's index and its next part as soon as that is final.
 
         Raises:
             PairUnavailableError: the pair is not ready, or its engine died meanwhile.
-            OverloadedError: no room for the texts now.
+            OverloadedError: no room for the texts now, or none of them could be begun in time.
             TooLargeError: the terms leave no room for a text.
             UnusableOutputError: the one text asked for has no usable output.
             DeadlineExceededError: the time is over.
@@ -109,12 +122,8 @@ class Replica:
         single = isinstance(request.text, str)
         self._metrics.texts.labels(str(pair)).inc(len(request.texts))
         relay = _Relay(on_delta)
-        with self._admission.permit(len(request.texts)):
-            try:
-                async with asyncio.timeout(deadline.remaining()):
-                    results = await self._translate_on_first(hosts, pair, request, request_id, relay)
-            except TimeoutError:
-                raise deadline.exceeded() from None
+        job = _Job(pair, request, request_id, deadline, priority, caller, relay)
+        results = await self._translate_on_first(hosts, job)
         for result in results:
             if result.translation is None:
                 self._metrics.unusable.labels(str(pair), result.warnings[0].code).inc()
@@ -123,25 +132,59 @@ class Replica:
             raise UnusableOutputError(reason.message, facts={"warnings": [reason.model_dump()]})
         return results
 
-    async def _translate_on_first(
-        self, hosts: Sequence[ModelHost], pair: LanguagePair, request: TranslateRequest, request_id: str, relay: _Relay
-    ) -> list[Translation]:
-        """Translate on the first model that is ready; on the next one where its engine dies before anything was told."""
-        ready = [host for host in hosts if host.ready(pair)]
+    async def _translate_on_first(self, hosts: Sequence[ModelHost], job: _Job) -> list[Translation]:
+        """Translate on the first model that is ready; on the next one where its engine dies before anything was told.
+
+        A model that is full refuses: the next one would answer otherwise, and be as full a moment later.
+        """
+        ready = [host for host in hosts if host.ready(job.pair)]
         if not ready:
-            raise min(hosts, key=_wait).unavailable(pair)
+            raise min(hosts, key=_wait).unavailable(job.pair)
         for host in ready[:-1]:
             try:
-                return await _translate_all(host.translator(pair), pair, request, request_id, relay.on_delta)
+                return await self._translate_on(host, job)
             except EngineGoneError as error:
-                if relay.begun:
-                    raise host.unavailable(pair) from error
+                if job.relay.begun:
+                    raise host.unavailable(job.pair) from error
             except PairUnavailableError:  # gone since it was found ready
                 continue
         try:
-            return await _translate_all(ready[-1].translator(pair), pair, request, request_id, relay.on_delta)
+            return await self._translate_on(ready[-1], job)
         except EngineGoneError as error:
-            raise ready[-1].unavailable(pair) from error
+            raise ready[-1].unavailable(job.pair) from error
+
+    async def _translate_on(self, host: ModelHost, job: _Job) -> list[Translation]:
+        """Translate on one model, if it has room."""
+        demand = Demand.of(job.request.texts, job.priority)
+        labels = (host.entry.name, job.priority)
+        admitted = job.deadline.clock()
+        try:
+            with host.room.admission.permit(demand, job.deadline.remaining()) as permit:
+                work = Work(job.priority, job.caller, on_done=permit.done)
+                loop = asyncio.get_running_loop()
+                ends = loop.time() + job.deadline.remaining()
+                timer = asyncio.timeout_at(ends)
+                try:
+                    async with timer:
+
+                        def begin() -> None:
+                            self._metrics.waiting.labels(*labels).observe(job.deadline.clock() - admitted)
+                            if not timer.expired():
+                                timer.reschedule(ends)
+
+                        work.on_begin = begin
+                        translator = host.translator(job.pair)
+                        plans = await _planned(translator, job)
+                        if not any(segments_of(plan) > SHORT_SEGMENTS for plan in plans):
+                            timer.reschedule(min(ends, loop.time() + host.room.admission.patience(job.priority)))
+                        return await _translate_all(translator, plans, job, work, demand.cost)
+                except TimeoutError:
+                    if (timer.when() or ends) < ends:
+                        raise host.room.admission.late(demand) from None
+                    raise job.deadline.exceeded() from None
+        except OverloadedError:
+            self._metrics.refused.labels(*labels).inc()
+            raise
 
     def report(self) -> ReplicaReport:
         """Return what the proxy wants to know; costs no I/O."""
@@ -162,7 +205,7 @@ class Replica:
             version=VERSION,
             started_at=self._started_at,
             state=state,
-            in_flight=self._admission.held,
+            in_flight=sum(host.room.admission.texts for host in self.hosts),
             weight=self._weight,
             pairs=pairs,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
@@ -197,26 +240,47 @@ class _Relay:
             self._tell(index, text)
 
 
-async def _translate_all(
-    translator: Translator,
-    pair: LanguagePair,
-    request: TranslateRequest,
-    request_id: str,
-    on_delta: Callable[[int, str], None] | None,
-) -> list[Translation]:
-    """Plan every text before the engine is asked for any, then translate them all at once."""
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One request as it goes from model to model."""
+
+    pair: LanguagePair
+    request: TranslateRequest
+    request_id: str
+    deadline: Deadline
+    priority: Priority
+    caller: str
+    relay: _Relay
+
+
+async def _planned(translator: Translator, job: _Job) -> list[Plan]:
+    """Plan every text before the engine is asked for any."""
+    request = job.request
     wish = Wish(request.format, Protection.of(request.do_not_translate, request.terms))
     aside = request.chars > INLINE_CHARS
-    plans = [await translator.prepare(pair, text, wish, aside=aside) for text in request.texts]
+    return [await translator.prepare(job.pair, text, wish, aside=aside) for text in request.texts]
+
+
+async def _translate_all(
+    translator: Translator, plans: Sequence[Plan], job: _Job, work: Work, cost: float
+) -> list[Translation]:
+    """Translate all planned texts at once; each has its part of the request's cost."""
+    sizes = [cost_of(len(text)) for text in job.request.texts]
+    per_size = cost / sum(sizes)
+    on_delta = job.relay.on_delta
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
                     translator.complete(
-                        each, f"{request_id}-{index}", on_delta=None if on_delta is None else partial(on_delta, index)
+                        each,
+                        f"{job.request_id}-{index}",
+                        work,
+                        cost=size * per_size,
+                        on_delta=None if on_delta is None else partial(on_delta, index),
                     )
                 )
-                for index, each in enumerate(plans)
+                for index, (each, size) in enumerate(zip(plans, sizes, strict=True))
             ]
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None

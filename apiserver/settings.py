@@ -41,11 +41,17 @@ class Settings(BaseSettings):
     max_request_timeout: float = Field(
         default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
     )
+    queue_seconds: float = Field(
+        default=1.0,
+        ge=0.05,
+        le=600,
+        description="Queueing delay to hold, seconds: what waits longer at the engine's measured rate is refused at once.",
+    )
     max_waiting: int = Field(
         default=300,
         ge=1,
         le=100_000,
-        description="Texts that may wait beyond those the engines run at once, per server.",
+        description="Units of cost (short sentences) that may wait beyond what an engine runs at once, per model.",
     )
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from apiserver import ladder, segmenter
 from apiserver.assembly import Assembly
 from apiserver.inquiry import ANSWER_MARGIN, Inquiry
-from apiserver.lanes import LONG_PRIORITY, SHORT_PRIORITY, SHORT_SEGMENTS, BatchShare
+from apiserver.lanes import SHORT_SEGMENTS
 from apiserver.plan import Plan, Words, plan, untranslated
 from apiserver.rendering import marks_in
+from apiserver.slots import Claim, Slots
 from shared.errors import TooLargeError
 from shared.wire import Notice, Translation
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from apiserver.metrics import ApiServerMetrics
     from apiserver.plan import Wish
     from apiserver.sampling import Sampling
+    from apiserver.work import Work
     from shared.languages import LanguagePair
 
 T = TypeVar("T")
@@ -46,18 +50,19 @@ class Translator:
         decoding: Sampling,
         guards: Guards,
         metrics: ApiServerMetrics,
+        slots: Slots,
     ) -> None:
-        """Take the model's entry, its engine, each pair's frame, how it chooses tokens, and the guards."""
+        """Take the model's entry, its engine and the slots of that, each pair's frame, how it chooses tokens, the guards."""
         self.engine = engine
         self._entry = entry
         self._frames = frames
         self._decoding = decoding
         self._guards = guards
         self._metrics = metrics
-        self._share = BatchShare(engine.max_num_seqs)
+        self._slots = slots
         # Long texts climb no more ladders at once than can have work in hand and waiting: 128 of them, each with all its
         # segments begun, would hold the event loop for seconds.
-        self._climbs = BatchShare(2 * engine.max_num_seqs)
+        self._climbs = Slots(2 * engine.max_num_seqs, slots.clock)
         self._turns = count()
         self._aside = asyncio.Lock()
 
@@ -85,27 +90,28 @@ class Translator:
         self,
         planned: Plan,
         request_id: str,
+        work: Work,
         *,
-        priority: int | None = None,
+        cost: float = 0.0,
         on_delta: Callable[[str], None] | None = None,
     ) -> Translation:
         """Translate a planned text; ``on_delta`` is given each further part of the answer as soon as it is final.
 
+        ``cost`` is the text's part of the request's units; they are told to be done evenly, segment by segment.
         Where no segment has usable output, ``translation`` is None and a warning says why.
 
         Raises:
             EngineGoneError: the engine died.
         """
         pair = planned.pair
-        segments = len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
-        if priority is None:
-            priority = SHORT_PRIORITY if segments <= SHORT_SEGMENTS else LONG_PRIORITY
-        turn = next(self._turns)
-        inquiry = Inquiry(self.engine, self._frames[pair], self._share, priority, turn, request_id)
+        segments = segments_of(planned)
+        claim = Claim(work.lane(long=segments > SHORT_SEGMENTS), work.caller, next(self._turns))
+        inquiry = Inquiry(self.engine, self._frames[pair], self._slots, claim, work, request_id)
         way = ladder.Way(pair, self._entry.family, self._decoding, self._guards, inquiry)
+        done = partial(work.done, cost / max(1, segments))
         warnings: list[Notice] = []
         if planned.inner:
-            inside = await _gathered(self._run(inner.plan, way, priority, turn, None) for inner in planned.inner)
+            inside = await _gathered(self._run(inner.plan, way, claim, done, None) for inner in planned.inner)
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
             planned = planned.with_inner(
@@ -114,7 +120,7 @@ class Translator:
                     for inner, text in zip(planned.inner, texts, strict=True)
                 ]
             )
-        assembly = await self._run(planned, way, priority, turn, on_delta)
+        assembly = await self._run(planned, way, claim, done, on_delta)
         warnings += assembly.warnings()
         return Translation(
             translation=assembly.text,
@@ -126,7 +132,12 @@ class Translator:
         )
 
     async def _run(
-        self, planned: Plan, way: ladder.Way, priority: int, turn: int, on_delta: Callable[[str], None] | None
+        self,
+        planned: Plan,
+        way: ladder.Way,
+        claim: Claim,
+        done: Callable[[], None],
+        on_delta: Callable[[str], None] | None,
     ) -> Assembly:
         """Ask for every segment of a plan and put its text together."""
         assembly = Assembly(planned, on_delta)
@@ -135,27 +146,47 @@ class Translator:
         # Tables and menus say the same again and again; at most one entry for each segment.
         said: dict[str, asyncio.Future[ladder.Made]] = {}
 
+        # A long text has up to twice as many tasks as places in the batch, so that one of them waits when a place is given
+        # back and the text keeps its turn; 50,000 would be memory for nothing. Each makes two more when it is first let
+        # in: of 128 long texts most only wait, and need but one task for that.
+        most = min(len(wanted), 2 * self._slots.long_width) if claim.lane.is_long else len(wanted)
+        begun = 0
+
+        def grow(by: int) -> None:
+            nonlocal begun
+            by = min(by, most - begun)
+            begun += by
+            for _ in range(by):
+                group.create_task(work())
+
         async def work() -> None:
+            let_in = False
             for index in queue:
                 step = planned.steps[index]
                 if not isinstance(step, Words):
                     continue
                 if (known := said.get(step.text)) is not None:
                     assembly.done(index, await known)
+                    done()
                     continue
                 coming: asyncio.Future[ladder.Made] = asyncio.get_running_loop().create_future()
                 if next(marks_in(step.text), None) is None:  # marks of one spelling may be others in the next block
                     said[step.text] = coming
-                async with self._climbs.hold(priority, turn):
+                async with self._climbs.hold(claim) if claim.lane.is_long else nullcontext():
+                    if not let_in:
+                        let_in = True
+                        grow(2)
                     made = await ladder.climb(step.text, step.block.marks, way)
                 coming.set_result(made)
                 self._count(planned.pair, made)
                 assembly.done(index, made)
+                done()
 
-        # A long text has twice as many tasks as places in the batch, so that one of them waits when a place is given
-        # back and the text keeps its turn; 50,000 would be memory for nothing.
-        workers = len(wanted) if priority < LONG_PRIORITY else min(len(wanted), 2 * self._share.width)
-        await _gathered(work() for _ in range(workers))
+        try:
+            async with asyncio.TaskGroup() as group:
+                grow(1 if claim.lane.is_long else most)
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
         assembly.close()
         return assembly
 
@@ -174,6 +205,11 @@ class Translator:
         for code in made.caught:
             outcome = "given-up" if made.words is None else "shown" if code in left else "mended"
             self._metrics.guards.labels(str(pair), code, outcome).inc()
+
+
+def segments_of(planned: Plan) -> int:
+    """Return how many segments of a plan the engine is asked for."""
+    return len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
 
 
 async def _gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from apiserver.engine import ENVIRONMENT, VllmEngine
@@ -17,7 +18,9 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
+from apiserver.slots import OVERHANG, Slots
 from apiserver.translator import Translator
+from apiserver.work import Work
 from shared.wire import TextFormat, Translation
 
 if TYPE_CHECKING:
@@ -48,6 +51,10 @@ class Hosted:
     metrics: ApiServerMetrics
     translator: Translator
 
+    def with_slots(self, at_once: int) -> Hosted:
+        """Return the same model with so many slots, whatever its engine could run at once."""
+        return replace(self, translator=_translator(self.entry, self.engine, self.metrics, at_once))
+
     async def translate(self, pair: LanguagePair, texts: Sequence[Wanted]) -> list[Translation]:
         """Translate every text as the API server does."""
         room = asyncio.Semaphore(CONCURRENCY)
@@ -56,7 +63,7 @@ class Hosted:
             async with room:
                 wish = Wish(wanted.format, Protection.of(wanted.do_not_translate, wanted.terms))
                 planned = await self.translator.prepare(pair, wanted.text, wish)
-                return await self.translator.complete(planned, f"bench-{pair}-{number}")
+                return await self.translator.complete(planned, f"bench-{pair}-{number}", Work())
 
         return await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate(texts)))
 
@@ -83,10 +90,13 @@ async def hosted(entry: ModelEntry) -> AsyncGenerator[Hosted]:
         os.environ.setdefault(name, value)
     engine = await VllmEngine.start(entry)
     try:
-        frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
         metrics = ApiServerMetrics()
-        guards = Guards(OutputLanguage())
-        translator = Translator(entry, engine, frames, decoding_for(entry, engine), guards, metrics)
-        yield Hosted(entry, engine, metrics, translator)
+        yield Hosted(entry, engine, metrics, _translator(entry, engine, metrics, engine.max_num_seqs))
     finally:
         await engine.stop()
+
+
+def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
+    frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
+    slots = Slots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
+    return Translator(entry, engine, frames, decoding_for(entry, engine), Guards(OutputLanguage()), metrics, slots)

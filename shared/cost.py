@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-# About a sentence: what an engine is asked at once, and what a text costs however short it is.
+# About a sentence of ordinary prose (15 to 20 words), which is what an engine is asked at once; a text costs no less than
+# one however short it is, for its request has a prompt and a place in the batch. Texts of many short sentences cost more
+# than this says: rates are measured in the same units, so what counts is only that they go up with
+# the work, and that both servers measure alike without a tokenizer.
 CHARS_PER_UNIT: Final = 100
 
 

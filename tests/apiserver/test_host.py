@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.admission import QueueBounds
 from apiserver.catalog import ModelEntry
 from apiserver.generation import EngineGoneError, Generation
 from apiserver.guards import Guards
@@ -27,6 +28,7 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.pulse import PING_SECONDS
 from apiserver.restarts import MAX_BACKOFF_SECONDS
+from apiserver.work import Work
 from shared.errors import BadRequestError, PairUnavailableError
 from shared.languages import LanguagePair
 from shared.wire import Translation
@@ -61,7 +63,7 @@ def host_of(
     return ModelHost(
         ENTRY,
         factory,
-        HostSettings(canary_timeout=canary_timeout, restart_backoff=1.0, stall_seconds=STALL),
+        HostSettings(canary_timeout, restart_backoff=1.0, stall_seconds=STALL, queue=QueueBounds(1.0, 300)),
         ApiServerMetrics(),
         GUARDS,
         ranks={pair: rank for rank, pair in enumerate(ENTRY.all_pairs)},
@@ -104,7 +106,7 @@ async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[
     engine.gate.clear()
     pair = ENTRY.all_pairs[0]
     translator = host.translator(pair)
-    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r"))
+    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r", Work()))
     await wait_until(lambda: engine.running == 1, 5)
     return asked
 

@@ -50,10 +50,10 @@ async def test_a_list_keeps_order_and_length_though_the_last_ends_first(
     served: Served, factory: ScriptedFactory
 ) -> None:
     engine = factory.engine("en-de")
-    texts = [f"text {number}" for number in range(8)]
+    texts = [f"text {number}" for number in range(engine.max_num_seqs)]
     engine.gate.clear()
     asked = asyncio.create_task(served.translate(texts))
-    await wait_until(lambda: engine.running == 8, 5)
+    await wait_until(lambda: engine.running == len(texts), 5)
     engine.gate.set()
     results = (await asked).json()["results"]
     assert [result["translation"] for result in results] == [f"[{text}]" for text in texts]
@@ -258,13 +258,13 @@ async def test_terms_that_fill_the_models_context_are_413(
         assert "terms" in answer["detail"]
 
 
-async def test_more_texts_than_the_server_could_ever_hold_are_413_not_an_endless_503(
+async def test_an_idle_server_takes_any_legal_list_however_short_its_queue(
     factory: ScriptedFactory, settings_for: Callable[..., Settings]
 ) -> None:
     async with serving(factory, settings_for(max_waiting=1)) as served:
         await served.until_ready()
-        assert (await served.translate(["a"] * 9)).status_code == 200
-        assert problem(await served.translate(["a"] * 10), 413, "too-large")["limit"] == 9
+        assert (await served.translate(["a"] * 128)).status_code == 200
+        assert problem(await served.translate(["a"] * 129), 413, "too-large")["limit"] == 128
 
 
 def of(text: str, reason: str | None) -> Callable[[Asked], Generation]:
@@ -310,7 +310,7 @@ async def test_no_room_is_503_with_retry_after_and_room_comes_back(
         engine = factory.engine("en-de")
         engine.gate.clear()
         first = asyncio.create_task(served.translate(["a"] * 10))
-        await wait_until(lambda: engine.running == 10, 5)
+        await wait_until(lambda: engine.running >= 4, 5)
         answer = await served.translate("b")
         problem(answer, 503, "overloaded")
         assert int(answer.headers["retry-after"]) >= 1

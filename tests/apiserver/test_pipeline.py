@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,15 @@ from apiserver.catalog import ModelEntry
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import EngineGoneError, Generation
 from apiserver.guards import Guards
-from apiserver.lanes import LONG_PRIORITY, LONG_SHARE, SHORT_PRIORITY, SHORT_SEGMENTS
+from apiserver.lanes import LONG_SHARE, SHORT_SEGMENTS, Lane
 from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.placeholders import Protection, literals
 from apiserver.plan import Wish
 from apiserver.segmenter import skeleton
+from apiserver.slots import Slots
 from apiserver.translator import INLINE_CHARS, Translator
+from apiserver.work import Work
 from shared.errors import TooLargeError
 from shared.languages import LanguagePair
 from shared.wire import TextFormat, Translation
@@ -43,11 +46,14 @@ def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedE
     engine.answer = answer
     frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
     metrics = ApiServerMetrics()
-    return Translator(entry, engine, frames, decoding_for(entry, engine), GUARDS, metrics), engine
+    slots = Slots(engine.max_num_seqs, time.monotonic)
+    return Translator(entry, engine, frames, decoding_for(entry, engine), GUARDS, metrics, slots), engine
 
 
-async def translated(translator: Translator, text: str, wish: Wish = PLAIN, **more: Any) -> Translation:
-    return await translator.complete(await translator.prepare(EN_DE, text, wish), "r", **more)
+async def translated(
+    translator: Translator, text: str, wish: Wish = PLAIN, work: Work | None = None, **more: Any
+) -> Translation:
+    return await translator.complete(await translator.prepare(EN_DE, text, wish), "r", work or Work(), **more)
 
 
 def german(asked: Asked) -> Generation:
@@ -168,7 +174,7 @@ async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones
     for _ in range(20):
         await asyncio.sleep(0)
     assert engine.running == 16 // LONG_SHARE + 2
-    assert {asked.priority for asked in engine.asked} == {LONG_PRIORITY, SHORT_PRIORITY}
+    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE_LONG, Lane.INTERACTIVE}
     engine.gate.set()
     for task in (long, other, short):
         assert (await task).warnings == []
@@ -207,7 +213,7 @@ async def test_a_place_in_the_batch_that_nobody_waits_for_any_more_is_handed_on(
 async def test_a_short_text_does_not_queue_behind_the_long() -> None:
     translator, engine = translator_of(german)
     assert (await translated(translator, numbered(SHORT_SEGMENTS))).warnings == []
-    assert {asked.priority for asked in engine.asked} == {SHORT_PRIORITY}
+    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE}
 
 
 async def test_a_long_text_is_planned_off_the_event_loop_and_comes_back_whole() -> None:

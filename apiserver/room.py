@@ -1,0 +1,51 @@
+"""ModelRoom: one model's admission, its drain rate, and the slots of whichever engine runs; told to the proxy and counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from apiserver.admission import Admission
+from apiserver.drain import DrainRate
+from apiserver.slots import OVERHANG, Slots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from apiserver.admission import QueueBounds
+    from apiserver.metrics import ApiServerMetrics
+    from apiserver.model_entry import ModelEntry
+    from shared.report import ModelReport
+
+# What a model runs at once where its entry does not say: vLLM's own default for an API server.
+DEFAULT_MAX_NUM_SEQS: Final = 256
+
+
+class ModelRoom:
+    """Outlives the model's engines: what was admitted is in hand until it is answered, whatever becomes of the engine."""
+
+    def __init__(self, entry: ModelEntry, bounds: QueueBounds, clock: Callable[[], float]) -> None:
+        """Begin before there is an engine."""
+        self._name = entry.name
+        self._clock = clock
+        self._rate = DrainRate(clock)
+        at_once = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
+        self.admission = Admission(at_once, self._rate, bounds)
+
+    def slots_for(self, max_num_seqs: int) -> Slots:
+        """Return the slots of a new engine; how quick that is has to be learnt anew."""
+        self._rate.forget()
+        self.admission.at_once = max_num_seqs
+        return Slots(max_num_seqs, self._clock, overhang=max(1, max_num_seqs // OVERHANG), rate=self._rate)
+
+    def told(self, report: ModelReport, revision: str | None) -> ModelReport:
+        """Return the engine's report with the room, the rate and the model's revision in it."""
+        room = self.admission.room()
+        return report.model_copy(update={"room": room, "rate": self._rate.value, "revision": revision})
+
+    def measure(self, metrics: ApiServerMetrics) -> None:
+        """Set the gauges."""
+        if (rate := self._rate.value) is not None:
+            metrics.rate.labels(self._name).set(rate)
+        for priority, room in self.admission.room().items():
+            metrics.ahead.labels(self._name, priority).set(room.ahead)
+            metrics.limit.labels(self._name, priority).set(room.limit)

@@ -1,0 +1,206 @@
+"""Slots: our own queue for places in an engine's batch, so that the engine's queue, which knows no callers, stays short."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left, insort
+from collections import OrderedDict
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from apiserver.lanes import LANES, LONG_SHARE, Lane
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from apiserver.drain import DrainRate
+
+# One slot in so many is handed out beyond the batch: what waits in the engine itself takes the places that a step frees,
+# for our own next grant reaches it only a step later (measured: benchmarks/README.md, "Slots").
+OVERHANG: Final = 8
+# Bulk work holds at most one in so many of the places while there is more urgent work, or was within QUIET_SECONDS; else bulk may fill the batch.
+BULK_SHARE: Final = 4
+QUIET_SECONDS: Final = 5.0
+# Every so many grants one goes to the least urgent lane that waits, so that none starves.
+FAIR_TURN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who wants slots: a text's lane, its caller's tag, and its turn among the texts of its caller (the lowest first)."""
+
+    lane: Lane
+    caller: str
+    turn: int
+
+
+@dataclass(slots=True, order=True)
+class _Waiter:
+    turn: int
+    number: int
+    place: asyncio.Future[None] = field(compare=False)
+    granted: bool = field(default=False, compare=False)
+
+
+@dataclass(slots=True)
+class _Queue:
+    """One lane's waiters: callers take turns, each with what it wants first. Knows a caller only while it waits."""
+
+    callers: OrderedDict[str, list[_Waiter]] = field(default_factory=OrderedDict[str, list[_Waiter]])
+
+    def add(self, caller: str, waiter: _Waiter) -> None:
+        insort(self.callers.setdefault(caller, []), waiter)
+
+    def pop(self) -> _Waiter:
+        caller, waiting = next(iter(self.callers.items()))
+        waiter = waiting.pop(0)
+        if waiting:
+            self.callers.move_to_end(caller)
+        else:
+            del self.callers[caller]
+        return waiter
+
+    def remove(self, caller: str, waiter: _Waiter) -> None:
+        waiting = self.callers[caller]
+        del waiting[bisect_left(waiting, waiter)]
+        if not waiting:
+            del self.callers[caller]
+
+
+class Slots:
+    """Places in one engine's batch; mutable state: how many are held by whom, who waits. One event loop.
+
+    Who waits is served by lane, then callers in turn, then the text that came first: shared out evenly, ten long texts of a
+    caller would all be done at the same late time, or all be given up at the same deadline. How many can wait is bounded
+    by admission, and for long texts by their workers.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        clock: Callable[[], float],
+        *,
+        overhang: int = 0,
+        rate: DrainRate | None = None,
+    ) -> None:
+        """Hand out ``at_once + overhang`` places; ``rate`` is told while ``at_once`` are held."""
+        self.at_once = at_once
+        self.long_width = max(1, at_once // LONG_SHARE)
+        self.bulk_width = max(1, at_once // BULK_SHARE)
+        self._free = at_once + overhang
+        self._room_below = overhang  # with no more places free than this, the batch is full
+        self.clock = clock
+        self._rate = rate
+        self._long = self._bulk = self._urgent = 0
+        self._urgent_at = -inf
+        self._queues = [_Queue() for _ in LANES]
+        self._waiting = 0
+        self._numbers = count()
+        self._grants = 0
+
+    def __repr__(self) -> str:
+        """Show how full it is."""
+        return f"<Slots held={self.held}/{self.at_once} waiting={self._waiting}>"
+
+    @property
+    def held(self) -> int:
+        """Places held."""
+        return self._urgent + self._bulk
+
+    @property
+    def waiting(self) -> int:
+        """Claims that wait."""
+        return self._waiting
+
+    async def take(self, claim: Claim) -> None:
+        """Wait for a place and hold it until :meth:`give`; a canary goes past all of this."""
+        lane = claim.lane
+        if lane is Lane.CANARY:
+            return
+        queue = self._queues[lane]
+        # While a place is free, whoever waits in another lane may not have it.
+        if self._free and not queue.callers and self._may(lane):
+            self._hold(lane)
+            return
+        waiter = _Waiter(claim.turn, next(self._numbers), asyncio.get_running_loop().create_future())
+        queue.add(claim.caller, waiter)
+        self._waiting += 1
+        if self._free:
+            self._grant()  # time alone can have let bulk work in
+        try:
+            await waiter.place
+        except asyncio.CancelledError:
+            if waiter.granted:  # in this very moment
+                self.give(claim)
+            else:
+                queue.remove(claim.caller, waiter)
+                self._waiting -= 1
+            raise
+
+    @asynccontextmanager
+    async def hold(self, claim: Claim) -> AsyncGenerator[None]:
+        """Hold a place while the block lasts."""
+        await self.take(claim)
+        try:
+            yield
+        finally:
+            self.give(claim)
+
+    def give(self, claim: Claim) -> None:
+        """Give a place back; who waits for it has it at once."""
+        lane = claim.lane
+        if lane is Lane.CANARY:
+            return
+        self._free += 1
+        if lane.is_long:
+            self._long -= 1
+        if lane >= Lane.BULK:
+            self._bulk -= 1
+        else:
+            self._urgent -= 1
+            self._urgent_at = self.clock()
+        if self._waiting:
+            self._grant()
+        if self._rate is not None and self._free == self._room_below + 1:
+            self._rate.full_ends()
+
+    def _hold(self, lane: Lane) -> None:
+        self._free -= 1
+        if lane.is_long:
+            self._long += 1
+        if lane >= Lane.BULK:
+            self._bulk += 1
+        else:
+            self._urgent += 1
+        if self._rate is not None and self._free == self._room_below:
+            self._rate.full_begins()
+
+    def _may(self, lane: Lane) -> bool:
+        """Say whether the lane may hold one more of the free places."""
+        if lane.is_long and self._long >= self.long_width:
+            return False
+        return lane < Lane.BULK or self._bulk < self.bulk_width or self._is_quiet()
+
+    def _is_quiet(self) -> bool:
+        if self._urgent or any(self._queues[lane].callers for lane in LANES[: Lane.BULK]):
+            return False
+        return self.clock() - self._urgent_at > QUIET_SECONDS
+
+    def _grant(self) -> None:
+        """Hand out what is free to those who wait and may have it."""
+        while self._free and self._waiting:
+            fair = (self._grants + 1) % FAIR_TURN == 0
+            order = reversed(LANES) if fair else LANES
+            lane = next((each for each in order if self._queues[each].callers and self._may(each)), None)
+            if lane is None:
+                return
+            self._grants += 1
+            self._waiting -= 1
+            self._hold(lane)
+            waiter = self._queues[lane].pop()
+            waiter.granted = True
+            if not waiter.place.done():  # cancelled just now: it hands its place on as soon as it learns of that
+                waiter.place.set_result(None)

@@ -1,0 +1,84 @@
+"""The drain rate: learnt only while the engine is full, and told only when it is known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.drain import KNOWN_AFTER_SECONDS, MEMORY_SECONDS, DrainRate
+from tests.apiserver.hand_clock import HandClock
+
+
+def work(rate: DrainRate, clock: HandClock, seconds: float, per_second: float) -> None:
+    """Let time pass, a twentieth of a second after the other, with work done evenly."""
+    for _ in range(round(seconds * 20)):
+        clock.now += 0.05
+        rate.done(per_second / 20)
+
+
+def test_it_is_unknown_until_the_engine_has_been_full_for_a_while() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    rate.full_begins()
+    work(rate, clock, KNOWN_AFTER_SECONDS - 0.1, 50)
+    assert rate.value is None
+    work(rate, clock, 0.2, 50)
+    assert rate.value == pytest.approx(50, rel=0.05)
+
+
+def test_times_with_room_teach_nothing() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    work(rate, clock, 60, 3)
+    assert rate.value is None
+    rate.full_begins()
+    work(rate, clock, 10, 80)
+    rate.full_ends()
+    known = rate.value
+    work(rate, clock, 60, 1)
+    clock.now += 3600
+    assert rate.value == known
+    assert known == pytest.approx(80, rel=0.05)
+
+
+def test_it_follows_an_engine_that_becomes_slower_and_one_that_stands_still() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    rate.full_begins()
+    work(rate, clock, 20, 100)
+    work(rate, clock, 3 * MEMORY_SECONDS, 20)
+    assert rate.value == pytest.approx(20, rel=0.3)
+    clock.now += 10 * MEMORY_SECONDS
+    assert rate.value == pytest.approx(0, abs=0.1)
+
+
+def test_another_engine_begins_anew() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    rate.full_begins()
+    work(rate, clock, 10, 100)
+    rate.forget()
+    assert rate.value is None
+    work(rate, clock, 10, 100)
+    assert rate.value is None, "the new engine is not full yet"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5), st.floats(1, 200)), min_size=1, max_size=30))
+def test_it_stays_between_the_least_and_the_most_that_was_done_while_full(
+    turns: list[tuple[bool, float, float]],
+) -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    seen: list[float] = []
+    for full, seconds, per_second in turns:
+        (rate.full_begins if full else rate.full_ends)()
+        if full:
+            seen.append(per_second)
+        for _ in range(20):
+            clock.now += seconds / 20
+            rate.done(per_second * seconds / 20)
+    value = rate.value
+    if value is not None:
+        assert min(seen) * 0.9 <= value <= max(seen) * 1.7

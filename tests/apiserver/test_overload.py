@@ -1,0 +1,214 @@
+"""More than a model can do: who is served in which order, who is refused, and how soon and honestly."""
+
+# pyright: reportPrivateUsage=false
+# A drain rate takes seconds of full time to learn.
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from apiserver.app import Parts
+from apiserver.settings import Settings
+from apiserver.slots import BULK_SHARE
+from shared.caller import CALLER_HEADER
+from tests.apiserver.conftest import Served, serving
+from tests.scripted_engine import ScriptedEngine, ScriptedFactory
+from tests.waiting import wait_until
+
+CATALOG = """
+models:
+  en-de: {path: org/en-de, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 8}}
+"""
+GREEDY, MODEST = "a" * 16, "b" * 16
+
+
+@pytest.fixture
+async def served(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> AsyncIterator[Served]:
+    """Return a server with one model that runs 8 at once, and waits up to 40 units at 8 a second (the first guess)."""
+    async with serving(factory, settings_for(CATALOG, queue_seconds=5)) as running:
+        await running.until_ready({"en-de"})
+        yield running
+
+
+@pytest.fixture
+def engine(served: Served, factory: ScriptedFactory) -> ScriptedEngine:
+    assert served.port
+    return factory.engine("en-de")
+
+
+def in_hand(served: Served) -> float:
+    parts: Parts = served.app.state.parts
+    return sum(room.ahead for host in parts.replica.hosts for room in host.room.admission.room().values())
+
+
+def learn(served: Served, rate: float) -> None:
+    """Let the model's drain rate be known, as if it had been full before."""
+    parts: Parts = served.app.state.parts
+    drain = parts.replica.hosts[0].room.admission.rate
+    drain._units, drain._seconds, drain._seen = rate * 3, 3.0, 3.0
+
+
+async def test_one_text_does_not_wait_behind_another_callers_two_hundred(
+    served: Served, engine: ScriptedEngine
+) -> None:
+    engine.gate.clear()
+    many = asyncio.create_task(served.translate(["wood"] * 120, headers={CALLER_HEADER: GREEDY}))
+    await wait_until(lambda: engine.running == 9, 5)
+    with pytest.raises(TimeoutError):  # no room at all: the greedy one has more ahead than the limit
+        await asyncio.wait_for(asyncio.shield(many), 0.05)
+    parts: Parts = served.app.state.parts
+    parts.replica.hosts[0].room.admission.at_once = 1000  # of admission the proxy sees to; here it is the slots' turn
+    one = asyncio.create_task(served.translate("garden", headers={CALLER_HEADER: MODEST}))
+    await wait_until(lambda: parts.replica.report().in_flight == 121, 5)
+    engine.gate.set()
+    assert (await one).status_code == 200
+    assert (await many).status_code == 200
+    asked = [each.text for each in engine.asked]
+    assert asked.index("garden") - asked.index("wood") <= 10
+
+
+async def test_bulk_has_its_share_beside_interactive_work_and_gets_on(served: Served, engine: ScriptedEngine) -> None:
+    engine.delay = 0.02
+    most_bulk = 0
+
+    def running(word: str) -> int:
+        return begun[word] - ended[word]
+
+    begun: Counter[str] = Counter()
+    ended: Counter[str] = Counter()
+    generate = engine.generate
+
+    async def counted(ask: object, request_id: str) -> object:
+        nonlocal most_bulk
+        word = "bulk" if getattr(ask, "priority", 0) >= 4 else "urgent"
+        begun[word] += 1
+        if begun["urgent"] > 1:
+            most_bulk = max(most_bulk, running("bulk"))
+        try:
+            return await generate(ask, request_id)  # pyright: ignore[reportArgumentType]
+        finally:
+            ended[word] += 1
+
+    engine.generate = counted  # pyright: ignore[reportAttributeAccessIssue]
+    first = asyncio.create_task(served.translate(["urgent"] * 20))
+    await wait_until(lambda: running("urgent") > 0, 5)
+    bulk = asyncio.create_task(served.translate(["bulk"] * 20, headers={"X-Priority": "bulk"}))
+    assert (await first).status_code == 200
+    assert (await served.translate(["urgent"] * 20)).status_code == 200
+    assert (await bulk).status_code == 200
+    assert most_bulk <= 8 // BULK_SHARE
+    assert ended["bulk"] == 20
+
+
+async def test_the_least_urgent_is_refused_first_at_once_and_with_a_time_to_come_back(
+    served: Served, engine: ScriptedEngine
+) -> None:
+    learn(served, 8.0)
+    engine.gate.clear()
+    hold = [asyncio.create_task(served.translate(["wood"] * 14)) for _ in range(2)]  # 28 of 8 + 40 units
+    await wait_until(lambda: in_hand(served) == 3 * 28, 5)
+    before = len(engine.asked)
+    refused = await served.translate("x", headers={"X-Priority": "bulk"})
+    assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    assert refused.headers["retry-after"] == "1"  # 28 of 8 + 20: one unit is soon done
+    assert len(engine.asked) == before
+    hold.append(asyncio.create_task(served.translate(["wood"] * 14, headers={"X-Priority": "standard"})))
+    hold.append(asyncio.create_task(served.translate(["wood"] * 20)))  # of 28 + 20 none is standard's
+    await wait_until(lambda: in_hand(served) == 3 * 48 + 2 * 14, 5)
+    refused = await served.translate(["x"] * 25)
+    assert refused.status_code == 503
+    assert 3 <= int(refused.headers["retry-after"]) <= 6  # 25 units at 8 a second, less the longer it stands still
+    text = (await served.client.get("/metrics")).text
+    assert 'pairway_apiserver_refused_total{model="en-de",priority="bulk"} 1.0' in text
+    assert 'pairway_apiserver_refused_total{model="en-de",priority="interactive"} 1.0' in text
+    assert 'pairway_apiserver_drain_rate{model="en-de"} ' in text
+    assert 'pairway_apiserver_limit_units{model="en-de",priority="bulk"} 2' in text
+    engine.gate.set()
+    assert {(await each).status_code for each in hold} == {200}
+    assert in_hand(served) == 0
+
+
+async def test_what_could_not_be_done_in_time_is_refused_before_it_costs_anything(
+    served: Served, engine: ScriptedEngine
+) -> None:
+    learn(served, 8.0)
+    engine.gate.clear()
+    hold = asyncio.create_task(served.translate(["wood"] * 40))
+    await wait_until(lambda: in_hand(served) == 3 * 40, 5)
+    refused = await served.translate("x", headers={"X-Timeout-Ms": "2000"})
+    assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    assert "would take" in refused.json()["detail"]
+    assert 2 <= int(refused.headers["retry-after"]) <= 5  # 33 units at 8 a second are two seconds more than it has
+    engine.gate.set()
+    assert (await hold).status_code == 200
+
+
+async def test_what_gets_no_slot_within_the_queue_deadline_is_refused_and_leaves_no_trace(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    async with serving(factory, settings_for(CATALOG, queue_seconds=0.05)) as served:
+        await served.until_ready({"en-de"})
+        engine = factory.engine("en-de")
+        engine.gate.clear()
+        hold = asyncio.create_task(served.translate(["wood"] * 8))
+        last = asyncio.create_task(served.translate("wood"))
+        await wait_until(lambda: engine.running == 9, 5)
+        parts: Parts = served.app.state.parts
+        parts.replica.hosts[
+            0
+        ].room.admission.at_once = 1000  # as many would be let in by an engine that was quick until now
+        late = await served.translate("late")
+        assert (late.status_code, late.json()["code"]) == (503, "overloaded")
+        assert "could begin" in late.json()["detail"]
+        assert late.headers["retry-after"]
+        engine.gate.set()
+        assert (await hold).status_code == 200, "what runs is not refused any more"
+        assert (await last).status_code == 200
+        assert "late" not in {asked.text for asked in engine.asked}
+        assert in_hand(served) == 0
+
+
+async def test_a_wrong_class_is_named(served: Served) -> None:
+    answer = await served.translate("x", headers={"X-Priority": "now"})
+    assert answer.status_code == 422
+    assert "X-Priority" in answer.json()["detail"]
+
+
+async def test_callers_that_hang_up_leave_no_trace(served: Served, engine: ScriptedEngine) -> None:
+    engine.gate.clear()
+    many = [
+        asyncio.create_task(
+            served.translate(["wood"] * 3, headers={CALLER_HEADER: f"{number:016x}", "X-Priority": priority})
+        )
+        for number, priority in enumerate(["interactive", "standard", "bulk"] * 3)
+    ]
+    await wait_until(lambda: in_hand(served) == 9 * (1 + 2 + 3), 5)
+    for each in many:
+        each.cancel()
+    await asyncio.gather(*many, return_exceptions=True)
+    await wait_until(lambda: in_hand(served) == 0, 5)
+    await wait_until(lambda: engine.running == 0, 5)
+    engine.gate.set()
+    assert (await served.translate("x")).status_code == 200
+
+
+async def test_a_full_model_refuses_though_the_pairs_next_one_is_idle(
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+) -> None:
+    two = CATALOG + "  other: {path: org/other, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 8}}\n"
+    async with serving(factory, settings_for(two)) as served:
+        await served.until_ready({"en-de"})
+        other = "other"
+        await wait_until(lambda: bool(factory.engines[other]), 5)
+        engine = factory.engine("en-de")
+        engine.gate.clear()
+        hold = asyncio.create_task(served.translate(["wood"] * 30))
+        await wait_until(lambda: in_hand(served) == 3 * 30, 5)
+        assert (await served.translate("x")).status_code == 503
+        assert "x" not in {asked.text for asked in factory.engine(other).asked}
+        engine.gate.set()
+        assert (await hold).json()["results"][0]["model"] == "en-de"

@@ -1,0 +1,274 @@
+"""Slots: who waits for a place in the batch has it in the right order, and leaves no trace when it goes."""
+
+# pyright: reportPrivateUsage=false
+# That nothing is left behind is to be seen only inside.
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.drain import DrainRate
+from apiserver.lanes import LANES, Lane
+from apiserver.slots import BULK_SHARE, FAIR_TURN, LONG_SHARE, QUIET_SECONDS, Claim, Slots
+from tests.apiserver.hand_clock import HandClock
+
+
+class Scene:
+    """Slots with takers that hold what they get until they are told to give it back."""
+
+    def __init__(self, at_once: int, *, overhang: int = 0, rate: DrainRate | None = None) -> None:
+        self.clock = HandClock()
+        self.slots = Slots(at_once, self.clock, overhang=overhang, rate=rate)
+        self.granted: list[Claim] = []
+        self.held: list[Claim] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        self._turns = 0
+
+    async def want(self, lane: Lane, caller: str = "a", turn: int | None = None, times: int = 1) -> None:
+        for _ in range(times):
+            self._turns += 1
+            claim = Claim(lane, caller, self._turns if turn is None else turn)
+            self.tasks.append(asyncio.create_task(self._take(claim)))
+        await settle()
+
+    async def _take(self, claim: Claim) -> None:
+        await self.slots.take(claim)
+        self.granted.append(claim)
+        self.held.append(claim)
+
+    async def give(self, where: Callable[[Claim], bool] = lambda _: True) -> Claim:
+        """Give the oldest place back of those wanted, and return the claim that has it next, if any has."""
+        claim = next(each for each in self.held if where(each))
+        self.held.remove(claim)
+        before = len(self.granted)
+        self.slots.give(claim)
+        await settle()
+        return self.granted[before] if len(self.granted) > before else Claim(Lane.CANARY, "nobody", 0)
+
+    async def close(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        for claim in self.held:
+            self.slots.give(claim)
+        assert_empty(self.slots)
+
+
+def assert_empty(slots: Slots) -> None:
+    assert (slots.held, slots.waiting) == (0, 0)
+    assert not any(queue.callers for queue in slots._queues)
+    assert (slots._long, slots._bulk, slots._urgent) == (0, 0, 0)
+
+
+async def settle() -> None:
+    for _ in range(4):
+        await asyncio.sleep(0)
+
+
+async def test_a_free_place_is_had_without_the_event_loop() -> None:
+    slots = Slots(4, HandClock())
+    claim = Claim(Lane.INTERACTIVE, "a", 0)
+    taking = slots.take(claim)
+    with pytest.raises(StopIteration):
+        taking.send(None)
+    assert slots.held == 1
+    slots.give(claim)
+    assert_empty(slots)
+
+
+async def test_a_canary_goes_past_a_full_batch() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE, times=3)
+    await scene.want(Lane.CANARY)
+    assert [claim.lane for claim in scene.granted] == [Lane.INTERACTIVE, Lane.CANARY]
+    await scene.close()
+
+
+async def test_the_most_urgent_lane_goes_first() -> None:
+    scene = Scene(4)
+    await scene.want(Lane.INTERACTIVE, times=4)
+    for lane in reversed(LANES):
+        await scene.want(lane)
+    order = [(await scene.give()).lane for _ in LANES]
+    assert order == [
+        Lane.INTERACTIVE,
+        Lane.INTERACTIVE_LONG,
+        Lane.STANDARD,
+        Lane.BULK,  # the long ones' share is held by the interactive one, which goes last
+        Lane.CANARY,
+        Lane.STANDARD_LONG,
+    ]
+    await scene.close()
+
+
+async def test_callers_take_turns_however_much_each_of_them_wants() -> None:
+    scene = Scene(2)
+    await scene.want(Lane.INTERACTIVE, "greedy", times=200)
+    await scene.want(Lane.INTERACTIVE, "modest")
+    await scene.want(Lane.INTERACTIVE, "other", times=3)
+    order = [(await scene.give()).caller for _ in range(9)]
+    assert order == ["greedy", "modest", "other", "greedy", "other", "greedy", "other", "greedy", "greedy"]
+    await scene.close()
+
+
+async def test_a_caller_with_one_text_at_a_time_does_not_keep_others_out() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE, "many", times=20)
+    order: list[str] = []
+    for _ in range(10):
+        if "one" not in scene.slots._queues[Lane.INTERACTIVE].callers:
+            await scene.want(Lane.INTERACTIVE, "one")
+        order.append((await scene.give()).caller)
+    assert Counter(order) == {"many": 5, "one": 5}
+    await scene.close()
+
+
+async def test_of_one_callers_texts_the_first_goes_on_first() -> None:
+    scene = Scene(4)
+    await scene.want(Lane.INTERACTIVE_LONG, turn=1)
+    await scene.want(Lane.INTERACTIVE_LONG, turn=3, times=2)
+    await scene.want(Lane.INTERACTIVE_LONG, turn=1, times=2)
+    await scene.want(Lane.INTERACTIVE_LONG, turn=2)
+    assert [(await scene.give()).turn for _ in range(5)] == [1, 1, 2, 3, 3]
+    await scene.close()
+
+
+async def test_long_texts_hold_their_share_and_no_more() -> None:
+    scene = Scene(16)
+    await scene.want(Lane.INTERACTIVE_LONG, times=20)
+    await scene.want(Lane.STANDARD_LONG, times=20)
+    assert len(scene.held) == 16 // LONG_SHARE
+    await scene.want(Lane.INTERACTIVE, times=20)
+    assert len(scene.held) == 16
+    await scene.close()
+
+
+async def test_bulk_holds_its_share_beside_urgent_work_and_the_whole_batch_after_it() -> None:
+    scene = Scene(8)
+    await scene.want(Lane.STANDARD)
+    await scene.want(Lane.BULK, times=30)
+    assert len(scene.held) == 1 + 8 // BULK_SHARE
+    await scene.give(lambda claim: claim.lane is Lane.STANDARD)
+    scene.clock.now += QUIET_SECONDS / 2
+    await scene.give()
+    assert len(scene.held) == 8 // BULK_SHARE
+    scene.clock.now += QUIET_SECONDS
+    await scene.give()
+    assert len(scene.held) == 8
+    await scene.want(Lane.INTERACTIVE, times=8)
+    for _ in range(8 - 8 // BULK_SHARE):
+        assert (await scene.give(lambda claim: claim.lane is Lane.BULK)).lane is Lane.INTERACTIVE
+    await scene.close()
+
+
+async def test_bulk_fills_an_engine_that_nobody_else_wants() -> None:
+    scene = Scene(8)
+    await scene.want(Lane.BULK, times=30)
+    assert len(scene.held) == 8
+    await scene.close()
+
+
+async def test_no_lane_starves() -> None:
+    scene = Scene(4)
+    await scene.want(Lane.INTERACTIVE, times=200)
+    await scene.want(Lane.STANDARD)
+    await scene.want(Lane.BULK)
+    order = [(await scene.give(lambda claim: claim.lane is Lane.INTERACTIVE)).lane for _ in range(2 * FAIR_TURN)]
+    assert Counter(order) == {Lane.INTERACTIVE: 2 * FAIR_TURN - 2, Lane.STANDARD: 1, Lane.BULK: 1}
+    await scene.close()
+
+
+async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    scene = Scene(2, overhang=1, rate=rate)
+
+    async def learn() -> bool:
+        before = rate._seen
+        clock.now += 1
+        rate.done(1)
+        return rate._seen > before
+
+    assert not await learn()
+    await scene.want(Lane.INTERACTIVE)
+    assert not await learn()
+    await scene.want(Lane.INTERACTIVE, times=4)
+    assert len(scene.held) == 3
+    for left in (4, 3, 2, 1, 0):
+        assert await learn() is (left >= 1)
+        if left:
+            await scene.give()
+    await scene.close()
+
+
+async def test_a_place_given_to_one_that_is_cancelled_in_that_moment_goes_on() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE, times=3)
+    scene.tasks[1].cancel()  # it learns of that only at the next turn of the loop
+    assert (await scene.give()).turn == 3
+    await scene.close()
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("want"), st.sampled_from(LANES), st.sampled_from("abc")),
+    st.tuples(st.just("give"), st.integers(0, 50), st.none()),
+    st.tuples(st.just("cancel"), st.integers(0, 50), st.none()),
+    st.tuples(st.just("cancel and give"), st.integers(0, 50), st.none()),
+    st.tuples(st.just("pass"), st.floats(0, 2 * QUIET_SECONDS), st.none()),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(at_once=st.integers(1, 9), overhang=st.integers(0, 2), steps=st.lists(STEPS, max_size=60))
+def test_never_more_places_than_there_are_none_idle_for_urgent_work_and_nothing_left_behind(
+    at_once: int, overhang: int, steps: list[tuple[str, Lane | int | float, str | None]]
+) -> None:
+    async def play() -> None:
+        scene = Scene(at_once, overhang=overhang)
+        for what, value, caller in steps:
+            if what == "want" and isinstance(value, Lane):
+                await scene.want(value, caller or "a")
+            elif what == "pass":
+                scene.clock.now += value
+            elif what in {"cancel", "cancel and give"} and scene.tasks:
+                scene.tasks[int(value) % len(scene.tasks)].cancel()
+                if what == "cancel and give" and scene.held:
+                    await scene.give()
+                await settle()
+            elif what == "give" and scene.held:
+                await scene.give()
+            slots = scene.slots
+            assert slots.held == len(scene.held) <= at_once + overhang
+            assert sum(claim.lane.is_long for claim in scene.held) <= slots.long_width
+            waiting = {lane for lane in LANES if slots._queues[lane].callers}
+            if slots.held < at_once + overhang:
+                assert not waiting & {Lane.INTERACTIVE, Lane.STANDARD}
+        await scene.close()
+
+    asyncio.run(play())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=40), st.integers(1, 4))
+def test_of_two_callers_that_wait_neither_gets_more_than_one_ahead(wants: list[str], at_once: int) -> None:
+    async def play() -> None:
+        scene = Scene(at_once)
+        await scene.want(Lane.STANDARD, "z", times=at_once)
+        for caller in wants:
+            await scene.want(Lane.STANDARD, caller)
+        left, got = Counter(wants), Counter[str]()
+        while sum(left.values()):
+            caller = (await scene.give()).caller
+            left[caller] -= 1
+            got[caller] += 1
+            both = [name for name in left if left[name]]
+            assert all(abs(got[a] - got[b]) <= 1 for a in both for b in both)
+        await scene.close()
+
+    asyncio.run(play())
