@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from proxy import api, operators
+from proxy import api, key_api, operators
+from proxy.access import Access, Clocks
 from proxy.canaries import TICK_SECONDS, Canaries
 from proxy.carrier import Carrier
 from proxy.chooser import Chooser
@@ -26,12 +27,14 @@ from proxy.evidence import LocalEvidence
 from proxy.exchange import Exchange
 from proxy.fleet_control import FleetControl
 from proxy.forwarder import Forwarder
+from proxy.key_store import KeyStore
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.local_view import EvidenceView
 from proxy.metrics import ProxyMetrics
 from proxy.registry import Registry
 from proxy.retry_budget import RetryBudget
 from proxy.routing import Pivots
+from proxy.settings import WithoutRedis
 from proxy.store import Store
 from proxy.tracker import RETURN_SECONDS, HealthTracker
 from shared import web
@@ -54,6 +57,8 @@ class Parts:
     settings: Settings
     registry: Registry
     evidence: LocalEvidence
+    access: Access
+    keys: KeyStore
     dispatcher: Dispatcher
     listed_pivots: Pivots | None
     control: FleetControl
@@ -75,6 +80,15 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         metrics = ProxyMetrics()
         evidence = LocalEvidence(time.monotonic, rng)
         store = Store(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+        keys = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+        access = Access(
+            keys,
+            metrics,
+            Clocks(time.time, time.monotonic),
+            on=settings.keys_on,
+            goes_on=settings.keys_without_redis is WithoutRedis.OPEN,
+            operator_token=settings.operator_token,
+        )
         lease = Lease(store, owner, settings.redis_timeout, time.monotonic)
         registry = Registry(store, evidence, lease, settings.replicas, report_ttl=settings.report_ttl, clock=time.time)
         detector = await asyncio.to_thread(Detector)
@@ -105,6 +119,8 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 settings,
                 registry,
                 evidence,
+                access,
+                keys,
                 dispatcher,
                 # What is listed is no promise of the quickest way: a thread reads it.
                 Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
@@ -118,12 +134,14 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             try:
                 await lease.renew()
                 await registry.recall()
+                await access.tell_if_none()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops):
                     yield
             finally:
                 await tracker.close()
                 await lease.resign()
+                await keys.close()
                 await store.close()
 
     app = FastAPI(
@@ -133,4 +151,5 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
     web.install(app)
     app.include_router(api.routes)
     app.include_router(operators.routes)
+    app.include_router(key_api.routes)
     return app

@@ -10,8 +10,8 @@ from proxy.carrier import read_results
 from proxy.outcome import RETRY_AFTER_SECONDS
 from proxy.prose import INLINE_CHARS, words
 from proxy.routing import Route, find_route, known_pairs
-from shared.errors import PairUnavailableError, RelayedError, UnknownPairError
-from shared.languages import LanguagePair, closeness
+from shared.errors import PairRefusedError, PairUnavailableError, RelayedError, UnknownPairError
+from shared.languages import LanguagePair, closeness, stand_ins
 from shared.untranslated import same_language, unchanged
 from shared.wire import AUTO, Detected, TextFormat, Translation
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.call import Call
+    from proxy.caller import Caller
     from proxy.carrier import Carrier
     from proxy.detector import Detector
     from proxy.metrics import ProxyMetrics
@@ -53,6 +54,8 @@ class Dispatcher:
             PairwayError: the request is all or nothing; the error says why not.
         """
         request, measured, on_delta = call.request, call.measured, call.on_delta
+        if request.source_lang != AUTO:
+            _allow(call.caller, LanguagePair(request.source_lang, request.target_lang))
         if not self._registry.snapshot.ready:  # which pairs there are is not known yet: none may be called unknown
             asked = f"{request.source_lang}-{request.target_lang}"
             raise PairUnavailableError(asked, "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
@@ -114,6 +117,8 @@ class Dispatcher:
             groups[detected.lang].append(index)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
         wanted = {lang: LanguagePair(lang, request.target_lang) for lang in groups}
+        for pair in wanted.values():
+            _allow(call.caller, pair)
         routes = {lang: self._route(pair, request) for lang, pair in wanted.items()}
         names = [route.name for route in routes.values()]
         measured.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
@@ -147,6 +152,16 @@ class Dispatcher:
                 error.detail = f"{error.detail} (Counted among the texts detected as {wanted.source}.)"
             raise
         return read_results(call.request, body)
+
+
+def _allow(caller: Caller, wanted: LanguagePair) -> None:
+    """Let a caller have a pair, whichever way leads there; a key for ``en-de`` is for en-GB and de-AT too.
+
+    Raises:
+        PairRefusedError: their key is not for it.
+    """
+    if caller.pairs is not None and not stand_ins(wanted, caller.pairs):
+        raise PairRefusedError(str(wanted), sorted(map(str, caller.pairs)))
 
 
 def _renumbered(on_delta: OnDelta, indices: Sequence[int]) -> OnDelta:

@@ -60,3 +60,9 @@ class ProxyMetrics(ServerMetrics):
             ["lang"],
             registry=self.registry,
         )
+        self.refusals = Counter(
+            "pairway_proxy_access_refusals_total",
+            "Requests refused by reason (none: no key, key, scope, requests, characters, unavailable: Redis is away).",
+            ["reason"],
+            registry=self.registry,
+        )
