@@ -92,9 +92,14 @@ class Access:
         self._counts = LocalCounts(clocks.unix)
         self._known: Recent[Key] = Recent(MAX_KNOWN)
         self._unknown: Recent[bool] = Recent(MAX_KNOWN)
+        self._giving_back: set[asyncio.Task[None]] = set()  # at most one for each request in hand
         self._away = False
         self._ask_after = 0.0
         self.on = on
+
+    async def close(self) -> None:
+        """Wait until what is given back has been, as long as Redis may take."""
+        await asyncio.gather(*self._giving_back)
 
     async def enter(self, authorization: str | None, address: str, tell: Callable[[Mapping[str, str]], None]) -> Visit:
         """Let a caller in for one request, and count it.
@@ -146,8 +151,11 @@ class Access:
         try:
             yield
         except BaseException:
-            # Also when this request is cancelled: the task lives on, for a call or two of Redis.
-            await asyncio.shield(asyncio.ensure_future(self._give_back(key, Ask(chars=-chars, day=counted.day))))
+            # Also when this request is cancelled: the task lives on, for one call of Redis.
+            task = asyncio.create_task(self._give_back(key, Ask(chars=-chars, day=counted.day)))
+            self._giving_back.add(task)
+            task.add_done_callback(self._giving_back.discard)
+            await asyncio.shield(task)
             raise
 
     async def used(self, key: Key) -> Counted:

@@ -141,6 +141,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             finally:
                 await tracker.close()
                 await lease.resign()
+                await access.close()
                 await keys.close()
                 await store.close()
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, WithJsonSchema
 
 from proxy.caller import Caller
 from shared.languages import LanguagePair, canonical_tag
@@ -82,6 +82,7 @@ class Grant(BaseModel):
         tuple[Scope, ...],
         Field(min_length=1, description="What it opens: translate, operate (the fleet and keys)."),
         AfterValidator(lambda scopes: tuple(sorted(set(scopes)))),
+        WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(Scope)}, "minItems": 1}),  # as below
     ] = (Scope.TRANSLATE,)
     requests_per_minute: Annotated[
         int | None, Field(ge=1, le=MAX_REQUESTS, strict=True, description="In any 60 s; null: no limit.")
@@ -98,7 +99,11 @@ class Grant(BaseModel):
             examples=[["en-de"]],
         ),
     ] = None
-    ceiling: Annotated[Priority, Field(description="The most urgent class it gets.")] = Priority.INTERACTIVE
+    ceiling: Annotated[
+        Priority,
+        Field(description="The most urgent class it gets."),
+        WithJsonSchema({"type": "string", "enum": list(Priority)}),  # in place: OpenAPI finds no $defs of ours
+    ] = Priority.INTERACTIVE
     cached: Annotated[
         bool, Field(strict=True, description="Whether its texts may be kept in the cache, and be answered from it.")
     ] = True

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from proxy import orders
-from proxy.key import Changes, Grant, KeyView, mint
+from proxy.key import ID, Changes, Grant, KeyView, mint
 from proxy.store import StoreUnavailableError
 from shared import web
 from shared.errors import KeysUnavailableError, UnknownKeyError
@@ -25,7 +25,7 @@ routes = APIRouter(dependencies=[orders.OPERATOR])
 
 RETRY_AFTER_SECONDS: Final = 1.0
 PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422, 503))
-KeyId = Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.", max_length=64)]
+KeyId = Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]
 # A secret is in no cache.
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
@@ -44,6 +44,17 @@ class Keys(BaseModel):
 
 def _parts(request: Request) -> Parts:
     return request.app.state.parts
+
+
+async def _ordered(request: Request, key_id: str) -> None:
+    """Let in an operator who asks for a key.
+
+    Raises:
+        PairwayError: they are none, or no key has such an id.
+    """
+    await orders.authorize(request)
+    if not ID.fullmatch(key_id):
+        raise UnknownKeyError(key_id[:64])
 
 
 @contextmanager
@@ -83,7 +94,7 @@ async def list_all(request: Request) -> Keys:
 @routes.get("/keys/{key_id}", responses=PROBLEMS)
 async def show(request: Request, key_id: KeyId) -> KeyView:
     """Show one key, also one that is over."""
-    await orders.authorize(request)
+    await _ordered(request, key_id)
     with _keys(request) as keys:
         key = await keys.read(key_id)
     if key is None:
@@ -96,7 +107,7 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
 )
 async def change(request: Request, key_id: KeyId) -> KeyView:
     """Change what a key may; it holds on every proxy within a second."""
-    await orders.authorize(request)
+    await _ordered(request, key_id)
     asked = await orders.read(request, Changes)
     with _keys(request) as keys:
         return (await keys.change(key_id, asked.named)).view
@@ -105,6 +116,6 @@ async def change(request: Request, key_id: KeyId) -> KeyView:
 @routes.delete("/keys/{key_id}", responses=PROBLEMS)
 async def revoke(request: Request, key_id: KeyId) -> KeyView:
     """Revoke a key; nobody is let in with it from now on. It is listed for 30 days more."""
-    await orders.authorize(request)
+    await _ordered(request, key_id)
     with _keys(request) as keys:
         return (await keys.revoke(key_id)).view

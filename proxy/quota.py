@@ -55,7 +55,7 @@ class Counted:
 
 
 @dataclass(slots=True)
-class _Use:
+class Use:
     """One key's requests by second, and characters of one day."""
 
     seconds: dict[int, int] = field(default_factory=dict[int, int])
@@ -69,16 +69,16 @@ class LocalCounts:
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin with nothing used; ``clock`` gives Unix seconds."""
         self._clock = clock
-        self._uses: OrderedDict[str, _Use] = OrderedDict()
+        self.uses: OrderedDict[str, Use] = OrderedDict()
 
     def count(self, key: KeyView, ask: Ask, *, bound: bool = True) -> Counted:
         """Count, if the key's limits allow it; not ``bound``: whatever they say, for Redis has decided."""
         now = self._clock()
         second, day = int(now), int(now // DAY_SECONDS)
-        use = self._uses.setdefault(key.id, _Use())
-        self._uses.move_to_end(key.id)
-        if len(self._uses) > MAX_COUNTED:
-            self._uses.popitem(last=False)
+        use = self.uses.setdefault(key.id, Use())
+        self.uses.move_to_end(key.id)
+        if len(self.uses) > MAX_COUNTED:
+            self.uses.popitem(last=False)
         # What lies ahead was counted before a clock was set back; by more than a minute, it is believed no longer.
         use.seconds = {at: n for at, n in use.seconds.items() if abs(second - at) < BUCKETS}
         if use.day != day:

@@ -53,7 +53,9 @@ def test_any_60_seconds_hold_the_limit_and_who_comes_back_when_told_gets_in(limi
 
 @given(
     limit=st.integers(1, 100),
-    asks=st.lists(st.tuples(st.integers(1, 120), st.booleans(), st.sampled_from([0.0, 10.0, DAY_SECONDS])), max_size=30),
+    asks=st.lists(
+        st.tuples(st.integers(1, 120), st.booleans(), st.sampled_from([0.0, 10.0, DAY_SECONDS])), max_size=30
+    ),
 )
 def test_a_day_holds_its_characters_and_what_was_given_back_is_there_again(
     limit: int, asks: list[tuple[int, bool, float]]
@@ -82,11 +84,11 @@ def test_only_so_many_keys_are_counted_and_only_so_many_seconds() -> None:
     for _ in range(200):
         clock.now += 1
         counts.count(busy, Ask(requests=1))
-    assert len(counts._uses[busy.id].seconds) == BUCKETS
-    one = key().model_dump()
+    assert len(counts.uses[busy.id].seconds) == BUCKETS
+    one = key()
     for n in range(MAX_COUNTED + 1):
-        counts.count(Key.model_construct(**{**one, "id": f"{n:012x}"}), Ask(requests=1))
-    assert len(counts._uses) == MAX_COUNTED
+        counts.count(one.model_copy(update={"id": f"{n:012x}"}), Ask(requests=1))
+    assert len(counts.uses) == MAX_COUNTED
 
 
 def test_what_a_clock_counted_before_it_was_set_back_still_counts_for_a_minute_and_no_longer() -> None:
@@ -147,13 +149,14 @@ async def test_the_script_counts_as_a_proxy_does_by_itself(
     now = int(time.time())
     use = {str(now + at): n for at, n in seconds.items()} | {"day": now // DAY_SECONDS - days_ago, "chars": chars}
     redis.client.hset(f"{PREFIX}use:{holder.id}", mapping=use)
+    redis.client.expire(f"{PREFIX}use:{holder.id}", 60)
     found = await store.count(holder.id, ask)
     assert found is not None
     # The twin is told the script's own time, from what is left of the day.
     clock = starting((found.day + 1) * DAY_SECONDS - found.day_left)
     twin = LocalCounts(clock)
     twin.count(holder, Ask())
-    local = twin._uses[holder.id]
+    local = twin.uses[holder.id]
     local.seconds = {now + at: n for at, n in seconds.items()}
     local.day, local.chars = now // DAY_SECONDS - days_ago, chars
     expected = twin.count(holder, ask)
