@@ -160,6 +160,27 @@ async def test_60_at_once_through_two_proxies_at_a_limit_of_20_are_20(one: FakeR
         assert used["requests_per_minute"]["remaining"] == 0
 
 
+async def test_every_answer_tells_what_is_left_also_errors_and_streams(one: FakeReplica, redis: RedisAtHand) -> None:
+    async with guarded(one, redis.url) as running:
+        shown, _ = await new_key(running, requests_per_minute=9, chars_per_day=1000)
+        bearer = {"Authorization": f"Bearer {shown}"}
+        body = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
+        answers = [
+            await running.client.post("/translate", content=b"{", headers=bearer),
+            await running.client.post("/translate", json={**body, "target_lang": "xx"}, headers=bearer),
+            await running.client.post("/translate", json=body, headers=bearer),
+            await running.client.post("/translate", json=body, headers={**bearer, "Accept": "text/event-stream"}),
+            await running.client.get("/usage", headers=bearer),
+        ]
+        assert [each.status_code for each in answers] == [400, 404, 200, 200, 200]
+        assert [each.headers["RateLimit-Remaining"] for each in answers] == ["8", "7", "6", "5", "5"]
+        policies = {each.headers["RateLimit-Policy"] for each in answers}
+        assert policies == {'9;w=60, 1000;w=86400;comment="characters"'}
+        told = answers[-1].json()
+        assert told["chars_per_day"]["used"] == 10
+        assert "digest" not in told["key"]
+
+
 async def test_characters_of_a_day_are_exact_through_two_proxies(one: FakeReplica, redis: RedisAtHand) -> None:
     async with guarded(one, redis.url) as first, guarded(one, redis.url) as second:
         shown, _ = await new_key(first, chars_per_day=100)
