@@ -34,7 +34,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
+.PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
 	bench-connections
 
 help:  ## Show this list.
@@ -45,6 +45,11 @@ help:  ## Show this list.
 up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG=)
 	@exec $(BIN)/python -m deploy.local --host $(HOST) --port $(PORT) --apiserver-port $(APISERVER_PORT) \
 		--catalog $(CATALOG)
+
+# Where `make up` runs, its Redis, unless PROXY_REDIS_URL names another one.
+keys: environment  ## Create, list, limit and revoke callers' keys. (ARGS="create --name alice", ARGS=--help)
+	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat .run/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
+		$(BIN)/python -m proxy.keys $(ARGS)
 
 test: check  ## Run the gates, then every test.
 	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from deploy.child import Child
 from deploy.plan import LOOPBACK, Plan, PlanError
 from deploy.readiness import Readiness
-from deploy.redis_server import find_free_port, find_redis_server, redis_command, wait_for_redis
+from deploy.redis_server import find_free_port, find_redis_server, redis_command, redis_url, wait_for_redis
 from deploy.run_lock import RunFolderBusyError, RunLock
 from shared.reaper import Reaper
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
 MARK = "PAIRWAY_LAUNCHER"
+# In the run folder: where the Redis of this run answers.
+REDIS_URL_FILE = "redis-url"
 # From SIGTERM to SIGKILL. An API server ends its engine first (vLLM gives an EngineCore 5 s).
 STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
 # The same when the launcher itself was killed: all at once, so the longest of them and some room.
@@ -135,7 +137,7 @@ class Launcher:
             "PROXY_HOST": self.plan.host,
             "PROXY_PORT": str(self.plan.port),
             "PROXY_REPLICAS": ",".join(replicas.values()),
-            "PROXY_REDIS_URL": f"redis://{LOOPBACK}:{redis_port}/0",
+            "PROXY_REDIS_URL": redis_url(redis_port),
             "PROXY_DRAIN_SECONDS": "0",
         }
 
@@ -151,6 +153,8 @@ class Launcher:
         except TimeoutError:
             raise LaunchError(f"redis does not answer on port {port}; its output is {self.children[-1].log}") from None
         self.say("redis", f"up on port {port}")
+        # For `make keys`.
+        (self.run_dir / REDIS_URL_FILE).write_text(redis_url(port))
         return port
 
     async def _start(
@@ -201,6 +205,9 @@ class Launcher:
         body = json.dumps({"text": "Hello", "source_lang": source, "target_lang": target})
         with contextlib.suppress(OSError):
             print(f"\n  curl -s {self.plan.proxy_url}/translate -H 'content-type: application/json' -d '{body}'\n")
+            if self.plan.host != LOOPBACK and self.environment.get("PROXY_KEYS") != "off":
+                print("  Others can reach it, so it takes a key (-H 'authorization: Bearer KEY'). To create one:")
+                print('  make keys ARGS="create --name alice"\n')
             print("Ctrl-C stops everything.", flush=True)
 
     async def _stop(self) -> None:

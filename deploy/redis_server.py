@@ -56,6 +56,11 @@ def redis_command(binary: Path, port: int, folder: Path) -> tuple[str, ...]:
     return (str(binary), *(word for name, value in options.items() for word in (f"--{name}", value)))
 
 
+def redis_url(port: int) -> str:
+    """Return where it answers."""
+    return f"redis://{LOOPBACK}:{port}/0"
+
+
 async def wait_for_redis(port: int) -> None:
     """Return when it answers a PING; raises TimeoutError after 10 s."""
     async with asyncio.timeout(START_TIMEOUT_SECONDS):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from proxy.cache import encoded
 from proxy.carrier import read_results
 from shared.errors import RelayedError
-from shared.wire import Translation
+from shared.languages import LanguagePair
+from shared.wire import AUTO, Translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +53,12 @@ class Answers:
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
         """
-        if not call.caller.cached:
+        request, caller = call.request, call.caller
+        detects = request.source_lang == AUTO
+        if not detects:
+            caller.check(LanguagePair(request.source_lang, request.target_lang))
+        # Which pair it will be, and so whether their key is for it, only the dispatcher finds out.
+        if not caller.cached or (detects and caller.pairs is not None):
             return await self._dispatcher.translate(call)
         recalled = None if self._cache is None else await self._cache.recall(call.request)
         if recalled is not None and not recalled.missing:

@@ -7,15 +7,19 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from fastapi.security import HTTPBearer
 
 from proxy import health as judge
 from proxy.answers import Source
 from proxy.call import Call
-from proxy.caller import Caller
+from proxy.key import Scope
+from proxy.quota import limit_headers
+from proxy.usage import Usage
 from shared import events, stream, web
 from shared.deadline import TIMEOUT_HEADER, Deadline
+from shared.errors import NotFoundError
 from shared.priority import PRIORITY_HEADER, Priority
 from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
 
@@ -25,15 +29,17 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest) | {"security": [{}]}
 CACHE_HEADER: Final = "X-Cache"
 CACHE_DOC: Final = {
     "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
     "schema": {"type": "string", "enum": list(Source)},
 }
+# Documents what access.py reads by itself; the empty one beside it says that it may not be needed.
+KEY: Final = Depends(HTTPBearer(scheme_name="key", description="Where keys are on (PROXY_KEYS).", auto_error=False))
 ANSWERS: Final = {
     200: {"content": events.documentation(), "headers": {CACHE_HEADER: CACHE_DOC}},
-    **web.problem_documentation((400, 404, 413, 422, 429, 502, 503, 504)),
+    **web.problem_documentation((400, 401, 403, 404, 413, 422, 429, 502, 503, 504)),
 }
 
 
@@ -41,7 +47,13 @@ def _parts(request: Request) -> Parts:
     return request.app.state.parts
 
 
-@routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
+@routes.post(
+    "/translate",
+    response_model=Translation | Translations,
+    responses=ANSWERS,
+    dependencies=[KEY],
+    openapi_extra=TRANSLATE_DOC,
+)
 async def translate(request: Request) -> Response:
     """Translate one text or a list, wherever in the fleet its pair is served.
 
@@ -54,20 +66,38 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = _parts(request)
     settings = parts.settings
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
-        caller = Caller(f"address {request.client.host if request.client else ''}")
+        tell = partial(web.answer_headers, request)
+        address = request.client.host if request.client else ""
+        visit = await parts.access.enter(request.headers.get("authorization"), address, tell)
+        if visit.key is not None:
+            web.log_fields(request, key=visit.key.id)
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
-        priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(caller.ceiling)
-        call = Call(asked, caller, priority, deadline, request.state.request_id, measured, on_delta)
-        work = parts.answers.translate(call, lambda source: web.answer_headers(request, {CACHE_HEADER: source}))
+        priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(visit.caller.ceiling)
+        call = Call(asked, visit.caller, priority, deadline, request.state.request_id, measured, on_delta)
         try:
-            return await web.while_connected(request, work)
+            async with parts.access.spending(visit, asked.chars, tell):
+                work = parts.answers.translate(call, lambda source: tell({CACHE_HEADER: source}))
+                return await web.while_connected(request, work)
         finally:
             web.log_fields(request, pair=measured.pair, replicas=measured.replicas)
+
+
+@routes.get("/usage", responses=web.problem_documentation((401, 403, 404, 503)), dependencies=[KEY])
+async def usage(request: Request) -> Usage:
+    """Show a caller what their key may, and what they used of it; asking costs nothing. 404 where keys are off."""
+    access = _parts(request).access
+    if not access.on:
+        raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
+    tell = partial(web.answer_headers, request)
+    key = await access.identify(request.headers.get("authorization"), Scope.TRANSLATE, tell)
+    counted = await access.used(key)
+    tell(limit_headers(key, counted))
+    return Usage.of(key.view, counted)
 
 
 @routes.head("/health", include_in_schema=False)

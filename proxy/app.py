@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from proxy import api, operators
+from proxy import api, key_api, operators
+from proxy.access import Access, Clocks
 from proxy.admission import Admission
 from proxy.answers import Answers
 from proxy.cache import TranslationCache
@@ -31,6 +32,7 @@ from proxy.exchange import Exchange
 from proxy.fleet_control import FleetControl
 from proxy.flights import Flights
 from proxy.forwarder import Forwarder
+from proxy.key_store import KeyStore
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.local_view import EvidenceView
 from proxy.lru import Lru
@@ -39,6 +41,7 @@ from proxy.registry import Registry
 from proxy.retry_budget import RetryBudget
 from proxy.revisions import Revisions
 from proxy.routing import Pivots
+from proxy.settings import WithoutRedis
 from proxy.store import Store
 from proxy.tracker import RETURN_SECONDS, HealthTracker
 from shared import web
@@ -62,6 +65,8 @@ class Parts:
     settings: Settings
     registry: Registry
     evidence: LocalEvidence
+    access: Access
+    keys: KeyStore
     answers: Answers
     flights: Flights
     listed_pivots: Pivots | None
@@ -84,6 +89,15 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         metrics = ProxyMetrics()
         evidence = LocalEvidence(time.monotonic, rng)
         store = Store(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+        keys = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+        access = Access(
+            keys,
+            metrics,
+            Clocks(time.time, time.monotonic),
+            on=settings.keys_on,
+            goes_on=settings.keys_without_redis is WithoutRedis.OPEN,
+            operator_token=settings.operator_token,
+        )
         lease = Lease(store, owner, settings.redis_timeout, time.monotonic)
         registry = Registry(store, evidence, lease, settings.replicas, report_ttl=settings.report_ttl, clock=time.time)
         detector = await asyncio.to_thread(Detector)
@@ -126,6 +140,8 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 settings,
                 registry,
                 evidence,
+                access,
+                keys,
                 Answers(dispatcher, flights, cache, metrics),
                 flights,
                 # What is listed is no promise of the quickest way: a thread reads it.
@@ -140,12 +156,15 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             try:
                 await lease.renew()
                 await registry.recall()
+                await access.tell_if_none()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
                     yield
             finally:
                 await tracker.close()
                 await lease.resign()
+                await access.close()
+                await keys.close()
                 await store.close()
                 if cache_store is not None:
                     await cache_store.close()
@@ -157,6 +176,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
     web.install(app)
     app.include_router(api.routes)
     app.include_router(operators.routes)
+    app.include_router(key_api.routes)
     return app
 
 

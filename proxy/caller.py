@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shared.errors import PairRefusedError
+from shared.languages import LanguagePair, stand_ins
 from shared.priority import Priority
-
-if TYPE_CHECKING:
-    from shared.languages import LanguagePair
 
 # 64 bits: callers of one fleet never meet in it by accident.
 _TAG_BYTES: Final = 8
@@ -32,3 +31,12 @@ class Caller:
     def tag(self) -> str:
         """What API servers tell callers apart by: it says nothing of who they are."""
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
+
+    def check(self, wanted: LanguagePair) -> None:
+        """Let them have a pair, whichever way leads there; a key for ``en-de`` is for en-GB and de-AT too.
+
+        Raises:
+            PairRefusedError: their key is not for it.
+        """
+        if self.pairs is not None and not stand_ins(wanted, self.pairs):
+            raise PairRefusedError(str(wanted), sorted(map(str, self.pairs)))

@@ -57,6 +57,8 @@ class Dispatcher:
             PairwayError: the request is all or nothing; the error says why not.
         """
         request, measured, on_delta = call.request, call.measured, call.on_delta
+        if request.source_lang != AUTO:
+            call.caller.check(LanguagePair(request.source_lang, request.target_lang))
         if not self._registry.snapshot.ready:  # which pairs there are is not known yet: none may be called unknown
             asked = f"{request.source_lang}-{request.target_lang}"
             raise PairUnavailableError(asked, "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
@@ -132,6 +134,8 @@ class Dispatcher:
             groups[detected.lang].append(index)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
         wanted = {lang: LanguagePair(lang, request.target_lang) for lang in groups}
+        for pair in wanted.values():
+            call.caller.check(pair)
         routes = {lang: self._route(pair, request) for lang, pair in wanted.items()}
         names = [route.name for route in routes.values()]
         measured.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")

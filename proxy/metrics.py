@@ -92,3 +92,9 @@ class ProxyMetrics(ServerMetrics):
             "Translations that left the cache in memory to make room for others.",
             registry=self.registry,
         )
+        self.refusals = Counter(
+            "pairway_proxy_access_refusals_total",
+            "Requests refused by reason (none: no key, key, scope, requests, characters, unavailable: Redis is away).",
+            ["reason"],
+            registry=self.registry,
+        )

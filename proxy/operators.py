@@ -1,43 +1,20 @@
-"""HTTP surface for operators: the fleet to look at, and its changes behind the operator token."""
+"""HTTP surface for operators: the fleet to look at, and its changes for those who may."""
 
 from __future__ import annotations
 
-import secrets
-import time
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, ValidationError
-from pydantic_core import from_json
-from typing_extensions import override
+from fastapi import APIRouter, Request
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 
 from proxy import fleet_view as view
+from proxy import orders
 from proxy.replica_url import MAX_CHARS, replica_url
 from shared import web
-from shared.deadline import Deadline
-from shared.errors import (
-    BadRequestError,
-    InvalidRequestError,
-    KeyRefusedError,
-    KeyRequiredError,
-    OperatorOffError,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from pydantic import SecretStr
-
     from proxy.app import Parts
 
-M = TypeVar("M", bound=BaseModel)
-
-SCHEME: Final = "bearer"
-# A URL and a weight; whatever is longer is no order of an operator's.
-MAX_BODY_BYTES: Final = 4096
-BODY_SECONDS: Final = 5.0
-MAX_FIELDS_NAMED: Final = 10
 # A hundred times an ordinary one's share, or a hundredth: beyond that somebody mistyped.
 MAX_WEIGHT: Final = 100.0
 
@@ -62,29 +39,9 @@ class Added(Addressed):
     weight: Annotated[float | None, Field(ge=1 / MAX_WEIGHT, le=MAX_WEIGHT, strict=True)] = None
 
 
-class Challenging(APIRoute):
-    """Says with a 401 in which form the key is to come, as HTTP wants it."""
+routes = APIRouter()
 
-    @override
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler."""
-        handle = super().get_route_handler()
-
-        async def challenge(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except KeyRequiredError as error:
-                web.log_fields(request, code=error.code)
-                response = web.problem_response(error, request.state.request_id)
-                response.headers["WWW-Authenticate"] = 'Bearer realm="pairway"'
-                return response
-
-        return challenge
-
-
-routes = APIRouter(route_class=Challenging)
-
-CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422))
+CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422, 503))
 
 
 def _parts(request: Request) -> Parts:
@@ -101,21 +58,24 @@ async def fleet(request: Request) -> view.Fleet:
     "/fleet/replicas",
     response_model=view.Changed,
     responses=CHANGE_PROBLEMS,
+    dependencies=[orders.OPERATOR],
     openapi_extra=web.body_documentation(Added),
 )
 async def add(request: Request) -> view.Changed:
     """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
-    _authorize(request)
-    asked = await _body(request, Added)
+    await orders.authorize(request)
+    asked = await orders.read(request, Added)
     keeps = "weight" not in asked.model_fields_set
     return await _parts(request).control.add(asked.url, asked.weight, keeps_weight=keeps)
 
 
-@routes.delete("/fleet/replicas", response_model=view.Changed, responses=CHANGE_PROBLEMS)
+@routes.delete(
+    "/fleet/replicas", response_model=view.Changed, responses=CHANGE_PROBLEMS, dependencies=[orders.OPERATOR]
+)
 async def remove(request: Request, url: str | None = None) -> view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
-    _authorize(request)
-    asked = _validated(Addressed, {} if url is None else {"url": url})
+    await orders.authorize(request)
+    asked = orders.validated(Addressed, {} if url is None else {"url": url})
     return await _parts(request).control.remove(asked.url)
 
 
@@ -123,12 +83,13 @@ async def remove(request: Request, url: str | None = None) -> view.Changed:
     "/fleet/replicas/drain",
     response_model=view.Changed,
     responses=CHANGE_PROBLEMS,
+    dependencies=[orders.OPERATOR],
     openapi_extra=web.body_documentation(Addressed),
 )
 async def drain(request: Request) -> view.Changed:
     """Send no new requests there; what is in flight goes on."""
-    _authorize(request)
-    asked = await _body(request, Addressed)
+    await orders.authorize(request)
+    asked = await orders.read(request, Addressed)
     return await _parts(request).control.drain(asked.url)
 
 
@@ -136,58 +97,11 @@ async def drain(request: Request) -> view.Changed:
     "/fleet/replicas/resume",
     response_model=view.Changed,
     responses=CHANGE_PROBLEMS,
+    dependencies=[orders.OPERATOR],
     openapi_extra=web.body_documentation(Addressed),
 )
 async def resume(request: Request) -> view.Changed:
     """Send requests there again."""
-    _authorize(request)
-    asked = await _body(request, Addressed)
+    await orders.authorize(request)
+    asked = await orders.read(request, Addressed)
     return await _parts(request).control.resume(asked.url)
-
-
-def _authorize(request: Request) -> None:
-    check_token(_parts(request).settings.operator_token, request.headers.get("authorization"))
-
-
-def check_token(token: SecretStr, authorization: str | None) -> None:
-    """Let in who has the operator token; the time it takes tells nothing of it.
-
-    Raises:
-        OperatorOffError: there is none to have.
-        KeyRequiredError: none was shown.
-        KeyRefusedError: another one was shown.
-    """
-    if not token.get_secret_value():
-        raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
-    scheme, _, shown = (authorization or "").partition(" ")
-    if scheme.lower() != SCHEME or not shown.strip():
-        raise KeyRequiredError("Changes of the fleet need the header Authorization: Bearer TOKEN.")
-    if not secrets.compare_digest(shown.strip().encode(), token.get_secret_value().encode()):
-        raise KeyRefusedError("This is not the operator token.")
-
-
-async def _body(request: Request, model: type[M]) -> M:
-    """Read an operator's order.
-
-    Raises:
-        PairwayError: it is too large, too slow, no JSON, or a field of it is wrong.
-    """
-    deadline = Deadline.after(BODY_SECONDS, time.monotonic)
-    with _parts(request).bodies.hold() as hold:
-        body = await web.read_body(request, MAX_BODY_BYTES, deadline, hold)
-    try:
-        value: object = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise BadRequestError(f"The body is no JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise BadRequestError("The body is JSON, but not an object with a url.")
-    return _validated(model, cast("dict[str, object]", value))
-
-
-def _validated(model: type[M], members: dict[str, object]) -> M:
-    try:
-        return model.model_validate(members)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)[:MAX_FIELDS_NAMED]
-        told = [(str(item["loc"][0])[:64], item["msg"].removeprefix("Value error, ")) for item in found]
-        raise InvalidRequestError(told) from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
+from ipaddress import ip_address
 from typing import Annotated, Final
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
@@ -20,6 +22,21 @@ PREFIX: Final = "PROXY_"
 _REDIS_PORT: Final = 6379
 # A token that is guessed is no token: 16 characters of base64 are 96 bits.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
+
+
+class Keys(StrEnum):
+    """Whether callers need a key."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class WithoutRedis(StrEnum):
+    """What becomes of keys while they can not be looked up."""
+
+    OPEN = "open"
+    CLOSED = "closed"
 
 
 class Settings(BaseSettings):
@@ -50,6 +67,14 @@ class Settings(BaseSettings):
     operator_token: SecretStr = Field(
         default=SecretStr(""),
         description="Token for changes of the fleet at run time, 16 to 256 ASCII characters; empty: no changes.",
+    )
+    keys: Keys = Field(
+        default=Keys.AUTO,
+        description='Whether callers need a key: "on", "off", or "auto": unless PROXY_HOST is a loopback address.',
+    )
+    keys_without_redis: WithoutRedis = Field(
+        default=WithoutRedis.OPEN,
+        description='While Redis is away: "open" lets in keys seen in the last hour, "closed" none at all.',
     )
     probe_interval: float = Field(
         default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
@@ -183,6 +208,11 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def keys_on(self) -> bool:
+        """Whether callers need a key."""
+        return self.keys is Keys.ON or (self.keys is Keys.AUTO and not _is_loopback(self.host))
+
+    @property
     def report_ttl(self) -> float:
         """Seconds a report is believed in Redis: three sweeps and their time-outs, so one lost sweep is no alarm."""
         return 3 * (self.probe_interval + self.probe_timeout)
@@ -202,3 +232,11 @@ def _server(url: SecretStr) -> object:
     """Return what tells one Redis server from another, as far as a URL says."""
     parts = split_url(url.get_secret_value())
     return parts and (parts.path if parts.scheme == "unix" else (parts.hostname, parts.port or _REDIS_PORT))
+
+
+def _is_loopback(host: str) -> bool:
+    """Say whether only this machine can reach the address; of a name it is not known, but for one."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -68,20 +68,38 @@ class StoreUnavailableError(Exception):
     """Redis did not answer in time, or not as it should."""
 
 
+def connect(url: str, timeout: float, connections: int) -> Redis:
+    """Return a Redis that connects lazily, with a pool of its own, and never tries again by itself."""
+    return Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
+        url,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        max_connections=connections,
+        retry=Retry(NoBackoff(), 0),  # the next sweep is the retry, or the next request
+        protocol=3,  # in RESP2, plain commands would answer scores as strings in one flat list
+        decode_responses=True,
+    )
+
+
+@contextmanager
+def mapped(timeout: float) -> Generator[None]:
+    """Map every way in which Redis can fail into one error, at this one door."""
+    try:
+        yield
+    except TimeoutError as error:
+        message = f"Redis did not answer within {timeout:g} s"
+        raise StoreUnavailableError(message) from error
+    except (RedisError, OSError, ValueError) as error:  # the last where a value is no UTF-8
+        message = f"Redis: {type(error).__name__}: {error}"
+        raise StoreUnavailableError(message) from error
+
+
 class Store:
     """The fleet's health in Redis; every call is bounded by ``timeout`` seconds, every key has a TTL."""
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
-        self._redis: Redis = Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
-            url,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
-            max_connections=MAX_CONNECTIONS,
-            retry=Retry(NoBackoff(), 0),  # the next sweep is the retry
-            protocol=3,  # in RESP2, plain commands would answer scores as strings in one flat list
-            decode_responses=True,
-        )
+        self._redis = connect(url, timeout, MAX_CONNECTIONS)
         self._prefix = prefix
         self._timeout = timeout
         self._clock = clock
@@ -95,13 +113,13 @@ class Store:
 
     async def hold_lease(self, owner: str, ttl: float) -> bool:
         """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(self._timeout):
                 return bool(await self._ask("EVAL", LEASE_SCRIPT, 1, self._key("prober"), owner, int(ttl * 1000)))
 
     async def release_lease(self, owner: str) -> None:
         """Give the lease back, so that another proxy need not wait for its end."""
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._ask("EVAL", RELEASE_SCRIPT, 1, self._key("prober"), owner)
 
@@ -117,7 +135,7 @@ class Store:
         now = self._clock()
         records = {replica.url: replica.model_dump_json() for replica in replicas}
         pairs = {_member(pair): seen for pair, seen in known.items()}
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
                 for url, record in records.items():
                     pipe.set(self._key(f"replica:{url}"), record, px=int(ttl * 1000))
@@ -138,7 +156,7 @@ class Store:
 
         A record that a proxy of another version wrote in another form is left out, as if it had expired.
         """
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
                 urls = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
                 records: list[str | None] = (
@@ -156,7 +174,7 @@ class Store:
         With ``renew`` they live for ``CHANGES_SECONDS`` from now on.
         """
         key = self._key("changes")
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
                 found: dict[str, str] = await self._ask("HGETALL", key)
                 if renew and found:
@@ -167,27 +185,15 @@ class Store:
     async def write_changes(self, changes: Iterable[Change]) -> None:
         """Write operators' changes, each unless a later one of its URL is there."""
         parts = [part for each in changes for part in (each.url, repr(each.at), each.model_dump_json())]
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._ask("EVAL", CHANGES_SCRIPT, 1, self._key("changes"), CHANGES_SECONDS, *parts)
 
     async def forget_changes(self, urls: Sequence[str]) -> None:
         """Remove the changes of these URLs (at least one)."""
-        with self._mapped():
+        with mapped(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._ask("HDEL", self._key("changes"), *urls)
-
-    @contextmanager
-    def _mapped(self) -> Generator[None]:
-        """Map every way in which Redis can fail into one error, at this one door."""
-        try:
-            yield
-        except TimeoutError as error:
-            message = f"Redis did not answer within {self._timeout:g} s"
-            raise StoreUnavailableError(message) from error
-        except (RedisError, OSError, ValueError) as error:  # the last where a value is no UTF-8
-            message = f"Redis: {type(error).__name__}: {error}"
-            raise StoreUnavailableError(message) from error
 
 
 def _parsed(model: type[M], record: str) -> M | None:

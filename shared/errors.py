@@ -8,9 +8,11 @@ PairwayError
 ├── OperatorOffError         403 operator-off         no operator token is set, so nothing can be changed
 ├── UnknownPairError         404 unknown-pair         no configured model serves it
 ├── UnknownReplicaError      404 unknown-replica      no replica of the fleet has this URL
+├── UnknownKeyError          404 unknown-key          no key has this id, or it was revoked
 ├── NotFoundError            404 not-found            no such path
 ├── MethodNotAllowedError    405 method-not-allowed   the path exists, the method does not
 ├── FleetFullError           409 fleet-full           operators' changes are bounded, and there are that many
+├── KeysFullError            409 keys-full            keys are bounded, and there are that many
 ├── TooLargeError            413 too-large            body, text or number of texts over the limit
 ├── InvalidRequestError      422 invalid-request      a field is missing, unknown or wrong
 ├── LanguageUndetectedError  422 language-undetected  "auto" found no served language
@@ -120,6 +122,32 @@ class FleetFullError(PairwayError):
         """Name the bound."""
         message = f"Operators have changed {limit} URLs, and no more are kept; write replicas into PROXY_REPLICAS."
         super().__init__(message, facts={"limit": limit})
+
+
+class UnknownKeyError(PairwayError):
+    """No key has this id, or it was revoked."""
+
+    code = "unknown-key"
+    http_status = 404
+    title = "Unknown key"
+
+    def __init__(self, key_id: str) -> None:
+        """Name the id."""
+        super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, revoked ones too.")
+
+
+class KeysFullError(PairwayError):
+    """Keys are bounded, and there are that many."""
+
+    code = "keys-full"
+    http_status = 409
+    title = "Too many keys"
+
+    def __init__(self, limit: int) -> None:
+        """Name the bound."""
+        super().__init__(
+            f"There are {limit} keys, and no more are kept; revoked ones go after 30 days.", facts={"limit": limit}
+        )
 
 
 class UnknownPairError(PairwayError):

@@ -73,12 +73,18 @@ def test_only_proxies_reach_redis_and_redis_reaches_nothing() -> None:
     assert SERVICES["redis"]["networks"] == ["registry"]
 
 
-def test_redis_keeps_nothing_and_is_bounded() -> None:
+def test_redis_keeps_keys_and_is_bounded() -> None:
     command = SERVICES["redis"]["command"]
-    assert command[command.index("--save") + 1] == ""
-    assert command[command.index("--appendonly") + 1] == "no"
+    assert command[command.index("--appendonly") + 1] == "yes"
+    assert command[command.index("--maxmemory-policy") + 1] == "noeviction", "no key is lost to make room"
     assert "--maxmemory" in command
-    assert "volumes" not in SERVICES["redis"]
+    assert SERVICES["redis"]["volumes"] == [f"keys:{command[command.index('--dir') + 1]}"]
+
+
+def test_keys_are_off_as_long_as_only_this_machine_reaches_the_proxy() -> None:
+    environment = SERVICES["proxy"]["environment"]
+    assert resolved(environment["PROXY_KEYS"]) == "off"
+    assert proxy.settings.Settings(host=environment["PROXY_HOST"]).keys_on, "were the port published to others"
 
 
 def test_images_and_paths_are_no_machines_own() -> None:

@@ -114,6 +114,7 @@ async def test_servers_are_set_up_by_their_environment(site: Site) -> None:
     assert settings["OMP_NUM_THREADS"] == "2"
     assert settings["PROXY_REPLICAS"] == f"http://127.0.0.1:{site.port + 1},http://127.0.0.1:{site.port + 2}"
     assert settings["PROXY_REDIS_URL"].startswith("redis://127.0.0.1:")
+    assert (site.folder / "run" / "redis-url").read_text() == settings["PROXY_REDIS_URL"], "for `make keys`"
     launcher.terminate()
     assert launcher.wait(timeout=10) == 0
 

@@ -71,7 +71,7 @@ def test_urls_of_a_redis_are_taken(url: str) -> None:
      {"redis_prefix": ""}, {"redis_prefix": "a b"}, {"log_format": "xml"}, {"log_level": "loud"}, {"root_path": "mt"},
      {"root_path": "/mt/"}, {"unknown": 1}, {"connect_timeout": 20, "request_timeout": 10}, {"drain_seconds": -1},
      {"seconds_per_1000_chars": -1}, {"seconds_per_1000_chars": "nan"}, {"max_request_timeout": 29},
-     {"max_request_timeout": "inf"}],
+     {"max_request_timeout": "inf"}, {"keys": "maybe"}, {"keys_without_redis": "ajar"}],
 )  # fmt: skip
 def test_values_out_of_bounds_are_refused(values: dict[str, Any]) -> None:
     refused(**values)
@@ -122,6 +122,25 @@ def test_without_an_operator_token_there_is_none_and_with_one_nobody_sees_it() -
     token = "0123456789abcdef"
     assert token not in repr(Settings(operator_token=token))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert token not in refused(operator_token=token, port="x")
+
+
+@pytest.mark.parametrize(
+    ("host", "keys", "on"),
+    [
+        ("127.0.0.1", "auto", False),
+        ("127.9.9.9", "auto", False),
+        ("::1", "auto", False),
+        ("localhost", "auto", False),
+        ("0.0.0.0", "auto", True),
+        ("::", "auto", True),
+        ("10.0.0.5", "auto", True),
+        ("localhost.example", "auto", True),
+        ("0.0.0.0", "off", False),
+        ("127.0.0.1", "on", True),
+    ],
+)
+def test_keys_are_needed_where_others_can_reach_the_proxy_unless_switched_off(host: str, keys: str, on: bool) -> None:
+    assert Settings.model_validate({"host": host, "keys": keys}).keys_on is on
 
 
 @pytest.mark.parametrize(

@@ -212,13 +212,17 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
         docs = await running.client.get("/docs")
     changes = {f"/fleet/replicas{each}" for each in ("", "/drain", "/resume")}
     watched = {"/health", "/languages", "/livez", "/readyz", "/metrics", "/fleet"}
-    assert set(described["paths"]) == {"/translate"} | watched | changes
+    assert set(described["paths"]) == {"/translate", "/usage", "/keys", "/keys/{key_id}"} | watched | changes
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
     options = {"format", "do_not_translate", "terms", "pivot"}
     assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
-    assert set(translate["responses"]) == {"200", "400", "404", "413", "422", "429", "502", "503", "504"}
+    refusals = {"400", "401", "403", "404", "413", "422", "429", "502", "503", "504"}
+    assert set(translate["responses"]) == {"200"} | refusals
+    assert translate["security"] == [{"key": []}, {}], "it may not be needed"
+    assert described["paths"]["/keys"]["post"]["security"] == [{"operator": []}]
+    assert {each["scheme"] for each in described["components"]["securitySchemes"].values()} == {"bearer"}
     assert all(
         list(answer["content"]) == ["application/problem+json"]
         for status, answer in translate["responses"].items()

@@ -1,0 +1,295 @@
+"""Access: who is let in, and what they have left; with Redis away it goes on with the keys it has seen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from proxy.caller import Caller
+from proxy.key import Key, Scope, id_of, opens
+from proxy.quota import Ask, LocalCounts, limit_headers
+from proxy.recent import Recent
+from proxy.store import StoreUnavailableError
+from shared.errors import (
+    KeyRefusedError,
+    KeyRequiredError,
+    KeysUnavailableError,
+    OperatorOffError,
+    RateLimitedError,
+    TooLargeError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+
+    from pydantic import SecretStr
+
+    from proxy.key_store import KeyStore
+    from proxy.metrics import ProxyMetrics
+    from proxy.quota import Counted
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+SCHEME: Final = "bearer"
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="pairway"'}
+# How long a record is believed unread, so that a key's every request need not read it. What counts a request sees a
+# revocation at once all the same.
+FRESH_SECONDS: Final = 1.0
+# How long a key is let in after it was last read, where Redis is away.
+KNOWN_SECONDS: Final = 3600.0
+# Records kept, the least recently used forgotten first (2 KiB each), and as many ids that no key has (0.1 KiB each).
+MAX_KNOWN: Final = 10_000
+# How long Redis is not asked again after it failed; then one request tries, while the others go on without.
+AWAY_SECONDS: Final = 0.5
+RETRY_AFTER_SECONDS: Final = 1.0
+
+REFUSED: Final = "This key is not valid here: it is wrong, revoked or expired."
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody who was let in, with their key where keys are on."""
+
+    caller: Caller
+    key: Key | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Unix seconds for what is kept, and a clock that only goes forward."""
+
+    unix: Callable[[], float]
+    monotonic: Callable[[], float]
+
+
+class Access:
+    """Lets callers in by their keys, or anybody where keys are off; counts what they use.
+
+    ``tell`` takes headers for whatever the answer will be.
+    """
+
+    def __init__(
+        self,
+        store: KeyStore,
+        metrics: ProxyMetrics,
+        clocks: Clocks,
+        *,
+        on: bool,
+        goes_on: bool,
+        operator_token: SecretStr,
+    ) -> None:
+        """Take the parts; ``goes_on``: keys seen lately are let in while Redis is away."""
+        self._store = store
+        self._metrics = metrics
+        self._clocks = clocks
+        self._goes_on = goes_on
+        self._token = operator_token
+        self._counts = LocalCounts(clocks.unix)
+        self._known: Recent[Key] = Recent(MAX_KNOWN)
+        self._unknown: Recent[bool] = Recent(MAX_KNOWN)
+        self._giving_back: set[asyncio.Task[None]] = set()  # at most one for each request in hand
+        self._away = False
+        self._ask_after = 0.0
+        self.on = on
+
+    async def close(self) -> None:
+        """Wait until what is given back has been, as long as Redis may take."""
+        await asyncio.gather(*self._giving_back)
+
+    async def enter(self, authorization: str | None, address: str, tell: Callable[[Mapping[str, str]], None]) -> Visit:
+        """Let a caller in for one request, and count it.
+
+        Raises:
+            PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
+        """
+        if not self.on:
+            return Visit(Caller(f"address {address}"))
+        key = await self.identify(authorization, Scope.TRANSLATE, tell)
+        counted = await self._count(key, Ask(requests=1))
+        tell(limit_headers(key, counted))
+        if not counted.granted:
+            self._refused("requests")
+            raise RateLimitedError(
+                f"This key may send {key.requests_per_minute} requests in 60 s, and has.", retry_after=counted.wait
+            )
+        return Visit(key.caller, key)
+
+    @asynccontextmanager
+    async def spending(
+        self, visit: Visit, chars: int, tell: Callable[[Mapping[str, str]], None]
+    ) -> AsyncGenerator[None]:
+        """Charge characters to the caller's day, and give them back if the block fails.
+
+        Raises:
+            RateLimitedError: the day has not so many left.
+            TooLargeError: no day has so many.
+        """
+        key = visit.key
+        if key is None:
+            yield
+            return
+        limit = key.chars_per_day
+        if limit is not None and chars > limit:
+            self._refused("characters")
+            error = TooLargeError("The request", size=chars, limit=limit, unit="characters")
+            error.detail = f"The request has {chars} characters, and this key may translate {limit} a day; send less."
+            raise error
+        counted = await self._count(key, Ask(chars=chars))
+        tell(limit_headers(key, counted, of_day=not counted.fits))
+        if not counted.fits:
+            self._refused("characters")
+            raise RateLimitedError(
+                f"This key may translate {limit} characters a day (UTC) and has {max(0, (limit or 0) - counted.chars)} "
+                f"left, too few for {chars}.",
+                retry_after=counted.day_left,
+            )
+        try:
+            yield
+        except BaseException:
+            # Also when this request is cancelled: the task lives on, for one call of Redis.
+            task = asyncio.create_task(self._give_back(key, Ask(chars=-chars, day=counted.day)))
+            self._giving_back.add(task)
+            task.add_done_callback(self._giving_back.discard)
+            await asyncio.shield(task)
+            raise
+
+    async def used(self, key: Key) -> Counted:
+        """Return what a key has used."""
+        return await self._count(key, Ask())
+
+    async def operate(self, authorization: str | None, tell: Callable[[Mapping[str, str]], None]) -> None:
+        """Let in an operator: by the token, or by a key with the scope.
+
+        Raises:
+            OperatorOffError: there is neither to have.
+            PairwayError: what was shown does not open this.
+        """
+        token = self._token.get_secret_value()
+        if not token and not self.on:
+            raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
+        shown = self._shown(authorization, tell)
+        if token and secrets.compare_digest(shown.encode(), token.encode()):
+            return
+        if not self.on:
+            self._refused("key")
+            raise KeyRefusedError("This is not the operator token.")
+        await self.identify(authorization, Scope.OPERATE, tell)
+
+    async def identify(self, authorization: str | None, scope: Scope, tell: Callable[[Mapping[str, str]], None]) -> Key:
+        """Return the key that was shown, if it opens this.
+
+        Raises:
+            PairwayError: it does not, or can not be looked up now.
+        """
+        shown = self._shown(authorization, tell)
+        key_id = id_of(shown)
+        key = None if key_id is None else await self._look_up(key_id)
+        if not opens(shown, key) or key is None or key.is_over(self._clocks.unix()):
+            self._refused("key")
+            raise KeyRefusedError(REFUSED)
+        if scope not in key.scopes:
+            self._refused("scope")
+            raise KeyRefusedError(f"This key is not for this: it lacks the scope {scope}.")
+        return key
+
+    async def tell_if_none(self) -> None:
+        """Log how to create a key where they are needed and there is none."""
+        if not self.on:
+            return
+        try:
+            missing = all(key.is_over(self._clocks.unix()) for key in await self._store.all())
+        except StoreUnavailableError as error:
+            log.warning("keys can not be looked up", extra={"error": str(error)})
+            return
+        if missing:
+            how = "python -m proxy.keys create --name NAME"
+            log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
+
+    def _shown(self, authorization: str | None, tell: Callable[[Mapping[str, str]], None]) -> str:
+        scheme, _, shown = (authorization or "").partition(" ")
+        if scheme.lower() != SCHEME or not shown.strip():
+            self._refused("none")
+            tell(CHALLENGE)
+            raise KeyRequiredError("This needs the header Authorization: Bearer KEY.")
+        return shown.strip()
+
+    async def _look_up(self, key_id: str) -> Key | None:
+        now = self._clocks.monotonic()
+        if key := self._known.get(key_id, now, FRESH_SECONDS):
+            return key
+        if self._unknown.get(key_id, now, FRESH_SECONDS):
+            return None
+        try:
+            key = await self._asked(lambda: self._store.read(key_id))
+        except StoreUnavailableError:
+            if known := self._known.get(key_id, now, KNOWN_SECONDS if self._goes_on else 0.0):
+                return known
+            raise self._unavailable() from None
+        if key is None:
+            self._unknown.put(key_id, value=True, now=now)
+            self._known.drop(key_id)
+        else:
+            self._known.put(key_id, key, now)
+        return key
+
+    async def _count(self, key: Key, ask: Ask) -> Counted:
+        """Count in Redis for all proxies, and here beside it, so that this proxy can go on by itself.
+
+        Raises:
+            KeyRefusedError: the key was revoked a moment ago.
+            KeysUnavailableError: Redis is away, and nobody is let in without.
+        """
+        try:
+            counted = await self._asked(lambda: self._store.count(key.id, ask))
+        except StoreUnavailableError:
+            if not self._goes_on:
+                raise self._unavailable() from None
+            return self._counts.count(key, ask)
+        if counted is None:
+            self._known.drop(key.id)
+            self._refused("key")
+            raise KeyRefusedError(REFUSED)
+        if counted.granted:
+            self._counts.count(key, ask, bound=False)
+        return counted
+
+    async def _give_back(self, key: Key, ask: Ask) -> None:
+        try:
+            await self._count(key, ask)
+        except (KeyRefusedError, KeysUnavailableError):
+            log.info("characters not given back", extra={"key": key.id, "chars": -ask.chars})
+
+    async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Ask Redis, unless it failed a moment ago.
+
+        Raises:
+            StoreUnavailableError: it is away.
+        """
+        now = self._clocks.monotonic()
+        if now < self._ask_after:
+            raise StoreUnavailableError("Redis did not answer a moment ago")
+        if self._away:
+            self._ask_after = now + AWAY_SECONDS  # this one tries, the others need not wait for it
+        try:
+            found = await call()
+        except StoreUnavailableError as error:
+            if not self._away:
+                log.warning("keys can not be looked up", extra={"error": str(error), "goes_on": self._goes_on})
+            self._away, self._ask_after = True, self._clocks.monotonic() + AWAY_SECONDS
+            raise
+        if self._away:
+            log.info("keys can be looked up again")
+        self._away, self._ask_after = False, 0.0
+        return found
+
+    def _unavailable(self) -> KeysUnavailableError:
+        self._refused("unavailable")
+        return KeysUnavailableError("Keys can not be looked up now.", retry_after=RETRY_AFTER_SECONDS)
+
+    def _refused(self, reason: str) -> None:
+        self._metrics.refusals.labels(reason).inc()

@@ -1,0 +1,121 @@
+"""HTTP surface for keys: operators create, list, change and revoke them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, Field
+
+from proxy import orders
+from proxy.key import ID, Changes, Grant, KeyView, mint
+from proxy.store import StoreUnavailableError
+from shared import web
+from shared.errors import KeysUnavailableError, UnknownKeyError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from proxy.app import Parts
+    from proxy.key_store import KeyStore
+
+routes = APIRouter(dependencies=[orders.OPERATOR])
+
+RETRY_AFTER_SECONDS: Final = 1.0
+PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422, 503))
+KeyId = Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]
+# A secret is in no cache.
+NO_STORE: Final = {"Cache-Control": "no-store"}
+
+
+class Created(KeyView):
+    """A new key."""
+
+    key: Annotated[str, Field(description="What its holder shows; it is told this once.")]
+
+
+class Keys(BaseModel):
+    """All keys, the oldest first; those over for less than 30 days too."""
+
+    keys: list[KeyView]
+
+
+def _parts(request: Request) -> Parts:
+    return request.app.state.parts
+
+
+async def _ordered(request: Request, key_id: str) -> None:
+    """Let in an operator who asks for a key.
+
+    Raises:
+        PairwayError: they are none, or no key has such an id.
+    """
+    await orders.authorize(request)
+    if not ID.fullmatch(key_id):
+        raise UnknownKeyError(key_id[:64])
+
+
+@contextmanager
+def _keys(request: Request) -> Generator[KeyStore]:
+    """Use the keys in Redis.
+
+    Raises:
+        KeysUnavailableError: it is away: what is not kept there holds nowhere.
+    """
+    try:
+        yield _parts(request).keys
+    except StoreUnavailableError as error:
+        raise KeysUnavailableError(f"Keys can not be kept now: {error}.", retry_after=RETRY_AFTER_SECONDS) from None
+
+
+@routes.post(
+    "/keys", status_code=201, response_model=Created, responses=PROBLEMS, openapi_extra=web.body_documentation(Grant)
+)
+async def create(request: Request, response: Response) -> Created:
+    """Create a key; the answer shows it, once."""
+    await orders.authorize(request)
+    key, shown = mint(await orders.read(request, Grant), time.time())
+    with _keys(request) as keys:
+        await keys.add(key)
+    response.headers.update(NO_STORE)
+    return Created(**key.view.model_dump(), key=shown)
+
+
+@routes.get("/keys", responses=PROBLEMS)
+async def list_all(request: Request) -> Keys:
+    """List all keys; never what opens them."""
+    await orders.authorize(request)
+    with _keys(request) as keys:
+        return Keys(keys=[key.view for key in await keys.all()])
+
+
+@routes.get("/keys/{key_id}", responses=PROBLEMS)
+async def show(request: Request, key_id: KeyId) -> KeyView:
+    """Show one key, also one that is over."""
+    await _ordered(request, key_id)
+    with _keys(request) as keys:
+        key = await keys.read(key_id)
+    if key is None:
+        raise UnknownKeyError(key_id)
+    return key.view
+
+
+@routes.patch(
+    "/keys/{key_id}", response_model=KeyView, responses=PROBLEMS, openapi_extra=web.body_documentation(Changes)
+)
+async def change(request: Request, key_id: KeyId) -> KeyView:
+    """Change what a key may; it holds on every proxy within a second."""
+    await _ordered(request, key_id)
+    asked = await orders.read(request, Changes)
+    with _keys(request) as keys:
+        return (await keys.change(key_id, asked.named)).view
+
+
+@routes.delete("/keys/{key_id}", responses=PROBLEMS)
+async def revoke(request: Request, key_id: KeyId) -> KeyView:
+    """Revoke a key; nobody is let in with it from now on. It is listed for 30 days more."""
+    await _ordered(request, key_id)
+    with _keys(request) as keys:
+        return (await keys.revoke(key_id)).view

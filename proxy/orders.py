@@ -1,0 +1,78 @@
+"""Operators' orders over HTTP: who may give them, and how they are read."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from fastapi import Depends
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from shared import web
+from shared.deadline import Deadline
+from shared.errors import BadRequestError, InvalidRequestError
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+    from proxy.app import Parts
+
+M = TypeVar("M", bound=BaseModel)
+
+# A URL and a weight, or a key with some hundred pairs; whatever is longer is no order of an operator's.
+MAX_BODY_BYTES: Final = 4096
+BODY_SECONDS: Final = 5.0
+MAX_FIELDS_NAMED: Final = 10
+# Documents what authorize() reads by itself.
+OPERATOR: Final = Depends(
+    HTTPBearer(scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or a key to operate.", auto_error=False)
+)
+
+
+def _parts(request: Request) -> Parts:
+    return request.app.state.parts
+
+
+async def authorize(request: Request) -> None:
+    """Let in an operator.
+
+    Raises:
+        PairwayError: nothing was shown that opens this.
+    """
+    tell = partial(web.answer_headers, request)
+    await _parts(request).access.operate(request.headers.get("authorization"), tell)
+
+
+async def read(request: Request, model: type[M]) -> M:
+    """Read an operator's order.
+
+    Raises:
+        PairwayError: it is too large, too slow, no JSON, or a field of it is wrong.
+    """
+    deadline = Deadline.after(BODY_SECONDS, time.monotonic)
+    with _parts(request).bodies.hold() as hold:
+        body = await web.read_body(request, MAX_BODY_BYTES, deadline, hold)
+    try:
+        value: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise BadRequestError(f"The body is no JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BadRequestError("The body is JSON, but not an object.")
+    return validated(model, cast("dict[str, object]", value))
+
+
+def validated(model: type[M], members: dict[str, object]) -> M:
+    """Return an order of these members.
+
+    Raises:
+        InvalidRequestError: some are wrong; it names them.
+    """
+    try:
+        return model.model_validate(members)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)[:MAX_FIELDS_NAMED]
+        told = [(str(item["loc"][0])[:64], item["msg"].removeprefix("Value error, ")) for item in found]
+        raise InvalidRequestError(told) from None

@@ -1,0 +1,131 @@
+"""What each key has used of its limits: the same sums as the script in Redis, for a proxy that counts by itself. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proxy.key import KeyView
+
+DAY_SECONDS: Final = 86_400
+MINUTE_SECONDS: Final = 60
+# Requests are counted by the second they came in. Any 60 s touch 61 of those, so the limit holds for 61 together.
+BUCKETS: Final = MINUTE_SECONDS + 1
+# Keys counted at once, the least recently used forgotten first; one is 63 numbers at most, about 5 KiB.
+MAX_COUNTED: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is to be counted: requests and characters together or not at all.
+
+    Characters below 0 are given back, to the UTC day (counted since 1970) they were taken from.
+    """
+
+    requests: int = 0
+    chars: int = 0
+    day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a key has used, after it asked for more.
+
+    ``room`` in its minute and ``fits`` in its day say whether it got it. ``wait`` are the seconds until it may ask once
+    more than now: until the oldest request leaves its minute, or those leave that are over the limit; 0 with none.
+    """
+
+    room: bool
+    fits: bool
+    requests: int
+    wait: float
+    chars: int
+    day: int
+    day_left: float
+
+    @property
+    def granted(self) -> bool:
+        """Whether it was counted."""
+        return self.room and self.fits
+
+
+@dataclass(slots=True)
+class Use:
+    """One key's requests by second, and characters of one day."""
+
+    seconds: dict[int, int] = field(default_factory=dict[int, int])
+    chars: int = 0
+    day: int = 0
+
+
+class LocalCounts:
+    """Mutable state: what this proxy alone has let through, at most ``MAX_COUNTED`` keys."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Begin with nothing used; ``clock`` gives Unix seconds."""
+        self._clock = clock
+        self.uses: OrderedDict[str, Use] = OrderedDict()
+
+    def count(self, key: KeyView, ask: Ask, *, bound: bool = True) -> Counted:
+        """Count, if the key's limits allow it; not ``bound``: whatever they say, for Redis has decided."""
+        now = self._clock()
+        second, day = int(now), int(now // DAY_SECONDS)
+        use = self.uses.setdefault(key.id, Use())
+        self.uses.move_to_end(key.id)
+        if len(self.uses) > MAX_COUNTED:
+            self.uses.popitem(last=False)
+        # What lies ahead was counted before a clock was set back; by more than a minute, it is believed no longer.
+        use.seconds = {at: n for at, n in use.seconds.items() if abs(second - at) < BUCKETS}
+        if use.day != day:
+            use.day, use.chars = day, 0
+        limit, chars_limit = (key.requests_per_minute, key.chars_per_day) if bound else (None, None)
+        used = sum(use.seconds.values())
+        room = not ask.requests or limit is None or used + ask.requests <= limit
+        fits = ask.chars <= 0 or chars_limit is None or use.chars + ask.chars <= chars_limit
+        if room and fits:
+            if ask.requests:
+                use.seconds[second] = use.seconds.get(second, 0) + ask.requests
+                used += ask.requests
+            if ask.day is None or ask.day == day:
+                use.chars = max(0, use.chars + ask.chars)
+        wait = _wait(use.seconds, used, key.requests_per_minute, now)
+        return Counted(room, fits, used, wait, use.chars, day, (day + 1) * DAY_SECONDS - now)
+
+
+def _wait(seconds: dict[int, int], used: int, limit: int | None, now: float) -> float:
+    """Return the seconds until one more fits than now."""
+    leaving = 1 if limit is None else max(1, used - limit + 1)
+    for at in sorted(seconds):
+        leaving -= seconds[at]
+        if leaving <= 0:
+            return at + BUCKETS - now
+    return 0.0
+
+
+def limit_headers(key: KeyView, counted: Counted, *, of_day: bool = False) -> dict[str, str]:
+    """Return the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-06) of a key's limits, {} where it has none.
+
+    The policy names all limits; the others are of the requests in a minute, or where only that is limited or
+    ``of_day`` is what was refused, of the characters in a day.
+    """
+    minute, day = key.requests_per_minute, key.chars_per_day
+    policies = [f"{minute};w={MINUTE_SECONDS}"] if minute else []
+    if day:
+        policies.append(f'{day};w={DAY_SECONDS};comment="characters"')
+    if minute and not of_day:
+        limit, used, reset = minute, counted.requests, counted.wait
+    elif day:
+        limit, used, reset = day, counted.chars, counted.day_left
+    else:
+        return {}
+    return {
+        "RateLimit-Limit": str(limit),
+        "RateLimit-Remaining": str(max(0, limit - used)),
+        "RateLimit-Reset": str(math.ceil(reset)),
+        "RateLimit-Policy": ", ".join(policies),
+    }
