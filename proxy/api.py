@@ -27,7 +27,7 @@ routes = APIRouter()
 TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
 ANSWERS: Final = {
     200: {"content": events.documentation()},
-    **web.problem_documentation((400, 404, 413, 422, 429, 502, 503, 504)),
+    **web.problem_documentation((400, 404, 408, 413, 415, 422, 429, 431, 502, 503, 504)),
 }
 
 
@@ -104,17 +104,3 @@ async def readyz(request: Request) -> Response:
     parts = _parts(request)
     ready = parts.registry.swept and not parts.draining.is_set()
     return JSONResponse({"ready": ready, "draining": parts.draining.is_set()}, 200 if ready else 503)
-
-
-@routes.get("/metrics")
-async def metrics(request: Request) -> Response:
-    """This proxy's metrics in Prometheus' text format."""
-    parts = _parts(request)
-    for loop in parts.loops:
-        parts.metrics.loop_age.labels(loop.name).set(loop.age())
-    snapshot = parts.registry.snapshot
-    parts.metrics.pair_failing.clear()
-    for pair, urls in snapshot.ready.items():
-        if urls:
-            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
-    return web.metrics_response(parts.metrics.registry)

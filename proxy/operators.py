@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import secrets
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 
 from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, ValidationError
 from pydantic_core import from_json
-from typing_extensions import override
 
 from proxy import fleet_view as view
 from proxy.replica_url import MAX_CHARS, replica_url
-from shared import web
+from shared import token, web
 from shared.deadline import Deadline
 from shared.errors import (
     BadRequestError,
     InvalidRequestError,
-    KeyRefusedError,
-    KeyRequiredError,
     OperatorOffError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from pydantic import SecretStr
 
     from proxy.app import Parts
 
 M = TypeVar("M", bound=BaseModel)
 
-SCHEME: Final = "bearer"
 # A URL and a weight; whatever is longer is no order of an operator's.
 MAX_BODY_BYTES: Final = 4096
 BODY_SECONDS: Final = 5.0
@@ -62,29 +54,9 @@ class Added(Addressed):
     weight: Annotated[float | None, Field(ge=1 / MAX_WEIGHT, le=MAX_WEIGHT, strict=True)] = None
 
 
-class Challenging(APIRoute):
-    """Says with a 401 in which form the key is to come, as HTTP wants it."""
+routes = APIRouter()
 
-    @override
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler."""
-        handle = super().get_route_handler()
-
-        async def challenge(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except KeyRequiredError as error:
-                web.log_fields(request, code=error.code)
-                response = web.problem_response(error, request.state.request_id)
-                response.headers["WWW-Authenticate"] = 'Bearer realm="pairway"'
-                return response
-
-        return challenge
-
-
-routes = APIRouter(route_class=Challenging)
-
-CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422))
+CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
 
 def _parts(request: Request) -> Parts:
@@ -95,6 +67,20 @@ def _parts(request: Request) -> Parts:
 async def fleet(request: Request) -> view.Fleet:
     """Every replica: state, score, breakers, texts in flight, last report, and why it is out. Open, as /health is."""
     return _parts(request).control.fleet()
+
+
+@routes.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """This proxy's metrics in Prometheus' text format."""
+    parts = _parts(request)
+    for loop in parts.loops:
+        parts.metrics.loop_age.labels(loop.name).set(loop.age())
+    snapshot = parts.registry.snapshot
+    parts.metrics.pair_failing.clear()
+    for pair, urls in snapshot.ready.items():
+        if urls:
+            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
+    return web.metrics_response(parts.metrics.registry)
 
 
 @routes.post(
@@ -149,21 +135,17 @@ def _authorize(request: Request) -> None:
     check_token(_parts(request).settings.operator_token, request.headers.get("authorization"))
 
 
-def check_token(token: SecretStr, authorization: str | None) -> None:
-    """Let in who has the operator token; the time it takes tells nothing of it.
+def check_token(operator: SecretStr, authorization: str | None) -> None:
+    """Let in who has the operator token.
 
     Raises:
         OperatorOffError: there is none to have.
         KeyRequiredError: none was shown.
         KeyRefusedError: another one was shown.
     """
-    if not token.get_secret_value():
+    if not operator.get_secret_value():
         raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
-    scheme, _, shown = (authorization or "").partition(" ")
-    if scheme.lower() != SCHEME or not shown.strip():
-        raise KeyRequiredError("Changes of the fleet need the header Authorization: Bearer TOKEN.")
-    if not secrets.compare_digest(shown.strip().encode(), token.get_secret_value().encode()):
-        raise KeyRefusedError("This is not the operator token.")
+    token.check(operator, authorization, what="Changes of the fleet", whose="the operator")
 
 
 async def _body(request: Request, model: type[M]) -> M:

@@ -58,6 +58,7 @@ class Deadline:
         """
         if value is None:
             return cls.after(cap, clock)
+        value = value.strip(" \t")  # HTTP allows them around a value, and our parser leaves those behind it
         if not _MILLISECONDS.fullmatch(value) or int(value) == 0:
             raise InvalidRequestError([(TIMEOUT_HEADER, f"a whole number of milliseconds > 0, not {value[:20]!r}")])
         wanted = int(value) / 1000

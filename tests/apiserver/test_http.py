@@ -117,9 +117,10 @@ async def test_what_is_no_json_object_is_400(served: Served, body: bytes) -> Non
     problem(await served.client.post("/translate", content=body), 400, "bad-request")
 
 
-async def test_a_compressed_body_is_400(served: Served) -> None:
+async def test_a_compressed_body_is_415(served: Served) -> None:
     answer = await served.client.post("/translate", content=b"x", headers={"Content-Encoding": "gzip"})
-    assert "compressed" in problem(answer, 400, "bad-request")["detail"]
+    assert "compressed" in problem(answer, 415, "unsupported-media")["detail"]
+    assert answer.headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,8 @@ async def test_a_timeout_that_is_no_positive_number_is_refused_and_named(running
 
 async def test_a_compressed_body_is_refused(running: RunningProxy) -> None:
     response = await running.client.post("/translate", content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
-    assert (response.status_code, response.json()["code"]) == (400, "bad-request")
+    assert (response.status_code, response.json()["code"]) == (415, "unsupported-media")
+    assert response.headers["accept-encoding"] == "identity"
 
 
 async def test_a_body_in_chunks_is_refused_as_soon_as_it_passes_the_limit(running: RunningProxy) -> None:
