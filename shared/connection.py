@@ -26,20 +26,26 @@ log = logging.getLogger(__name__)
 MAX_HEAD_BYTES: Final = 32 * 1024
 # Browsers send some 20, web servers and meshes add 20 more.
 MAX_HEADERS: Final = 100
-# From the first byte of a head to its last.
-HEAD_SECONDS: Final = 10.0
-# A body has this long, and more for each byte of it that came: whoever sends PACE_BYTES_PER_SECOND is never cut.
-BODY_SECONDS: Final = 20.0
-# 128 kbit/s, less than the slowest line anybody works on; of an answer, a reader must take as much.
-PACE_BYTES_PER_SECOND: Final = 16 * 1024
-# How long a reader may take less of an answer than the pace asks.
-STALL_SECONDS: Final = 30.0
-# A body that nobody wants any more (its answer is out) is read for so long, so that the answer is not lost to a reset.
-LINGER_SECONDS: Final = 5.0
 # Requests that wait on one connection for the answers before them.
 MAX_PIPELINED: Final = 16
 # When a place for one more connection may be free again; seconds.
 RETRY_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a peer is waited for (seconds), and how slow it may be (bytes per second)."""
+
+    head: float = 10.0
+    """From the first byte of a head to its last."""
+    body: float = 20.0
+    """A body has this long, and more for each byte of it that came: whoever keeps the pace is never cut."""
+    pace: float = 16 * 1024
+    """128 kbit/s, less than the slowest line anybody works on; of an answer, a reader must take as much."""
+    stall: float = 30.0
+    """How long a reader may take less of an answer than the pace asks."""
+    linger: float = 5.0
+    """A body that nobody wants any more is read for so long, so that its answer is not lost to a reset."""
 
 
 @dataclass(slots=True)
@@ -47,6 +53,7 @@ class Room:
     """How many connections there may be, and those that may be closed for a new one, the longest idle first."""
 
     connections: int
+    patience: Patience
     idle: dict[Connection, None] = field(default_factory=dict["Connection", None])
     refusing: bool = False
 
@@ -58,6 +65,7 @@ class Connection(HttpToolsProtocol):
         """Take the room that all connections share, and what uvicorn gives to a protocol."""
         super().__init__(**given)
         self._room = room
+        self._patience = room.patience
         # Bytes of a head that is not whole yet, as they came; and of the lines of one, as they were read.
         self._head_open = True
         self._head_begun = False
@@ -112,9 +120,9 @@ class Connection(HttpToolsProtocol):
         if self._head_open and self._head_came > MAX_HEAD_BYTES:
             self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
         elif not self._head_open:
-            self._within(BODY_SECONDS)
+            self._within(self._patience.body)
         elif self._head_begun:
-            self._within(HEAD_SECONDS)
+            self._within(self._patience.head)
         elif self._is_idle():
             self._await_request()
 
@@ -137,15 +145,17 @@ class Connection(HttpToolsProtocol):
         """Give up a head that is not whole in time, or a body that falls behind the pace."""
         self._receiving = None
         if self._head_open:
-            self._refuse(SlowRequestError(f"The request line and the headers took more than {HEAD_SECONDS:g} s."))
+            self._refuse(
+                SlowRequestError(f"The request line and the headers took more than {self._patience.head:g} s.")
+            )
             return
         if not self._is_idle():
-            allowed = BODY_SECONDS + self._body_came / PACE_BYTES_PER_SECOND
+            allowed = self._patience.body + self._body_came / self._patience.pace
             left = self._body_began + allowed - self.loop.time()
             if left > 0:
                 self._receiving = self.loop.call_later(left, self._too_slow)
                 return
-        self._refuse(SlowRequestError(f"The body did not come within {BODY_SECONDS:g} s and one more for each 16 KiB."))
+        self._refuse(SlowRequestError(f"The body came in less than {self._patience.pace:g} bytes per second."))
 
     # ---- what the parser finds ----
 
@@ -185,11 +195,11 @@ class Connection(HttpToolsProtocol):
     @override
     def on_headers_complete(self) -> None:
         """Start the request, and the time for its body."""
+        super().on_headers_complete()
         self._head_open = False
         self._receiving = _cancelled(self._receiving)
         self._body_came = 0
         self._body_began = self.loop.time()
-        super().on_headers_complete()
 
     @override
     def on_body(self, body: bytes) -> None:
@@ -233,7 +243,7 @@ class Connection(HttpToolsProtocol):
             self._watch_reader()
         elif self._is_idle() and not self._head_open:
             self._receiving = _cancelled(self._receiving)
-            self._within(LINGER_SECONDS)
+            self._within(self._patience.linger)
         elif self._is_idle() and not self._head_begun:
             self._room.idle[self] = None
 
@@ -253,18 +263,18 @@ class Connection(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size()
         if self._sending is None and unsent:
             self._unsent = unsent
-            self._sending = self.loop.call_later(STALL_SECONDS, self._look_at_reader)
+            self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
 
     def _look_at_reader(self) -> None:
         self._sending = None
         before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
         if self._unsent == 0:
             return
-        if self._unsent > before - STALL_SECONDS * PACE_BYTES_PER_SECOND:
-            log.warning("reader stalled", extra={"seconds": STALL_SECONDS})
+        if self._unsent > before - self._patience.stall * self._patience.pace:
+            log.warning("reader stalled", extra={"seconds": self._patience.stall})
             self.transport.abort()
             return
-        self._sending = self.loop.call_later(STALL_SECONDS, self._look_at_reader)
+        self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
 
     def _refuse(self, error: PairwayError, *, told: bool = True) -> None:
         """Answer what can not be served, and close; answers that are due before it are still given."""
@@ -292,7 +302,7 @@ class Connection(HttpToolsProtocol):
         self.transport.write(self._answer(error))
         # Closing at once, with bytes unread, would be a reset, which can overtake the answer.
         self.transport.write_eof()
-        self._receiving = self.loop.call_later(LINGER_SECONDS if told else 0, self._close)
+        self._receiving = self.loop.call_later(self._patience.linger if told else 0, self._close)
 
     def _answer(self, error: PairwayError) -> bytes:
         request_id = uuid.uuid4().hex

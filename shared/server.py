@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from typing_extensions import override
 
-from shared.connection import Connection, Room
+from shared.connection import Connection, Patience, Room
 
 if TYPE_CHECKING:
     import socket
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 KEEP_ALIVE_SECONDS: Final = 75
 # Far more than a proxy serves at once; each idle one costs some 10 KiB.
 CONNECTIONS: Final = 16_384
+PATIENCE: Final = Patience()
 # Clients' share of the files that may be open; the rest is for replicas, Redis, engines and logs.
 CLIENTS_SHARE: Final = 0.75
 
@@ -112,14 +113,15 @@ def server_config(
     grace_seconds: float,
     connections: int = CONNECTIONS,
     trusted_proxies: Sequence[str] = (),
+    patience: Patience = PATIENCE,
 ) -> uvicorn.Config:
     """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
 
     ``connections`` is how many there may be at once; ``trusted_proxies`` are addresses and networks whose
-    ``X-Forwarded-For`` and ``-Proto`` are believed.
+    ``X-Forwarded-For`` and ``-Proto`` are believed; ``patience`` is what peers are waited for.
     """
     # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
-    protocol: Any = partial(Connection, room=Room(connections))
+    protocol: Any = partial(Connection, room=Room(connections, patience))
     return uvicorn.Config(
         app,
         host=host,

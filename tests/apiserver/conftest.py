@@ -147,10 +147,6 @@ def engine_cores(of: int | None = None) -> list[psutil.Process]:
     return found
 
 
-# For bodies that a test writes itself.
-JSON = {"Content-Type": "application/json"}
-
-
 @dataclass
 class Real:
     """The session's one real engine, the server before it, and how /livez answered while it started."""

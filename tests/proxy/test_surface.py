@@ -219,7 +219,20 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
     options = {"format", "do_not_translate", "terms", "pivot"}
     assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
-    assert set(translate["responses"]) == {"200", "400", "404", "408", "413", "415", "422", "429", "431", "502", "503", "504"}
+    assert set(translate["responses"]) == {
+        "200",
+        "400",
+        "404",
+        "408",
+        "413",
+        "415",
+        "422",
+        "429",
+        "431",
+        "502",
+        "503",
+        "504",
+    }
     assert all(
         list(answer["content"]) == ["application/problem+json"]
         for status, answer in translate["responses"].items()

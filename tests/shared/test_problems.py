@@ -17,7 +17,6 @@ from shared.deadline import Deadline
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
 
-
 JSON = {"Content-Type": "application/json"}
 
 
@@ -211,7 +210,9 @@ async def test_a_body_at_the_limit_is_read_one_byte_more_is_not(client: httpx.As
 
 async def test_a_body_too_large_by_its_own_word_is_refused_before_it_comes(served: Serving) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-    writer.write(b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\nExpect: 100-continue\r\n\r\n")
+    writer.write(
+        b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999999999\r\nExpect: 100-continue\r\n\r\n"
+    )
     line = await asyncio.wait_for(reader.readline(), 5)
     writer.close()
     assert b" 413 " in line
@@ -247,7 +248,9 @@ async def test_work_is_cancelled_when_the_client_hangs_up(
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", served.port)
     with caplog.at_level(logging.INFO):
-        writer.write(b"POST /work?seconds=60 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\nx")
+        writer.write(
+            b"POST /work?seconds=60 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\nx"
+        )
         await asyncio.wait_for(handlers.work_started.wait(), 3)
         writer.close()
         await asyncio.wait_for(handlers.work_ended.wait(), 3)
