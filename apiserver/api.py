@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
 from shared import events, stream, token, web
 from shared.deadline import TIMEOUT_HEADER, Deadline
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS)
 ANSWERS: Final = {
     200: {"content": events.documentation()},
     **web.problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 431, 502, 503, 504)),
@@ -76,20 +76,20 @@ async def report(request: Request) -> ReplicaReport:
     return _parts(request).replica.report()
 
 
-@routes.get("/livez")
+@routes.get("/livez", responses=web.PROBE_DOC)
 async def livez(request: Request) -> Response:
     """200 while the loops that keep the models alive tick."""
     return web.livez(_parts(request).loops)
 
 
-@routes.get("/readyz")
+@routes.get("/readyz", responses=web.PROBE_DOC)
 async def readyz(request: Request) -> Response:
     """200 while at least one pair is ready and the server is not draining."""
     report = _parts(request).replica.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
-@routes.get("/metrics", responses=CLOSED)
+@routes.get("/metrics", response_class=PlainTextResponse, responses={**web.METRICS_DOC, **CLOSED})
 async def metrics(request: Request) -> Response:
     """This server's metrics and every engine's, in Prometheus' text format."""
     _authorize(request)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS)
 ANSWERS: Final = {
     200: {"content": events.documentation()},
     **web.problem_documentation((400, 404, 408, 413, 415, 422, 429, 431, 502, 503, 504)),
@@ -91,14 +91,14 @@ async def languages(request: Request) -> judge.Languages:
 
 
 @routes.head("/livez", include_in_schema=False)
-@routes.get("/livez")
+@routes.get("/livez", responses=web.PROBE_DOC)
 async def livez(request: Request) -> Response:
     """200 while the tracker ticks; depends on neither Redis nor load."""
     return web.livez(_parts(request).loops)
 
 
 @routes.head("/readyz", include_in_schema=False)
-@routes.get("/readyz")
+@routes.get("/readyz", responses=web.PROBE_DOC)
 async def readyz(request: Request) -> Response:
     """200 after the first sweep and until draining."""
     parts = _parts(request)

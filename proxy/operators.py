@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, ValidationError
 from pydantic_core import from_json
 
@@ -69,7 +70,7 @@ async def fleet(request: Request) -> view.Fleet:
     return _parts(request).control.fleet()
 
 
-@routes.get("/metrics")
+@routes.get("/metrics", response_class=PlainTextResponse, responses=web.METRICS_DOC)
 async def metrics(request: Request) -> Response:
     """This proxy's metrics in Prometheus' text format."""
     parts = _parts(request)
@@ -97,11 +98,20 @@ async def add(request: Request) -> view.Changed:
     return await _parts(request).control.add(asked.url, asked.weight, keeps_weight=keeps)
 
 
-@routes.delete("/fleet/replicas", response_model=view.Changed, responses=CHANGE_PROBLEMS)
-async def remove(request: Request, url: str | None = None) -> view.Changed:
+@routes.delete(
+    "/fleet/replicas",
+    response_model=view.Changed,
+    responses=CHANGE_PROBLEMS,
+    openapi_extra={
+        "parameters": [
+            {"name": "url", "in": "query", "required": True, "schema": {"type": "string", "maxLength": MAX_CHARS}}
+        ]
+    },
+)
+async def remove(request: Request) -> view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
     _authorize(request)
-    asked = _validated(Addressed, {} if url is None else {"url": url})
+    asked = _validated(Addressed, dict(request.query_params))
     return await _parts(request).control.remove(asked.url)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TIMEOUT_HEADER: Final = "X-Timeout-Ms"
 # ASCII digits only (int() takes others too); nine of them are 11 days, far beyond any cap.
 _MILLISECONDS: Final = re.compile(r"[0-9]{1,9}")
+MAX_MILLISECONDS: Final = 999_999_999
 # Characters that the base time is meant for: a paragraph. What a request has beyond them earns it more time.
 BASE_CHARS: Final = 1000
 

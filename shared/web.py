@@ -14,9 +14,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from shared import browsers, telemetry
-from shared.deadline import TIMEOUT_HEADER
+from shared.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
 from shared.errors import (
     ClientGoneError,
     InternalError,
@@ -99,7 +100,7 @@ def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
             case HTTPException(status_code=404):
                 return problem_response(NotFoundError(f"There is no {request.url.path} here."), current)
             case HTTPException(status_code=405):
-                allowed = (error.headers or {}).get("Allow", "another method")
+                allowed = ", ".join(sorted(_methods_of(request))) or "another method"
                 detail = f"{request.url.path} takes {allowed}, not {request.method}."
                 response = problem_response(MethodNotAllowedError(detail), current)
                 response.headers["Allow"] = allowed
@@ -116,6 +117,15 @@ def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
     if origins:
         browsers.let_in(app, origins)
     app.add_middleware(RequestContext)
+
+
+def _methods_of(request: Request) -> set[str]:
+    """Return what the path takes; Starlette itself names only the first of its routes."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return methods
 
 
 class RequestContext:
@@ -262,14 +272,21 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def body_documentation(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI description of a body and the headers that the handler reads by itself."""
+_REQUEST_ID_DOC: Final = {
+    REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"})
+}
+TRANSLATE_HEADERS: Final = {
+    TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1, "maximum": MAX_MILLISECONDS}),
+    PRIORITY_HEADER: ("How urgent it is; the least urgent is refused first.", {"enum": list(Priority)}),
+}
+
+
+def body_documentation(
+    model: type[BaseModel], more: Mapping[str, tuple[str, dict[str, Any]]] | None = None
+) -> dict[str, Any]:
+    """Return the OpenAPI description of a body and the headers that the handler reads by itself, ``more`` beside the id."""
     schema = model.model_json_schema()
-    headers = {
-        REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"}),
-        TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1}),
-        PRIORITY_HEADER: ("How urgent it is; the least urgent is refused first.", {"enum": list(Priority)}),
-    }
+    headers = _REQUEST_ID_DOC | dict(more or {})
     return {
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "parameters": [
@@ -286,6 +303,10 @@ def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, 
         status: {"description": "A problem; see its code.", "content": {PROBLEM_JSON: {"schema": schema}}}
         for status in statuses
     }
+
+
+METRICS_DOC: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+PROBE_DOC: Final[dict[int | str, dict[str, Any]]] = {503: {"description": "Not now.", "content": {JSON: {}}}}
 
 
 def metrics_response(registry: Collector) -> Response:
