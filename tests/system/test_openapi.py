@@ -25,7 +25,7 @@ TOKEN = "a-token-that-is-long-enough"
 LEFT_OUT = "positive_data_acceptance,negative_data_rejection"
 CHANGES = "^/fleet/replicas"
 # `make fuzz` looks for new ones.
-EXAMPLES, MANY_EXAMPLES = 15, 300
+EXAMPLES, MANY_EXAMPLES = 8, 300
 
 pytestmark = pytest.mark.hypothesis
 
