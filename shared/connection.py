@@ -268,13 +268,11 @@ class Connection(HttpToolsProtocol):
     def _look_at_reader(self) -> None:
         self._sending = None
         before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
-        if self._unsent == 0:
-            return
-        if self._unsent > before - self._patience.stall * self._patience.pace:
+        if self._unsent and self._unsent > before - self._patience.stall * self._patience.pace:
             log.warning("reader stalled", extra={"seconds": self._patience.stall})
             self.transport.abort()
-            return
-        self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
+        elif self._unsent:
+            self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
 
     def _refuse(self, error: PairwayError, *, told: bool = True) -> None:
         """Answer what can not be served, and close; answers that are due before it are still given."""

@@ -242,8 +242,7 @@ class HeadTooLargeError(PairwayError):
 
     def __init__(self, *, limit: int, unit: str) -> None:
         """Name the limit and its unit."""
-        message = f"The request line and the headers together have more than {limit} {unit}."
-        super().__init__(message, facts={"limit": limit, "unit": unit})
+        super().__init__(f"The request's head has more than {limit} {unit}.", facts={"limit": limit, "unit": unit})
 
 
 class InternalError(PairwayError):

@@ -78,8 +78,7 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
         case KeyRequiredError():
             headers["WWW-Authenticate"] = 'Bearer realm="pairway"'
         case UnsupportedMediaError():
-            headers["Accept"] = JSON
-            headers["Accept-Encoding"] = "identity"
+            headers |= {"Accept": JSON, "Accept-Encoding": "identity"}
         case _:
             pass
     return JSONResponse(problem_of(error, request_id).model_dump(), error.http_status, headers, PROBLEM_JSON)
@@ -306,7 +305,7 @@ def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, 
 
 
 METRICS_DOC: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
-PROBE_DOC: Final[dict[int | str, dict[str, Any]]] = {503: {"description": "Not now.", "content": {JSON: {}}}}
+PROBE_DOC: Final[dict[int | str, dict[str, Any]]] = {503: {"content": {JSON: {}}}}
 
 
 def metrics_response(registry: Collector) -> Response:

@@ -6,8 +6,9 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
+from typing import Any, cast
 
 import pytest
 from fastapi import FastAPI, Request, Response
@@ -101,16 +102,14 @@ async def test_whatever_comes_is_no_fault_of_ours_and_the_next_is_served(served:
 
 
 @contextmanager
-def logged(log_format: LogFormat) -> Iterator[io.StringIO]:
+def logged(log_format: LogFormat) -> Generator[io.StringIO]:
     """Send this process's log, in that form, to a text."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers.clear()
     kept = io.StringIO()
     configure_logging("info", log_format)
-    handler = root.handlers[0]
-    assert isinstance(handler, logging.StreamHandler)
-    handler.setStream(kept)
+    cast("logging.StreamHandler[Any]", root.handlers[0]).setStream(kept)
     try:
         yield kept
     finally:
