@@ -254,8 +254,7 @@ class Connection(HttpToolsProtocol):
         self._close()
 
     def _close(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
+        self.transport.close()
         self._watch_reader()
 
     def _watch_reader(self) -> None:
