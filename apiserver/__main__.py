@@ -36,7 +36,10 @@ def main() -> int:
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
+    connections = server.open_files_for(settings.max_connections)
+    config = server.server_config(
+        app, host=settings.host, port=settings.port, grace_seconds=grace, connections=connections
+    )
     running = server.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
     with Reaper(name="PAIRWAY_APISERVER", grace_seconds=0.0):

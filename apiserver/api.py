@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
-from shared import events, stream, web
+from shared import events, stream, token, web
 from shared.caller import CALLER_HEADER, caller_from_header
 from shared.deadline import TIMEOUT_HEADER, Deadline
 from shared.priority import PRIORITY_HEADER, Priority
@@ -22,15 +22,31 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest)
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS)
 ANSWERS: Final = {
     200: {"content": events.documentation()},
-    **web.problem_documentation((400, 404, 413, 422, 502, 503, 504)),
+    **web.problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 431, 502, 503, 504)),
 }
+
+
+CLOSED: Final = web.problem_documentation((401, 403))
 
 
 def _parts(request: Request) -> Parts:
     return request.app.state.parts
+
+
+def _authorize(request: Request) -> None:
+    """Let in who has the fleet's token, where there is one.
+
+    Raises:
+        KeyRequiredError: none was shown.
+        KeyRefusedError: another one was shown.
+    """
+    wanted = _parts(request).settings.token
+    if wanted.get_secret_value():
+        shown = request.headers.get("authorization")
+        token.check(wanted, shown, what="The calls of a proxy", whose="this API server's")
 
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
@@ -40,6 +56,7 @@ async def translate(request: Request) -> Response:
 
 
 async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
+    _authorize(request)
     parts = _parts(request)
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
         times = parts.settings.time_limits
@@ -58,26 +75,28 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         return asked.answer(await web.while_connected(request, work))
 
 
-@routes.get("/report")
+@routes.get("/report", responses=CLOSED)
 async def report(request: Request) -> ReplicaReport:
     """Say how this server is: state, pairs that are really ready, load, progress."""
+    _authorize(request)
     return _parts(request).replica.report()
 
 
-@routes.get("/livez")
+@routes.get("/livez", responses=web.PROBE_DOC)
 async def livez(request: Request) -> Response:
     """200 while the loops that keep the models alive tick."""
     return web.livez(_parts(request).loops)
 
 
-@routes.get("/readyz")
+@routes.get("/readyz", responses=web.PROBE_DOC)
 async def readyz(request: Request) -> Response:
     """200 while at least one pair is ready and the server is not draining."""
     report = _parts(request).replica.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
-@routes.get("/metrics")
+@routes.get("/metrics", response_class=PlainTextResponse, responses={**web.METRICS_DOC, **CLOSED})
 async def metrics(request: Request) -> Response:
     """This server's metrics and every engine's, in Prometheus' text format."""
+    _authorize(request)
     return web.metrics_response(_parts(request).collector())

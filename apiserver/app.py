@@ -111,7 +111,9 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         finally:
             await asyncio.gather(*(host.close() for host in hosts))
 
-    app = FastAPI(title="Pairway API server", version=VERSION, lifespan=lifespan, redirect_slashes=False)
+    app = FastAPI(
+        title="Pairway API server", version=VERSION, lifespan=lifespan, redirect_slashes=False, redoc_url=None
+    )
     app.state.parts = parts
     web.install(app)
     app.include_router(api.routes)

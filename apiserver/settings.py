@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared import token
+from shared.address import is_loopback
 from shared.deadline import TimeLimits
 from shared.telemetry import LogFormat
 from shared.wire import Limits
@@ -22,6 +24,20 @@ class Settings(BaseSettings):
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8001, ge=1, le=65535, description="TCP port to listen on.")
+    token: SecretStr = Field(
+        default=SecretStr(""),
+        description="What proxies must show (PROXY_REPLICA_TOKEN), 16 to 256 ASCII characters; empty: anybody may ask.",
+    )
+    open: bool = Field(
+        default=False,
+        description="Whether to serve without a token beyond loopback: only on a network that nobody else reaches.",
+    )
+    max_connections: int = Field(
+        default=16_384,
+        ge=1,
+        le=1_000_000,
+        description="Connections at once; also never more than three quarters of the open files allowed.",
+    )
     catalog: Path = Field(default=Path("deploy/models/demo.yaml"), description="File that says which models exist.")
     models: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Names of the catalog's models to host here, comma-separated; empty: all."
@@ -93,6 +109,21 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("token")
+    @classmethod
+    def _is_token(cls, value: SecretStr) -> SecretStr:
+        return token.checked(value)
+
+    @model_validator(mode="after")
+    def _is_closed(self) -> Settings:
+        if not self.token.get_secret_value() and not self.open and not is_loopback(self.host):
+            message = (
+                f"APISERVER_HOST ({self.host}) is reached by others than this machine, and there is no token: set "
+                "APISERVER_TOKEN (and PROXY_REPLICA_TOKEN to the same), or APISERVER_OPEN=true on a private network"
+            )
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _times_fit(self) -> Settings:

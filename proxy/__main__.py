@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 from pydantic import ValidationError
 
-from proxy.app import create_app
+from proxy.app import create_app, create_operator_app
 from proxy.settings import PREFIX, Settings
 from shared import server
 from shared.environment import UnknownSettingError, describe, refuse_unknown
@@ -31,10 +32,22 @@ def main() -> int:
     app = create_app(settings)
     # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
     grace = settings.max_request_timeout
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace)
-    running = server.DrainingServer(config, drain=app.state.draining.set, drain_seconds=settings.drain_seconds)
+    config = partial(
+        server.server_config,
+        grace_seconds=grace,
+        connections=server.open_files_for(settings.max_connections),
+        trusted_proxies=settings.trusted_proxies,
+    )
+    running = server.DrainingServer(
+        config(app, host=settings.host, port=settings.port),
+        drain=app.state.draining.set,
+        drain_seconds=settings.drain_seconds,
+        beside=config(create_operator_app(app), host=settings.operator_host, port=settings.operator_port)
+        if settings.operator_port
+        else None,
+    )
     running.run()
-    return 0 if running.started else 1
+    return 0 if running.started and not running.failed else 1
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest) | {"security": [{}]}
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS) | {
+    "security": [{}]
+}
 CACHE_HEADER: Final = "X-Cache"
 CACHE_DOC: Final = {
     "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
@@ -39,7 +41,7 @@ CACHE_DOC: Final = {
 KEY: Final = Depends(HTTPBearer(scheme_name="key", description="Where keys are on (PROXY_KEYS).", auto_error=False))
 ANSWERS: Final = {
     200: {"content": events.documentation(), "headers": {CACHE_HEADER: CACHE_DOC}},
-    **web.problem_documentation((400, 401, 403, 404, 413, 422, 429, 502, 503, 504)),
+    **web.problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 429, 431, 502, 503, 504)),
 }
 
 
@@ -127,30 +129,16 @@ async def languages(request: Request) -> judge.Languages:
 
 
 @routes.head("/livez", include_in_schema=False)
-@routes.get("/livez")
+@routes.get("/livez", responses=web.PROBE_DOC)
 async def livez(request: Request) -> Response:
     """200 while the tracker ticks; depends on neither Redis nor load."""
     return web.livez(_parts(request).loops)
 
 
 @routes.head("/readyz", include_in_schema=False)
-@routes.get("/readyz")
+@routes.get("/readyz", responses=web.PROBE_DOC)
 async def readyz(request: Request) -> Response:
     """200 after the first sweep and until draining."""
     parts = _parts(request)
     ready = parts.registry.swept and not parts.draining.is_set()
     return JSONResponse({"ready": ready, "draining": parts.draining.is_set()}, 200 if ready else 503)
-
-
-@routes.get("/metrics")
-async def metrics(request: Request) -> Response:
-    """This proxy's metrics in Prometheus' text format."""
-    parts = _parts(request)
-    for loop in parts.loops:
-        parts.metrics.loop_age.labels(loop.name).set(loop.age())
-    snapshot = parts.registry.snapshot
-    parts.metrics.pair_failing.clear()
-    for pair, urls in snapshot.ready.items():
-        if urls:
-            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
-    return web.metrics_response(parts.metrics.registry)

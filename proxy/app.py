@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# What is only for operators: on their own port where they have one.
+OPERATORS = (operators.routes, key_api.routes)
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -102,7 +105,9 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         registry = Registry(store, evidence, lease, settings.replicas, report_ttl=settings.report_ttl, clock=time.time)
         detector = await asyncio.to_thread(Detector)
         async with ReplicaClient.open(
-            connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout
+            connect_timeout=settings.connect_timeout,
+            probe_timeout=settings.probe_timeout,
+            token=settings.replica_token,
         ) as client:
             forwarder = Forwarder(
                 registry,
@@ -170,13 +175,29 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                     await cache_store.close()
 
     app = FastAPI(
-        title="Pairway", version=VERSION, lifespan=lifespan, root_path=settings.root_path, redirect_slashes=False
+        title="Pairway",
+        version=VERSION,
+        lifespan=lifespan,
+        root_path=settings.root_path,
+        redirect_slashes=False,
+        redoc_url=None,
     )
     app.state.draining = draining
-    web.install(app)
+    web.install(app, settings.cors_origins)
     app.include_router(api.routes)
-    app.include_router(operators.routes)
-    app.include_router(key_api.routes)
+    if not settings.operator_port:
+        for each in OPERATORS:
+            app.include_router(each)
+    return app
+
+
+def create_operator_app(main: FastAPI) -> FastAPI:
+    """Build the app of the operators' own port, which works with the main app's parts while its lifespan lasts."""
+    app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
+    app.state = main.state
+    web.install(app)
+    for each in OPERATORS:
+        app.include_router(each)
     return app
 
 

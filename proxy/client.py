@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import aiohttp
 import httpx
-from pydantic import TypeAdapter, ValidationError
+from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from shared import events
+from shared import token as tokens
 from shared.deadline import TIMEOUT_HEADER
 from shared.report import ReplicaReport
 from shared.wire import Problem, Translation, Translations
@@ -44,6 +45,7 @@ NEVER_ROUNDED: Final = math.inf
 # aiohttp's own bound (TOO_LARGE_BYTES_BODY), above which it warns of plain bytes.
 LARGE_BODY_BYTES: Final = 1024 * 1024
 OK: Final = 200
+REFUSED: Final = frozenset({401, 403})
 
 
 class UnreachableError(Exception):
@@ -71,16 +73,21 @@ class Answer:
 class ReplicaClient:
     """Talks to replicas; use :meth:`open`."""
 
-    def __init__(self, session: aiohttp.ClientSession, probes: httpx.AsyncClient, probe_timeout: float) -> None:
-        """Take the two clients, and seconds for a whole probe."""
+    def __init__(
+        self, session: aiohttp.ClientSession, probes: httpx.AsyncClient, probe_timeout: float, shown: Mapping[str, str]
+    ) -> None:
+        """Take the two clients, seconds for a whole probe, and the headers that every request shows."""
         self._session = session
+        self._shown = shown
         self._probes = probes
         self._probe_timeout = probe_timeout
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, *, connect_timeout: float, probe_timeout: float) -> AsyncGenerator[ReplicaClient]:
-        """Open both clients; seconds for a connection and for a whole probe."""
+    async def open(
+        cls, *, connect_timeout: float, probe_timeout: float, token: SecretStr = SecretStr("")
+    ) -> AsyncGenerator[ReplicaClient]:
+        """Open both clients; seconds for a connection and for a whole probe, and the replicas' token, if they have one."""
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, ceil_threshold=NEVER_ROUNDED)
         session = aiohttp.ClientSession(
@@ -92,7 +99,8 @@ class ReplicaClient:
             trust_env=False,
         )
         async with session, probes:
-            yield cls(session, probes, probe_timeout)
+            shown = {"Authorization": tokens.header(token)} if token.get_secret_value() else {}
+            yield cls(session, probes, probe_timeout, shown)
 
     async def translate(
         self, url: str, body: bytes, deadline: Deadline, told: Mapping[str, str], on_delta: OnDelta | None = None
@@ -109,6 +117,7 @@ class ReplicaClient:
         """
         headers = {
             **told,
+            **self._shown,
             "Content-Type": "application/json",
             TIMEOUT_HEADER: deadline.header(),
             "Accept": "application/json" if on_delta is None else events.EVENT_STREAM,
@@ -152,7 +161,7 @@ class ReplicaClient:
         """
         try:
             async with asyncio.timeout(self._probe_timeout):  # httpx limits only the pause between two bytes
-                response = await self._probes.get(f"{url}/report")
+                response = await self._probes.get(f"{url}/report", headers=self._shown)
         except (httpx.ConnectError, httpx.InvalidURL, UnicodeError) as error:
             raise UnreachableError(_name(error)) from error
         except httpx.ConnectTimeout as error:  # a lost packet looks like this: no fact, as a refusal is
@@ -163,6 +172,8 @@ class ReplicaClient:
             raise SilentError(message) from error
         except httpx.HTTPError as error:
             raise BrokenAnswerError(_name(error)) from error
+        if response.status_code in REFUSED:
+            raise BrokenAnswerError(_refused(with_token=bool(self._shown)))
         if response.status_code != OK or len(response.content) > MAX_REPORT_BYTES:
             message = f"/report answered {response.status_code} with {len(response.content)} bytes"
             raise BrokenAnswerError(message)
@@ -172,6 +183,12 @@ class ReplicaClient:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
             message = f"/report is not of this version of Pairway (wrong: {fields})"
             raise BrokenAnswerError(message) from None
+
+
+def _refused(*, with_token: bool) -> str:
+    if with_token:
+        return "it refuses this proxy's token: PROXY_REPLICA_TOKEN and APISERVER_TOKEN differ"
+    return "it has a token (APISERVER_TOKEN), and this proxy shows none: set PROXY_REPLICA_TOKEN to the same"
 
 
 def _payload(body: bytes) -> bytes | BytesIO:

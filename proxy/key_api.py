@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 routes = APIRouter(dependencies=[orders.OPERATOR])
 
 RETRY_AFTER_SECONDS: Final = 1.0
-PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422, 503))
+PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 KeyId = Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]
 # A secret is in no cache.
 NO_STORE: Final = {"Cache-Control": "no-store"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 
 from proxy import fleet_view as view
@@ -41,7 +42,7 @@ class Added(Addressed):
 
 routes = APIRouter()
 
-CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 409, 413, 422, 503))
+CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
 
 def _parts(request: Request) -> Parts:
@@ -52,6 +53,20 @@ def _parts(request: Request) -> Parts:
 async def fleet(request: Request) -> view.Fleet:
     """Every replica: state, score, breakers, texts in flight, last report, and why it is out. Open, as /health is."""
     return _parts(request).control.fleet()
+
+
+@routes.get("/metrics", response_class=PlainTextResponse, responses=web.METRICS_DOC)
+async def metrics(request: Request) -> Response:
+    """This proxy's metrics in Prometheus' text format."""
+    parts = _parts(request)
+    for loop in parts.loops:
+        parts.metrics.loop_age.labels(loop.name).set(loop.age())
+    snapshot = parts.registry.snapshot
+    parts.metrics.pair_failing.clear()
+    for pair, urls in snapshot.ready.items():
+        if urls:
+            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
+    return web.metrics_response(parts.metrics.registry)
 
 
 @routes.post(
@@ -70,12 +85,20 @@ async def add(request: Request) -> view.Changed:
 
 
 @routes.delete(
-    "/fleet/replicas", response_model=view.Changed, responses=CHANGE_PROBLEMS, dependencies=[orders.OPERATOR]
+    "/fleet/replicas",
+    response_model=view.Changed,
+    responses=CHANGE_PROBLEMS,
+    dependencies=[orders.OPERATOR],
+    openapi_extra={
+        "parameters": [
+            {"name": "url", "in": "query", "required": True, "schema": {"type": "string", "maxLength": MAX_CHARS}}
+        ]
+    },
 )
-async def remove(request: Request, url: str | None = None) -> view.Changed:
+async def remove(request: Request) -> view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
     await orders.authorize(request)
-    asked = orders.validated(Addressed, {} if url is None else {"url": url})
+    asked = orders.validated(Addressed, dict(request.query_params))
     return await _parts(request).control.remove(asked.url)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from ipaddress import ip_address
+from ipaddress import ip_network
 from typing import Annotated, Final
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from proxy.replica_url import replica_url, split_url
+from shared import token
+from shared.address import is_loopback
 from shared.deadline import TimeLimits
 from shared.languages import canonical_tag
 from shared.telemetry import LogFormat
@@ -20,8 +22,8 @@ PREFIX: Final = "PROXY_"
 
 
 _REDIS_PORT: Final = 6379
-# A token that is guessed is no token: 16 characters of base64 are 96 bits.
-_TOKEN: Final = re.compile(r"[!-~]{16,256}")
+# scheme://host or scheme://host:port, as a browser writes it in Origin.
+_ORIGIN: Final = re.compile(r"\*|https?://[a-z0-9.\-\[\]:]+")
 
 
 class Keys(StrEnum):
@@ -75,6 +77,35 @@ class Settings(BaseSettings):
     keys_without_redis: WithoutRedis = Field(
         default=WithoutRedis.OPEN,
         description='While Redis is away: "open" lets in keys seen in the last hour, "closed" none at all.',
+    )
+    operator_port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="TCP port where alone operators' paths and /metrics are served; 0: at the port of all others.",
+    )
+    operator_host: str = Field(
+        default="127.0.0.1", description="Address to listen on for operators, where they have a port of their own."
+    )
+    replica_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="What the API servers' APISERVER_TOKEN is, 16 to 256 ASCII characters; empty: they need none.",
+    )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        max_length=100,
+        description="Addresses and networks of web servers whose X-Forwarded-For and -Proto are believed, comma-separated.",
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        max_length=100,
+        description="Origins whose web pages may ask, comma-separated, as https://example.com; *: any page.",
+    )
+    max_connections: int = Field(
+        default=16_384,
+        ge=1,
+        le=1_000_000,
+        description="Clients' connections at once; also never more than three quarters of the open files allowed.",
     )
     probe_interval: float = Field(
         default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
@@ -138,7 +169,7 @@ class Settings(BaseSettings):
     )
     log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
-    @field_validator("replicas", "preferred_pivots", mode="before")
+    @field_validator("replicas", "preferred_pivots", "trusted_proxies", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -148,11 +179,29 @@ class Settings(BaseSettings):
     def _are_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(replica_url(url) for url in value))
 
-    @field_validator("operator_token")
+    @field_validator("operator_token", "replica_token")
     @classmethod
     def _is_token(cls, value: SecretStr) -> SecretStr:
-        if value.get_secret_value() and not _TOKEN.fullmatch(value.get_secret_value()):
-            raise ValueError("must have 16 to 256 ASCII characters without spaces")
+        return token.checked(value)
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            try:
+                ip_network(each)
+            except ValueError:
+                message = f"{each!r} is no IP address or network (10.0.0.5, 10.0.0.0/8, fd00::/8)"
+                raise ValueError(message) from None
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            if not _ORIGIN.fullmatch(each):
+                message = f"{each!r} is no origin; write https://HOST or https://HOST:PORT, without a path, or *"
+                raise ValueError(message)
         return value
 
     @field_validator("preferred_pivots")
@@ -207,10 +256,17 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _ports_differ(self) -> Settings:
+        if self.operator_port == self.port:
+            message = f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0"
+            raise ValueError(message)
+        return self
+
     @property
     def keys_on(self) -> bool:
         """Whether callers need a key."""
-        return self.keys is Keys.ON or (self.keys is Keys.AUTO and not _is_loopback(self.host))
+        return self.keys is Keys.ON or (self.keys is Keys.AUTO and not is_loopback(self.host))
 
     @property
     def report_ttl(self) -> float:
@@ -232,11 +288,3 @@ def _server(url: SecretStr) -> object:
     """Return what tells one Redis server from another, as far as a URL says."""
     parts = split_url(url.get_secret_value())
     return parts and (parts.path if parts.scheme == "unix" else (parts.hostname, parts.port or _REDIS_PORT))
-
-
-def _is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach the address; of a name it is not known, but for one."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

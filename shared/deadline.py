@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TIMEOUT_HEADER: Final = "X-Timeout-Ms"
 # ASCII digits only (int() takes others too); nine of them are 11 days, far beyond any cap.
 _MILLISECONDS: Final = re.compile(r"[0-9]{1,9}")
+MAX_MILLISECONDS: Final = 999_999_999
 # Characters that the base time is meant for: a paragraph. What a request has beyond them earns it more time.
 BASE_CHARS: Final = 1000
 
@@ -58,6 +59,7 @@ class Deadline:
         """
         if value is None:
             return cls.after(cap, clock)
+        value = value.strip(" \t")  # HTTP allows them around a value, and our parser leaves those behind it
         if not _MILLISECONDS.fullmatch(value) or int(value) == 0:
             raise InvalidRequestError([(TIMEOUT_HEADER, f"a whole number of milliseconds > 0, not {value[:20]!r}")])
         wanted = int(value) / 1000

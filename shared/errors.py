@@ -11,12 +11,15 @@ PairwayError
 ├── UnknownKeyError          404 unknown-key          no key has this id, or it was revoked
 ├── NotFoundError            404 not-found            no such path
 ├── MethodNotAllowedError    405 method-not-allowed   the path exists, the method does not
+├── SlowRequestError         408 request-timeout      the request comes too slowly
 ├── FleetFullError           409 fleet-full           operators' changes are bounded, and there are that many
 ├── KeysFullError            409 keys-full            keys are bounded, and there are that many
 ├── TooLargeError            413 too-large            body, text or number of texts over the limit
+├── UnsupportedMediaError    415 unsupported-media    the body is compressed, or not said to be JSON
 ├── InvalidRequestError      422 invalid-request      a field is missing, unknown or wrong
 ├── LanguageUndetectedError  422 language-undetected  "auto" found no served language
 ├── RateLimitedError         429 rate-limited         over the key's rate or quota
+├── HeadTooLargeError        431 head-too-large       request line and headers over the limit
 ├── InternalError            500 internal             our own fault
 ├── ClientGoneError          499 client-gone          the client hung up; nobody is left to read it
 ├── ReplicaFailedError       502 replica-failed       every attempt failed
@@ -111,6 +114,14 @@ class UnknownReplicaError(PairwayError):
         super().__init__(f"{url} is no replica of the fleet now, nor a name that stands for any; GET /fleet lists all.")
 
 
+class SlowRequestError(PairwayError):
+    """The request comes too slowly, and its connection is given up."""
+
+    code = "request-timeout"
+    http_status = 408
+    title = "The request came too slowly"
+
+
 class FleetFullError(PairwayError):
     """Operators' changes are bounded, and there are that many."""
 
@@ -192,6 +203,14 @@ class TooLargeError(PairwayError):
         super().__init__(f"{what} has {has} {unit}; at most {limit} are taken.", facts={"limit": limit, "unit": unit})
 
 
+class UnsupportedMediaError(PairwayError):
+    """The body is compressed, or not said to be JSON."""
+
+    code = "unsupported-media"
+    http_status = 415
+    title = "Only plain JSON is read"
+
+
 class InvalidRequestError(PairwayError):
     """A field is missing, unknown or wrong; every such field is named."""
 
@@ -240,6 +259,18 @@ class RateLimitedError(PairwayError):
     code = "rate-limited"
     http_status = 429
     title = "Rate limited"
+
+
+class HeadTooLargeError(PairwayError):
+    """The request line and the headers pass a limit; it is named."""
+
+    code = "head-too-large"
+    http_status = 431
+    title = "Request head too large"
+
+    def __init__(self, *, limit: int, unit: str) -> None:
+        """Name the limit and its unit."""
+        super().__init__(f"The request's head has more than {limit} {unit}.", facts={"limit": limit, "unit": unit})
 
 
 class InternalError(PairwayError):

@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from typing import TYPE_CHECKING, Final
+import resource
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from typing_extensions import override
 
+from shared.connection import Connection, Patience, Room
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import socket
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
     from fastapi import FastAPI
@@ -21,6 +26,11 @@ log = logging.getLogger(__name__)
 # Idle connections are kept longer than any pool of ours keeps them (proxy/client.py: 30 s), so that the client
 # end closes first and no request is sent into a closing socket.
 KEEP_ALIVE_SECONDS: Final = 75
+# Far more than a proxy serves at once; each idle one costs some 10 KiB.
+CONNECTIONS: Final = 16_384
+PATIENCE: Final = Patience()
+# Clients' share of the files that may be open; the rest is for replicas, Redis, engines and logs.
+CLIENTS_SHARE: Final = 0.75
 
 
 class DrainingServer(uvicorn.Server):
@@ -30,12 +40,23 @@ class DrainingServer(uvicorn.Server):
     wait. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
     """
 
-    def __init__(self, config: uvicorn.Config, *, drain: Callable[[], None], drain_seconds: float) -> None:
-        """Take the callback that makes readiness fail."""
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        drain: Callable[[], None],
+        drain_seconds: float,
+        beside: uvicorn.Config | None = None,
+    ) -> None:
+        """Take the callback that makes readiness fail, and a second socket to serve as long as the first one."""
         super().__init__(config)
         self._drain = drain
         self._drain_seconds = drain_seconds
         self._draining = False
+        if beside is not None:
+            beside.lifespan = "off"  # the first one's is for both
+        self._beside = None if beside is None else uvicorn.Server(beside)
+        self.failed = False
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -55,20 +76,78 @@ class DrainingServer(uvicorn.Server):
         if not self.should_exit:
             super().handle_exit(sig, frame)
 
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the second socket after the first, whose lifespan makes the parts that both need."""
+        await super().startup(sockets)
+        if self._beside is None:
+            return
+        self._beside.config.load()
+        self._beside.lifespan = self._beside.config.lifespan_class(self._beside.config)
+        try:
+            await self._beside.startup()
+        except SystemExit:  # uvicorn's way to say that the address can not be had; the first one still has to end well
+            self.failed = self.should_exit = True
 
-def server_config(app: FastAPI, *, host: str, port: int, grace_seconds: float) -> uvicorn.Config:
-    """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed."""
+    @override
+    async def on_tick(self, counter: int) -> bool:
+        """Tick, both."""
+        if self._beside is not None:
+            await self._beside.on_tick(counter)
+        return await super().on_tick(counter)
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the second socket before the first, whose lifespan ends the parts."""
+        if self._beside is not None and self._beside.started:
+            self._beside.force_exit = self.force_exit
+            await self._beside.shutdown()
+        await super().shutdown(sockets)
+
+
+def server_config(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    grace_seconds: float,
+    connections: int = CONNECTIONS,
+    trusted_proxies: Sequence[str] = (),
+    patience: Patience = PATIENCE,
+) -> uvicorn.Config:
+    """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
+
+    ``connections`` is how many there may be at once; ``trusted_proxies`` are addresses and networks whose
+    ``X-Forwarded-For`` and ``-Proto`` are believed; ``patience`` is what peers are waited for.
+    """
+    # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
+    protocol: Any = partial(Connection, room=Room(connections, patience))
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         loop="uvloop",
-        http="httptools",
+        http=protocol,
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
+        # Told, so that uvicorn does not go by FORWARDED_ALLOW_IPS, and by its own idea that loopback is to be trusted.
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=math.ceil(grace_seconds),
     )
+
+
+def open_files_for(connections: int) -> int:
+    """Raise this process's limit of open files as far as that many connections need; return how many there may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = math.ceil(connections / CLIENTS_SHARE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    allowed = connections if soft == resource.RLIM_INFINITY else min(connections, int(soft * CLIENTS_SHARE))
+    log.info("connections bounded", extra={"connections": allowed, "wanted": connections, "open_files": soft})
+    return allowed

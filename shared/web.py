@@ -14,24 +14,26 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
-from shared import telemetry
-from shared.deadline import TIMEOUT_HEADER
+from shared import browsers, telemetry
+from shared.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
 from shared.errors import (
-    BadRequestError,
     ClientGoneError,
     InternalError,
+    KeyRequiredError,
     MethodNotAllowedError,
     NotFoundError,
     PairwayError,
     TooLargeError,
+    UnsupportedMediaError,
 )
 from shared.priority import PRIORITY_HEADER, Priority
 from shared.request_id import REQUEST_ID_HEADER
 from shared.wire import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping, Sequence
 
     from prometheus_client.registry import Collector
     from pydantic import BaseModel
@@ -46,6 +48,7 @@ T = TypeVar("T")
 
 # What a client may choose as its id: safe in logs and headers, long enough for two UUIDs and a separator.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
+JSON: Final = "application/json"
 PROBLEM_JSON: Final = "application/problem+json"
 INTERNAL_ERROR: Final = 500
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
@@ -66,13 +69,26 @@ def problem_of(error: PairwayError, request_id: str | None) -> Problem:
 
 
 def problem_response(error: PairwayError, request_id: str | None) -> JSONResponse:
-    """Render an error as problem+json, with ``Retry-After`` in whole seconds where it has one."""
+    """Render an error as problem+json, with ``Retry-After`` in whole seconds where it has one.
+
+    A 401 says in which form the key is to come, and a 415 which bodies are read, as HTTP wants it.
+    """
     headers = {} if error.retry_after is None else {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
+    match error:
+        case KeyRequiredError():
+            headers["WWW-Authenticate"] = 'Bearer realm="pairway"'
+        case UnsupportedMediaError():
+            headers |= {"Accept": JSON, "Accept-Encoding": "identity"}
+        case _:
+            pass
     return JSONResponse(problem_of(error, request_id).model_dump(), error.http_status, headers, PROBLEM_JSON)
 
 
-def install(app: FastAPI) -> None:
-    """Give an app the habits of both servers: one error form, request ids, one log line per request."""
+def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
+    """Give an app the habits of both servers: one error form, request ids, one log line per request.
+
+    Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none.
+    """
 
     async def render(request: Request, error: Exception) -> Response:  # a plain function would cost a thread each time
         current: str | None = request.scope.get("state", {}).get("request_id")
@@ -83,7 +99,7 @@ def install(app: FastAPI) -> None:
             case HTTPException(status_code=404):
                 return problem_response(NotFoundError(f"There is no {request.url.path} here."), current)
             case HTTPException(status_code=405):
-                allowed = (error.headers or {}).get("Allow", "another method")
+                allowed = ", ".join(sorted(_methods_of(request))) or "another method"
                 detail = f"{request.url.path} takes {allowed}, not {request.method}."
                 response = problem_response(MethodNotAllowedError(detail), current)
                 response.headers["Allow"] = allowed
@@ -92,11 +108,23 @@ def install(app: FastAPI) -> None:
                 response = problem_response(InternalError("Something went wrong on our side."), current)
                 if current is not None:  # this answer is made outside of RequestContext
                     response.headers[REQUEST_ID_HEADER] = current
+                    response.raw_headers.extend(browsers.protection(""))
                 return response
 
     for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
+    if origins:
+        browsers.let_in(app, origins)
     app.add_middleware(RequestContext)
+
+
+def _methods_of(request: Request) -> set[str]:
+    """Return what the path takes; Starlette itself names only the first of its routes."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return methods
 
 
 class RequestContext:
@@ -122,9 +150,11 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                own = [*message.get("headers", []), *scope["state"].get("headers", {}).items()]
+                named = {name.lower() for name, _ in own}
                 message["headers"] = [
-                    *message.get("headers", []),
-                    *scope["state"].get("headers", {}).items(),
+                    *own,
+                    *(each for each in browsers.protection(_route_path(scope)) if each[0] not in named),
                     (REQUEST_ID_HEADER.lower().encode(), current.encode()),
                 ]
             await send(message)
@@ -173,23 +203,30 @@ async def read_body(request: Request, limit: int, deadline: Deadline, hold: Hold
     """Read the body, refusing it as soon as it is known to pass ``limit`` bytes.
 
     Raises:
+        UnsupportedMediaError: the body is compressed, or not said to be JSON.
         TooLargeError: by ``Content-Length`` at once, else when the bytes read pass the limit.
-        BadRequestError: the body is compressed.
         DeadlineExceededError: it came too slowly.
         OverloadedError: the bodies in hand, held by ``hold`` until it ends, leave no room.
         ClientGoneError: the client hung up in mid-body.
     """
+    _check_kind(request)
     declared = request.headers.get("content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        message = "The body is compressed (Content-Encoding); send it as plain JSON."
-        raise BadRequestError(message)
     try:
         async with asyncio.timeout(deadline.remaining()):
             return await _read_parts(request, limit, hold)
     except TimeoutError:
         raise deadline.exceeded() from None
+
+
+def _check_kind(request: Request) -> None:
+    """Refuse what a page of another origin can send without being asked: any body that is not said to be JSON."""
+    if ", ".join(request.headers.getlist("content-encoding")).strip().lower() not in {"", "identity"}:
+        raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
 
 
 async def _read_parts(request: Request, limit: int, hold: Hold) -> bytes:
@@ -234,14 +271,21 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def body_documentation(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the OpenAPI description of a body and the headers that the handler reads by itself."""
+_REQUEST_ID_DOC: Final = {
+    REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"})
+}
+TRANSLATE_HEADERS: Final = {
+    TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1, "maximum": MAX_MILLISECONDS}),
+    PRIORITY_HEADER: ("How urgent it is; the least urgent is refused first.", {"enum": list(Priority)}),
+}
+
+
+def body_documentation(
+    model: type[BaseModel], more: Mapping[str, tuple[str, dict[str, Any]]] | None = None
+) -> dict[str, Any]:
+    """Return the OpenAPI description of a body and the headers that the handler reads by itself, ``more`` beside the id."""
     schema = model.model_json_schema()
-    headers = {
-        REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"}),
-        TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1}),
-        PRIORITY_HEADER: ("How urgent it is; the least urgent is refused first.", {"enum": list(Priority)}),
-    }
+    headers = _REQUEST_ID_DOC | dict(more or {})
     return {
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "parameters": [
@@ -258,6 +302,10 @@ def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, 
         status: {"description": "A problem; see its code.", "content": {PROBLEM_JSON: {"schema": schema}}}
         for status in statuses
     }
+
+
+METRICS_DOC: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+PROBE_DOC: Final[dict[int | str, dict[str, Any]]] = {503: {"content": {JSON: {}}}}
 
 
 def metrics_response(registry: Collector) -> Response:

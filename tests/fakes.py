@@ -314,14 +314,25 @@ class _Uvicorn(uvicorn.Server):
 class Serving:
     """An app on a real socket."""
 
-    def __init__(self, app: FastAPI, *, grace_seconds: float = 1.0) -> None:
+    def __init__(self, app: FastAPI, *, grace_seconds: float = 1.0, **bounds: Any) -> None:
         self.app = app
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
-        self._server = _Uvicorn(server_config(app, host="127.0.0.1", port=0, grace_seconds=grace_seconds))
+        config = server_config(app, host="127.0.0.1", port=0, grace_seconds=grace_seconds, **bounds)
+        self._server = _Uvicorn(config)
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def connections(self) -> int:
+        """Connections that are open."""
+        return len(self._server.server_state.connections)
+
+    @property
+    def begun(self) -> int:
+        """Requests in hand."""
+        return len(self._server.server_state.tasks)
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._server.serve([self._socket]))
@@ -337,9 +348,9 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI) -> AsyncGenerator[Serving]:
-    """Serve the app through a real uvicorn while the block lasts."""
-    served = Serving(app)
+async def serving(app: FastAPI, **bounds: Any) -> AsyncGenerator[Serving]:
+    """Serve the app through a real uvicorn while the block lasts; ``bounds`` are ``server_config``'s."""
+    served = Serving(app, **bounds)
     await served.start()
     try:
         yield served

@@ -111,7 +111,7 @@ async def listening(port: int, body: object, *, room: int = 2**16, **headers: st
     try:
         sent = json.dumps(body).encode()
         more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        head = f"POST /translate HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n{more}"
+        head = f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n{more}"
         writer.write(f"{head}Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
         await writer.drain()
         yield Listener(reader, writer)

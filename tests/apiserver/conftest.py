@@ -47,6 +47,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAIRS = {"en-de", "de-en", "en-fr", "fr-en"}
 
 
+# For bodies that a test writes itself.
+JSON = {"Content-Type": "application/json"}
+
+
 @dataclass
 class Served:
     """A running API server, a client for it, and its draining server."""
@@ -96,7 +100,7 @@ async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncGen
         port = int(listener.getsockname()[1])
         # Not serve(): that would take over the test process's signals.
         task = asyncio.create_task(server._serve([listener]))  # pyright: ignore[reportPrivateUsage]
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10, headers=JSON) as client:
             await wait_until(lambda: server.started, 5, "server started")
             try:
                 yield Served(app, client, port, server, task)

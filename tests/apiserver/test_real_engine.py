@@ -160,7 +160,11 @@ async def test_a_cancelled_generation_is_aborted_in_the_engine(real: Real) -> No
 async def test_a_client_that_hangs_up_aborts_the_engines_request(real: Real) -> None:
     body = json.dumps({"text": [SENTENCES[2]] * 40, "source_lang": "en", "target_lang": "de"}).encode()
     _, writer = await asyncio.open_connection("127.0.0.1", real.served.port)
-    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        % len(body)
+        + body
+    )
     await wait_until(lambda: unfinished(real), 10)
     writer.close()
 

@@ -124,10 +124,14 @@ def test_the_proxy_waits_for_redis_and_stops_before_the_api_servers() -> None:
 
 def test_secrets_go_only_where_they_are_needed() -> None:
     assert SERVICES["proxy"]["environment"]["HF_TOKEN"] == ""
+    assert SERVICES["proxy"]["environment"]["APISERVER_TOKEN"] == ""
     for name in API_SERVERS:
         environment = SERVICES[name]["environment"]
         assert environment["PROXY_REDIS_URL"] == ""
         assert environment["PROXY_OPERATOR_TOKEN"] == ""
+        assert environment["PROXY_REPLICA_TOKEN"] == ""
+        # Nobody else reaches their network.
+        assert resolved(environment["APISERVER_OPEN"]) == "true"
         # None: passed on from the shell or .env.
         assert environment["HF_TOKEN"] is None
         assert environment["HF_HUB_OFFLINE"] is None

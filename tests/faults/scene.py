@@ -206,7 +206,8 @@ class Scene:
         """Return status, JSON and seconds of one translation; ``body`` as it is when it is bytes."""
         began = time.monotonic()
         url = f"{(proxy or self.proxy).url}/translate"
-        sent: dict[str, Any] = {"data": body} if isinstance(body, bytes) else {"json": body}
+        own = {"data": body, "headers": {"Content-Type": "application/json"}}
+        sent: dict[str, Any] = own if isinstance(body, bytes) else {"json": body}
         async with self.session.post(url, timeout=aiohttp.ClientTimeout(total=limit), **sent) as response:
             answer = await response.json(content_type=None)
             return response.status, answer, time.monotonic() - began

@@ -20,6 +20,8 @@ from tests.waiting import wait_until
 # Short, so that tests are; the time-out is not, so that a machine with other work finds no replica dead.
 PROBE_INTERVAL = 0.1
 PROBE_TIMEOUT = 1.5
+# For bodies that a test writes itself.
+JSON = {"Content-Type": "application/json"}
 
 
 def nowhere() -> str:
@@ -95,7 +97,9 @@ async def proxy(
     await serving.start()
     try:
         limits = httpx.Limits(max_connections=None)
-        async with httpx.AsyncClient(base_url=serving.url, timeout=20, limits=limits, trust_env=False) as client:
+        async with httpx.AsyncClient(
+            base_url=serving.url, timeout=20, limits=limits, trust_env=False, headers=JSON
+        ) as client:
             running = RunningProxy(serving, client)
             if ready:
 

@@ -163,3 +163,33 @@ def test_a_proxy_with_a_wrong_setting_exits_with_78_and_says_which(
     assert told in server.tail()
     assert "Traceback" not in server.tail()
     assert "hunter2" not in server.tail()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("trusted_proxies", "*", "no IP address or network"),
+        ("trusted_proxies", "10.0.0.1/8", "no IP address or network"),
+        ("trusted_proxies", "nginx", "no IP address or network"),
+        ("cors_origins", "example.com", "no origin"),
+        ("cors_origins", "https://example.com/", "no origin"),
+        ("cors_origins", "null", "no origin"),
+        ("replica_token", "short", "16 to 256"),
+        ("operator_port", "8000", "must differ"),
+        ("max_connections", "0", "greater than or equal to 1"),
+    ],
+)
+def test_edges_that_can_not_be_meant_are_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, told: str
+) -> None:
+    monkeypatch.setenv(f"PROXY_{name.upper()}", value)
+    with pytest.raises(ValidationError, match=told):
+        Settings()
+
+
+def test_edges_as_operators_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXY_TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8,127.0.0.1")
+    monkeypatch.setenv("PROXY_CORS_ORIGINS", "https://example.com, http://localhost:3000")
+    settings = Settings()
+    assert settings.trusted_proxies == ("10.0.0.0/8", "fd00::/8", "127.0.0.1")
+    assert settings.cors_origins == ("https://example.com", "http://localhost:3000")

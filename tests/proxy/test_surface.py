@@ -218,7 +218,7 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
     options = {"format", "do_not_translate", "terms", "pivot"}
     assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
-    refusals = {"400", "401", "403", "404", "413", "422", "429", "502", "503", "504"}
+    refusals = {"400", "401", "403", "404", "408", "413", "415", "422", "429", "431", "502", "503", "504"}
     assert set(translate["responses"]) == {"200"} | refusals
     assert translate["security"] == [{"key": []}, {}], "it may not be needed"
     assert described["paths"]["/keys"]["post"]["security"] == [{"operator": []}]

@@ -135,7 +135,8 @@ async def test_a_timeout_that_is_no_positive_number_is_refused_and_named(running
 
 async def test_a_compressed_body_is_refused(running: RunningProxy) -> None:
     response = await running.client.post("/translate", content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
-    assert (response.status_code, response.json()["code"]) == (400, "bad-request")
+    assert (response.status_code, response.json()["code"]) == (415, "unsupported-media")
+    assert response.headers["accept-encoding"] == "identity"
 
 
 async def test_a_body_in_chunks_is_refused_as_soon_as_it_passes_the_limit(running: RunningProxy) -> None:
@@ -342,7 +343,9 @@ async def test_a_replica_that_is_silent_until_the_deadline_is_504_and_is_cancell
 
 async def test_a_body_that_comes_too_slowly_is_504(running: RunningProxy) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
-    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Timeout-Ms: 200\r\n\r\n{")
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nX-Timeout-Ms: 200\r\n\r\n{"
+    )
     line = await asyncio.wait_for(reader.readline(), 5)
     writer.close()
     assert b" 504 " in line
@@ -356,7 +359,10 @@ async def test_a_client_that_hangs_up_cancels_its_request_at_the_replica(
     aborts = fake.aborts
     sent = body(text=ENGLISH, source_lang=source)
     _, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
-    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(sent), sent))
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+        % (len(sent), sent)
+    )
     await wait_until(lambda: fake.requests, 3, "the replica has it")
     assert running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 1
     writer.close()
@@ -371,7 +377,10 @@ async def test_a_client_that_hung_up_is_counted_as_gone_not_as_our_fault(fake: F
     async with proxy([fake]) as counted:
         sent = body()
         _, writer = await asyncio.open_connection("127.0.0.1", counted.serving.port)
-        writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(sent), sent))
+        writer.write(
+            b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+            % (len(sent), sent)
+        )
         await wait_until(lambda: fake.requests, 3, "the replica has it")
         writer.close()
 
@@ -386,7 +395,9 @@ async def test_a_client_that_hangs_up_in_mid_body_is_no_fault_of_ours(
     running: RunningProxy, fake: FakeReplica, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
-    writer.write(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Request-Id: cut\r\n\r\n{")
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nX-Request-Id: cut\r\n\r\n{"
+    )
     await writer.drain()
     with caplog.at_level("INFO"):
         writer.close()

@@ -27,10 +27,11 @@ def test_without_a_header_the_cap_holds() -> None:
 def test_a_header_shortens_and_never_lengthens() -> None:
     assert Deadline.from_header("1500", 30, Clock()).remaining() == 1.5
     assert Deadline.from_header("999999999", 30, Clock()).remaining() == 30
+    assert Deadline.from_header(" 1500 \t", 30, Clock()).remaining() == 1.5, "white space around a value is none of it"
 
 
 @pytest.mark.parametrize(
-    "value", ["", "0", "000", "-1", "+1", "1.0", " 1", "1 ", "1e3", "1_000", "١", "1" * 10, "x" * 99]
+    "value", ["", " ", "0", "000", "-1", "+1", "1.0", "1 1", "\n1", "1\u00a0", "1e3", "1_000", "١", "1" * 10, "x" * 99]
 )
 def test_a_header_that_is_no_positive_whole_number_is_refused(value: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:

@@ -1,0 +1,320 @@
+"""One client's connection: uvicorn's protocol with bounds on what a peer can make us hold, and for how long.
+
+uvicorn has none of them: a head may come for ever, of any size, and a peer that reads nothing is waited for.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from typing_extensions import override
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from shared import browsers, web
+from shared.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
+from shared.request_id import REQUEST_ID_HEADER
+
+if TYPE_CHECKING:
+    import asyncio
+
+log = logging.getLogger(__name__)
+
+# Request line and headers: four times what web servers allow one header line (8 KiB), so that none before us allows more.
+MAX_HEAD_BYTES: Final = 32 * 1024
+# Browsers send some 20, web servers and meshes add 20 more.
+MAX_HEADERS: Final = 100
+# Requests that wait on one connection for the answers before them.
+MAX_PIPELINED: Final = 16
+# When a place for one more connection may be free again; seconds.
+RETRY_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a peer is waited for (seconds), and how slow it may be (bytes per second)."""
+
+    head: float = 10.0
+    """From the first byte of a head to its last."""
+    body: float = 20.0
+    """A body has this long, and more for each byte of it that came: whoever keeps the pace is never cut."""
+    pace: float = 16 * 1024
+    """128 kbit/s, less than the slowest line anybody works on; of an answer, a reader must take as much."""
+    stall: float = 30.0
+    """How long a reader may take less of an answer than the pace asks."""
+    linger: float = 5.0
+    """A body that nobody wants any more is read for so long, so that its answer is not lost to a reset."""
+
+
+@dataclass(slots=True)
+class Room:
+    """How many connections there may be, and those that may be closed for a new one, the longest idle first."""
+
+    connections: int
+    patience: Patience
+    idle: dict[Connection, None] = field(default_factory=dict["Connection", None])
+    refusing: bool = False
+
+
+class Connection(HttpToolsProtocol):
+    """Serves one connection and refuses, as a problem of ours, what is too large, too slow, or no HTTP."""
+
+    def __init__(self, *, room: Room, **given: Any) -> None:
+        """Take the room that all connections share, and what uvicorn gives to a protocol."""
+        super().__init__(**given)
+        self._room = room
+        self._patience = room.patience
+        # Bytes of a head that is not whole yet, as they came; and of the lines of one, as they were read.
+        self._head_open = True
+        self._head_begun = False
+        self._head_came = 0
+        self._head_read = 0
+        self._body_came = 0
+        self._body_began = 0.0
+        self._refusal: PairwayError | None = None
+        # What comes is not read any more: the connection closes with the answer to the last good request.
+        self._deaf = False
+        self._unsent = 0
+        self._receiving: asyncio.TimerHandle | None = None
+        self._sending: asyncio.TimerHandle | None = None
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Take the connection if there is room, or one that is idle to close for it."""
+        super().connection_made(transport)
+        self._await_request()
+        if len(self.connections) <= self._room.connections:
+            self._room.refusing = False
+            return
+        oldest = next(iter(self._room.idle))
+        if oldest is not self:
+            oldest.timeout_keep_alive_handler()
+            return
+        if not self._room.refusing:  # a line for each would help who wants to fill the disk
+            log.warning("connections refused", extra={"connections": self._room.connections})
+        self._room.refusing = True
+        self._refuse(OverloadedError("There are too many connections.", retry_after=RETRY_SECONDS), told=False)
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget everything of it."""
+        self._room.idle.pop(self, None)
+        self._receiving = _cancelled(self._receiving)
+        self._sending = _cancelled(self._sending)
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        """Read on; then see what is to be waited for."""
+        if self._deaf:
+            return
+        self._room.idle.pop(self, None)
+        if self._head_open:
+            self._head_came += len(data)
+        super().data_received(data)
+        if self._deaf or self.transport.is_closing():
+            return
+        if self._head_open and self._head_came > MAX_HEAD_BYTES:
+            self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
+        elif not self._head_open:
+            self._within(self._patience.body)
+        elif self._head_begun:
+            self._within(self._patience.head)
+        elif self._is_idle():
+            self._await_request()
+
+    def _is_idle(self) -> bool:
+        """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not tell)."""
+        return not self.cycle or self.cycle.response_complete
+
+    def _await_request(self) -> None:
+        self._room.idle[self] = None
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _within(self, seconds: float) -> None:
+        if self._receiving is None:
+            self._receiving = self.loop.call_later(seconds, self._too_slow)
+
+    def _too_slow(self) -> None:
+        """Give up a head that is not whole in time, or a body that falls behind the pace."""
+        self._receiving = None
+        if self._head_open:
+            self._refuse(
+                SlowRequestError(f"The request line and the headers took more than {self._patience.head:g} s.")
+            )
+            return
+        if not self._is_idle():
+            allowed = self._patience.body + self._body_came / self._patience.pace
+            left = self._body_began + allowed - self.loop.time()
+            if left > 0:
+                self._receiving = self.loop.call_later(left, self._too_slow)
+                return
+        self._refuse(SlowRequestError(f"The body came in less than {self._patience.pace:g} bytes per second."))
+
+    # ---- what the parser finds ----
+
+    @override
+    def on_message_begin(self) -> None:
+        """Begin a request, unless too many wait already."""
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise self._noted(BadRequestError(f"More than {MAX_PIPELINED} requests wait on this connection."))
+        self._head_begun = True
+        self._head_read = 0
+        super().on_message_begin()
+
+    @override
+    def on_url(self, url: bytes) -> None:
+        """Take a piece of the target."""
+        self._count(len(url))
+        super().on_url(url)
+
+    @override
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self._count(len(name) + len(value) + len(b": \r\n"))
+        if len(self.headers) >= MAX_HEADERS:
+            raise self._noted(HeadTooLargeError(limit=MAX_HEADERS, unit="headers"))
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        self._head_read += size
+        if self._head_read > MAX_HEAD_BYTES:
+            raise self._noted(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
+
+    def _noted(self, error: PairwayError) -> PairwayError:
+        """Keep the error: what is raised here reaches ``send_400_response`` as one of the parser's own."""
+        self._refusal = error
+        return error
+
+    @override
+    def on_headers_complete(self) -> None:
+        """Start the request, and the time for its body."""
+        super().on_headers_complete()
+        self._head_open = False
+        self._receiving = _cancelled(self._receiving)
+        self._body_came = 0
+        self._body_began = self.loop.time()
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        self._body_came += len(body)
+        super().on_body(body)
+
+    @override
+    def on_message_complete(self) -> None:
+        """End the request; what comes is the next one's head."""
+        self._receiving = _cancelled(self._receiving)
+        self._head_open, self._head_begun, self._head_came = True, False, 0
+        super().on_message_complete()
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, or what was refused while it was parsed."""
+        self._refuse(self._refusal or BadRequestError("This is no HTTP/1.1 request."))
+
+    # ---- what goes out ----
+
+    @override
+    def pause_writing(self) -> None:
+        """Watch a reader that is behind."""
+        super().pause_writing()
+        self._watch_reader()
+
+    @override
+    def resume_writing(self) -> None:
+        """Watch no more."""
+        super().resume_writing()
+        self._sending = _cancelled(self._sending)
+        if self.transport.is_closing():  # the rest has to be taken too
+            self._watch_reader()
+
+    @override
+    def on_response_complete(self) -> None:
+        """Go on with the next request, or wait for one; a body that still comes is not waited for long."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_reader()
+        elif self._is_idle() and not self._head_open:
+            self._receiving = _cancelled(self._receiving)
+            self._within(self._patience.linger)
+        elif self._is_idle() and not self._head_begun:
+            self._room.idle[self] = None
+
+    @override
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection, also one whose peer has not taken the last answer."""
+        self._room.idle.pop(self, None)
+        self._close()
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        """See in a while whether the peer takes what is there for it."""
+        unsent = self.transport.get_write_buffer_size()
+        if self._sending is None and unsent:
+            self._unsent = unsent
+            self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
+
+    def _look_at_reader(self) -> None:
+        self._sending = None
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        if self._unsent and self._unsent > before - self._patience.stall * self._patience.pace:
+            log.warning("reader stalled", extra={"seconds": self._patience.stall})
+            self.transport.abort()
+        elif self._unsent:
+            self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
+
+    def _refuse(self, error: PairwayError, *, told: bool = True) -> None:
+        """Answer what can not be served, and close; answers that are due before it are still given."""
+        if self._deaf or self.transport.is_closing():
+            return
+        self._deaf = True
+        self._receiving = _cancelled(self._receiving)
+        self._unset_keepalive_if_required()
+        self._room.idle.pop(self, None)
+        in_hand = None if self._is_idle() else self.cycle
+        if in_hand is None and not self._head_open:
+            self._close()  # the rest of a body whose answer is out
+            return
+        if told:
+            log.info("request refused", extra={"status": error.http_status, "code": error.code})
+        if in_hand is not None and (self.pipeline or not in_hand.more_body):
+            in_hand.keep_alive = False  # the latest, so all before it are answered
+            return
+        if in_hand is not None:
+            in_hand.disconnected = True
+            in_hand.message_event.set()
+            if in_hand.response_started:
+                self.transport.abort()
+                return
+        self.transport.write(self._answer(error))
+        # Closing at once, with bytes unread, would be a reset, which can overtake the answer.
+        self.transport.write_eof()
+        self._receiving = self.loop.call_later(self._patience.linger if told else 0, self._close)
+
+    def _answer(self, error: PairwayError) -> bytes:
+        request_id = uuid.uuid4().hex
+        response = web.problem_response(error, request_id)
+        headers = [
+            *self.server_state.default_headers,
+            *response.raw_headers,
+            *browsers.protection(""),
+            (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
+            (b"connection", b"close"),
+        ]
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+        return STATUS_LINE[error.http_status] + lines + b"\r\n" + bytes(response.body)
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

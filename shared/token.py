@@ -1,0 +1,48 @@
+"""Tokens that one of our servers or an operator shows: their form, and how they are compared."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import KeyRefusedError, KeyRequiredError
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+SCHEME: Final = "Bearer"
+# A token that is guessed is no token: 16 characters of base64 are 96 bits.
+_TOKEN: Final = re.compile(r"[!-~]{16,256}")
+
+
+def checked(token: SecretStr) -> SecretStr:
+    """Return a setting's token, which may be empty.
+
+    Raises:
+        ValueError: it is no token; the sentence does not repeat it.
+    """
+    if token.get_secret_value() and not _TOKEN.fullmatch(token.get_secret_value()):
+        raise ValueError("must have 16 to 256 ASCII characters without spaces")
+    return token
+
+
+def header(token: SecretStr) -> str:
+    """Return the value of ``Authorization`` that shows the token."""
+    return f"{SCHEME} {token.get_secret_value()}"
+
+
+def check(token: SecretStr, authorization: str | None, *, what: str, whose: str) -> None:
+    """Let in who shows the token in ``Authorization``; the time it takes tells nothing of it.
+
+    ``what`` needs the token (at the beginning of a sentence), and ``whose`` it is stands in the refusal.
+
+    Raises:
+        KeyRequiredError: none was shown.
+        KeyRefusedError: another one was shown.
+    """
+    scheme, _, shown = (authorization or "").partition(" ")
+    if scheme.lower() != SCHEME.lower() or not shown.strip():
+        raise KeyRequiredError(f"{what} need the header Authorization: {SCHEME} TOKEN.")
+    if not secrets.compare_digest(shown.strip().encode(), token.get_secret_value().encode()):
+        raise KeyRefusedError(f"This is not {whose} token.")

@@ -1,0 +1,360 @@
+"""What a connection may hold and for how long, on raw sockets: the unhappy ways first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
+
+from shared import web
+from shared.connection import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Patience
+from tests.fakes import Serving, serving
+from tests.waiting import wait_until
+
+HOST = b"Host: x\r\n"
+GET = b"GET /plain HTTP/1.1\r\n" + HOST
+GOOD = GET + b"\r\n"
+POST = b"POST /body HTTP/1.1\r\n" + HOST
+# Short, so that tests are; the pace is quick, so that what is slow shows soon.
+HASTE = Patience(head=0.3, body=0.3, pace=1_000_000, stall=0.3, linger=0.2)
+BIG = b"x" * 30_000_000
+
+
+class Peer:
+    """A client that speaks bytes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def rest(self, within: float = 5) -> bytes:
+        """Return all that comes until the server closes; a reset ends it too."""
+        parts: list[bytes] = []
+        try:
+            async with asyncio.timeout(within):
+                while part := await self.reader.read(65_536):
+                    parts.append(part)
+        except ConnectionError:
+            pass
+        return b"".join(parts)
+
+    async def answer(self, within: float = 5) -> tuple[int, dict[str, str], bytes]:
+        """Return the next answer: status, headers and body."""
+        async with asyncio.timeout(within):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            line, *lines = head.strip().split("\r\n")
+            headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
+            return int(line.split()[1]), headers, await self.reader.readexactly(int(headers["content-length"]))
+
+    async def refused(self, status: int, code: str) -> dict[str, Any]:
+        """Take a problem as answer, after which the connection closes."""
+        got, headers, body = await self.answer()
+        problem = json.loads(body)
+        assert (got, problem["status"], problem["code"]) == (status, status, code)
+        assert headers["content-type"] == "application/problem+json"
+        assert headers["connection"] == "close"
+        assert headers["x-request-id"] == problem["request_id"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+        assert await self.rest() == b""
+        return problem
+
+
+@asynccontextmanager
+async def peer(served: Serving) -> AsyncGenerator[Peer]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    try:
+        yield Peer(reader, writer)
+    finally:
+        writer.close()
+
+
+def make_app() -> FastAPI:
+    app = FastAPI()
+    app.state.cancelled = 0
+
+    async def plain() -> Response:
+        return Response("plain")
+
+    async def slow() -> Response:
+        await asyncio.sleep(0.2)
+        return Response("slow")
+
+    async def body(request: Request) -> Response:
+        return Response(str(len(await request.body())))
+
+    async def big() -> Response:
+        return Response(BIG)
+
+    async def stream() -> Response:
+        async def parts() -> AsyncGenerator[bytes]:
+            try:
+                while True:
+                    yield b"x" * 65_536
+                    await asyncio.sleep(0)  # what is sent to nobody awaits nothing
+            finally:
+                app.state.cancelled += 1
+
+        return StreamingResponse(parts())
+
+    for path, handler in (("/plain", plain), ("/slow", slow), ("/big", big), ("/stream", stream)):
+        app.add_api_route(path, handler)
+    app.add_api_route("/body", body, methods=["POST"])
+    web.install(app)
+    return app
+
+
+@pytest.fixture(scope="module")
+async def served() -> AsyncGenerator[Serving]:
+    async with serving(make_app()) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def hasty() -> AsyncGenerator[Serving]:
+    async with serving(make_app(), patience=HASTE) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+async def unharmed(served: Serving, hasty: Serving) -> AsyncGenerator[None]:
+    """Whatever a test did, the next good request is answered, and no connection stays."""
+    yield
+    for each in (served, hasty):
+        async with peer(each) as one:
+            one.send(GOOD)
+            assert (await one.answer())[0] == 200
+        await wait_until(lambda each=each: not each.connections, 5, "no connection left")
+
+
+@pytest.mark.parametrize("size", [MAX_HEAD_BYTES + 1, 10 * MAX_HEAD_BYTES])
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("where", ["target", "header", "headers"])
+async def test_a_head_over_the_limit_is_431(served: Serving, size: int, where: str, whole: bool) -> None:
+    head = {
+        "target": b"GET /plain?" + b"x" * size,
+        "header": GET + b"X: " + b"x" * size,
+        "headers": GET + b"".join(b"X%d: %s\r\n" % (n, b"x" * (size // 40)) for n in range(41)),
+    }[where]
+    async with peer(served) as one:
+        one.send(head + (b" HTTP/1.1\r\n\r\n" if whole and where == "target" else b"\r\n\r\n" if whole else b""))
+        problem = await one.refused(431, "head-too-large")
+        assert (problem["limit"], problem["unit"]) == (MAX_HEAD_BYTES, "bytes")
+
+
+@pytest.mark.parametrize(("count", "status"), [(MAX_HEADERS, 200), (MAX_HEADERS + 1, 431)])
+async def test_headers_are_counted(served: Serving, count: int, status: int) -> None:
+    async with peer(served) as one:
+        one.send(GET + b"".join(b"X%d: y\r\n" % n for n in range(count - 1)) + b"\r\n")
+        if status == 200:
+            assert (await one.answer())[0] == 200
+        else:
+            assert (await one.refused(431, "head-too-large"))["limit"] == MAX_HEADERS
+
+
+async def test_a_head_just_below_the_limit_is_served_also_in_pieces(served: Serving) -> None:
+    async with peer(served) as one:
+        for part in (GET, b"X: ", b"x" * (MAX_HEAD_BYTES - 100), b"\r\n\r\n", GOOD):
+            one.send(part)
+            await one.writer.drain()
+        assert (await one.answer())[0] == 200
+        assert (await one.answer())[0] == 200
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01",
+        b"GET /plain HTTP/9.9\r\n\r\n",
+        b"GET /pl\x00ain HTTP/1.1\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"CONNECT x:1 HTTP/1.1\r\n" + HOST + b"\r\n",
+        GET + b"X y: z\r\n\r\n",
+        GET + b"X\x00: z\r\n\r\n",
+        GET + b"X: a\x00b\r\n\r\n",
+        GET + b" folded\r\n\r\n",
+        # What another server could read as two requests, or as one that ends elsewhere.
+        POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        POST + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        POST + b"Content-Length: 5, 5\r\n\r\nhello",
+        POST + b"Content-Length: -1\r\n\r\n",
+        POST + b"Content-Length: +5\r\n\r\nhello",
+        POST + b"Content-Length: 0x5\r\n\r\nhello",
+        POST + b"Content-Length: 99999999999999999999999\r\n\r\nhello",
+        POST + b"Content-Length : 5\r\n\r\nhello",
+        POST + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\nnot hexadecimal\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\nxxx\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nx",
+    ],
+    ids=range(27),
+)
+async def test_what_is_no_http_is_400_and_the_end(served: Serving, request_: bytes) -> None:
+    async with peer(served) as one:
+        one.send(request_ + GOOD)
+        await one.refused(400, "bad-request")
+
+
+@pytest.mark.parametrize("head", [b"G", GET, GET + b"X: y\r\n", b"POST /body HTTP/1.1\r\nContent-Le"])
+async def test_a_head_that_is_not_whole_in_time_is_408(hasty: Serving, head: bytes) -> None:
+    async with peer(hasty) as one:
+        one.send(head)
+        await one.refused(408, "request-timeout")
+
+
+async def test_a_second_head_that_is_slow_is_408_too(hasty: Serving) -> None:
+    async with peer(hasty) as one:
+        one.send(GOOD + GET)
+        assert (await one.answer())[0] == 200
+        await one.refused(408, "request-timeout")
+
+
+async def test_a_head_in_drops_does_not_get_more_time(hasty: Serving) -> None:
+    async with peer(hasty) as one:
+        dropping = asyncio.create_task(_drip(one, GET + b"X: " + b"x" * 1000))
+        await one.refused(408, "request-timeout")
+        dropping.cancel()
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 100000", b"Transfer-Encoding: chunked"])
+async def test_a_body_behind_the_pace_is_408(hasty: Serving, framing: bytes) -> None:
+    async with peer(hasty) as one:
+        one.send(POST + framing + b"\r\n\r\n")
+        dropping = asyncio.create_task(_drip(one, b"1\r\nx\r\n" * 1000 if b"chunked" in framing else b"x" * 1000))
+        await one.refused(408, "request-timeout")
+        dropping.cancel()
+
+
+async def _drip(one: Peer, data: bytes) -> None:
+    for byte in data:
+        one.send(bytes([byte]))
+        await asyncio.sleep(0.02)  # a slow line, not a wait for an outcome
+
+
+async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> None:
+    async with serving(make_app(), patience=Patience(body=0.2, pace=100)) as one_server, peer(one_server) as one:
+        one.send(POST + b"Content-Length: 100\r\n\r\n")
+        for _ in range(5):
+            one.send(b"x" * 20)
+            await asyncio.sleep(0.1)  # 200 bytes per second
+        assert (await one.answer())[2] == b"100"
+
+
+async def test_a_body_that_nobody_reads_is_not_waited_for(hasty: Serving) -> None:
+    async with peer(hasty) as one:
+        one.send(b"POST /nowhere HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\nx")
+        assert (await one.answer())[0] == 404
+        assert await one.rest() == b"", "closed, though the body never came"
+
+
+async def test_a_body_that_nobody_reads_may_come_after_its_answer(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(b"POST /nowhere HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n\r\n")
+        assert (await one.answer())[0] == 404
+        one.send(b"xyz" + GOOD)
+        assert (await one.answer())[0] == 200
+
+
+@pytest.mark.parametrize("path", [b"/big", b"/stream"])
+async def test_who_takes_nothing_of_an_answer_is_cut_off(hasty: Serving, path: bytes) -> None:
+    before = hasty.app.state.cancelled
+    with socket.create_connection(("127.0.0.1", hasty.port)) as still:
+        still.sendall(b"GET " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+        await wait_until(lambda: hasty.connections, 5, "a connection")
+        await wait_until(lambda: not hasty.connections, 5, "given up")
+    if path == b"/stream":
+        await wait_until(lambda: hasty.app.state.cancelled == before + 1, 5, "its work has ended")
+
+
+async def test_who_takes_nothing_before_closing_is_cut_off(hasty: Serving) -> None:
+    with socket.create_connection(("127.0.0.1", hasty.port)) as still:
+        still.sendall(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        await wait_until(lambda: hasty.connections, 5, "a connection")
+        await wait_until(lambda: not hasty.connections, 5, "given up")
+
+
+async def test_a_reader_with_the_pace_gets_all() -> None:
+    async with serving(make_app(), patience=Patience(stall=0.2, pace=1000)) as one_server, peer(one_server) as one:
+        one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        await one.reader.readuntil(b"\r\n\r\n")
+        got = 0
+        while part := await one.reader.read(2_000_000):
+            got += len(part)
+            await asyncio.sleep(0.01)  # slower than the server
+        assert got == len(BIG)
+
+
+async def test_requests_in_a_row_are_answered_in_order_up_to_a_bound(served: Serving) -> None:
+    slow = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
+    async with peer(served) as one:
+        one.send(slow + GOOD * (MAX_PIPELINED + 5))
+        assert (await one.answer())[2] == b"slow"
+        for _ in range(MAX_PIPELINED):
+            assert (await one.answer())[2] == b"plain"
+        assert await one.rest() == b"", "the rest is not served, and the client sees that"
+
+
+async def test_nonsense_behind_a_good_request_does_not_take_its_answer(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\nnonsense\r\n\r\n")
+        status, headers, body = await one.answer()
+        assert (status, headers["connection"], body) == (200, "close", b"slow")
+        assert await one.rest() == b""
+
+
+async def test_an_upgrade_is_not_taken_and_the_request_is_served(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(GET + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        assert (await one.answer())[2] == b"plain"
+
+
+async def test_empty_lines_before_a_request_are_no_request(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(b"\r\n\r\n" + GOOD)
+        assert (await one.answer())[0] == 200
+
+
+async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> None:
+    async with serving(make_app(), connections=3) as one_server, peer(one_server) as busy:
+        busy.send(POST + b"Content-Length: 1\r\n\r\n")
+        async with peer(one_server) as first, peer(one_server) as second:
+            for each in (first, second):
+                each.send(GOOD)
+                assert (await each.answer())[0] == 200
+            async with peer(one_server) as new:
+                new.send(GOOD)
+                assert (await new.answer())[0] == 200
+                assert await first.rest() == b"", "the longest idle one"
+                second.send(GOOD)
+                assert (await second.answer())[0] == 200
+            busy.send(b"x")
+            assert (await busy.answer())[2] == b"1"
+
+
+async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back() -> None:
+    async with serving(make_app(), connections=2) as one_server, peer(one_server) as one, peer(one_server) as other:
+        for each in (one, other):
+            each.send(POST + b"Content-Length: 1\r\n\r\n")
+        await wait_until(lambda: one_server.begun == 2, 5, "both are in hand")
+        async with peer(one_server) as third:
+            status, headers, body = await third.answer()
+            assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "1", "overloaded")
+        for each in (one, other):
+            each.send(b"x")
+            assert (await each.answer())[2] == b"1"
