@@ -36,7 +36,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SCHEME: Final = "bearer"
-CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="pairway"'}
 # How long a record is believed unread, so that a key's every request need not read it. What counts a request sees a
 # revocation at once all the same.
 FRESH_SECONDS: Final = 1.0
@@ -109,7 +108,7 @@ class Access:
         """
         if not self.on:
             return Visit(Caller(f"address {address}"))
-        key = await self.identify(authorization, Scope.TRANSLATE, tell)
+        key = await self.identify(authorization, Scope.TRANSLATE)
         counted = await self._count(key, Ask(requests=1))
         tell(limit_headers(key, counted))
         if not counted.granted:
@@ -162,7 +161,7 @@ class Access:
         """Return what a key has used."""
         return await self._count(key, Ask())
 
-    async def operate(self, authorization: str | None, tell: Callable[[Mapping[str, str]], None]) -> None:
+    async def operate(self, authorization: str | None) -> None:
         """Let in an operator: by the token, or by a key with the scope.
 
         Raises:
@@ -172,21 +171,21 @@ class Access:
         token = self._token.get_secret_value()
         if not token and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
-        shown = self._shown(authorization, tell)
+        shown = self._shown(authorization)
         if token and secrets.compare_digest(shown.encode(), token.encode()):
             return
         if not self.on:
             self._refused("key")
             raise KeyRefusedError("This is not the operator token.")
-        await self.identify(authorization, Scope.OPERATE, tell)
+        await self.identify(authorization, Scope.OPERATE)
 
-    async def identify(self, authorization: str | None, scope: Scope, tell: Callable[[Mapping[str, str]], None]) -> Key:
+    async def identify(self, authorization: str | None, scope: Scope) -> Key:
         """Return the key that was shown, if it opens this.
 
         Raises:
             PairwayError: it does not, or can not be looked up now.
         """
-        shown = self._shown(authorization, tell)
+        shown = self._shown(authorization)
         key_id = id_of(shown)
         key = None if key_id is None else await self._look_up(key_id)
         if not opens(shown, key) or key is None or key.is_over(self._clocks.unix()):
@@ -210,11 +209,10 @@ class Access:
             how = "python -m proxy.keys create --name NAME"
             log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
 
-    def _shown(self, authorization: str | None, tell: Callable[[Mapping[str, str]], None]) -> str:
+    def _shown(self, authorization: str | None) -> str:
         scheme, _, shown = (authorization or "").partition(" ")
         if scheme.lower() != SCHEME or not shown.strip():
             self._refused("none")
-            tell(CHALLENGE)
             raise KeyRequiredError("This needs the header Authorization: Bearer KEY.")
         return shown.strip()
 

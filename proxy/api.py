@@ -95,10 +95,9 @@ async def usage(request: Request) -> Usage:
     access = _parts(request).access
     if not access.on:
         raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
-    tell = partial(web.answer_headers, request)
-    key = await access.identify(request.headers.get("authorization"), Scope.TRANSLATE, tell)
+    key = await access.identify(request.headers.get("authorization"), Scope.TRANSLATE)
     counted = await access.used(key)
-    tell(limit_headers(key, counted))
+    web.answer_headers(request, limit_headers(key, counted))
     return Usage.of(key.view, counted)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from fastapi import Depends
@@ -42,8 +41,7 @@ async def authorize(request: Request) -> None:
     Raises:
         PairwayError: nothing was shown that opens this.
     """
-    tell = partial(web.answer_headers, request)
-    await _parts(request).access.operate(request.headers.get("authorization"), tell)
+    await _parts(request).access.operate(request.headers.get("authorization"))
 
 
 async def read(request: Request, model: type[M]) -> M:

@@ -142,7 +142,7 @@ async def test_60_at_once_through_two_proxies_at_a_limit_of_20_are_20(one: FakeR
     async with guarded(one, redis.url) as first, guarded(one, redis.url) as second:
         shown, _ = await new_key(first, requests_per_minute=20)
         begun = time.time()
-        answers = await asyncio.gather(*(ask((first, second)[n % 2], shown) for n in range(60)))
+        answers = await asyncio.gather(*(ask((first, second)[n % 2], shown, f"text {n}") for n in range(60)))
         assert Counter(status for status, _, _ in answers) == {200: 20, 429: 40}
         assert len(one.requests) == 20
         for status, answer, headers in answers:

@@ -185,7 +185,7 @@ async def test_operators_have_a_port_of_their_own_where_one_is_set() -> None:
         for path in ("/fleet", "/metrics"):
             assert (await one.client.get(path)).status_code == 404
         assert (await one.client.post("/fleet/replicas", json={"url": fake.url})).status_code == 404
-        assert set(await _paths(one.client)) == {"/translate", "/health", "/languages", "/livez", "/readyz"}
+        assert set(await _paths(one.client)) == {"/translate", "/usage", "/health", "/languages", "/livez", "/readyz"}
         async with (
             serving(create_operator_app(one.serving.app)) as beside,
             httpx.AsyncClient(base_url=beside.url, trust_env=False) as operator,

@@ -280,6 +280,7 @@ async def test_the_fleet_says_of_every_replica_why_it_is_out() -> None:
         }
         report = lines[one.url]["report"]
         assert 0 <= report.pop("age_s") < 5
+        assert report.pop("models")["model-one"]["revision"] == "1"
         assert report == {"replica_id": "one", "version": "0.0-fake", "in_flight": 0}
         assert (lines[two.url]["state"], lines[two.url]["why"]) == ("draining", "it is about to stop")
         assert lines[gone]["state"] == "down"
