@@ -154,7 +154,7 @@ async def test_a_drained_replica_gets_nothing_new_and_ends_what_it_has_and_a_res
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = 0.5
     async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
-        in_hand = [asyncio.create_task(running.translate("Hello")) for _ in range(6)]
+        in_hand = [asyncio.create_task(running.translate(f"text {n}")) for n in range(6)]
         await wait_until(lambda: one.texts_in_hand > 0, 3, "one has some")
         answer = await done(running, "drain", one.url)
         assert answer["shared"] is True
@@ -164,8 +164,8 @@ async def test_a_drained_replica_gets_nothing_new_and_ends_what_it_has_and_a_res
         assert line["in_flight"] > 0
         assert line["pairs"]["en-de"]["ready"] is False
         had = len(one.requests)
-        for _ in range(10):
-            assert (await running.translate("Hello"))[0] == 200
+        for n in range(10):
+            assert (await running.translate(f"more {n}"))[0] == 200
         await running.sweeps(2)
         assert len(one.requests) == had, "nothing new, and no sweep undoes it"
         assert {status for status, _, _ in await asyncio.gather(*in_hand)} == {200}

@@ -7,8 +7,11 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 
 import httpx
+
+NAMES = ("Tom", "Mary", "Anna", "Paul", "Peter", "Emma", "Max", "Eva", "John", "Laura", "Marie", "Martin", "Robert")
 
 
 @dataclass
@@ -34,11 +37,13 @@ class Load:
 async def steady_load(client: httpx.AsyncClient, source: str, target: str, rate: float) -> AsyncGenerator[Load]:
     """Send ``rate`` requests a second, open loop, while the block lasts; at its end wait for the last answers."""
     load = Load()
+    names = cycle(NAMES)
     pending: set[asyncio.Task[None]] = set()
 
     async def send() -> None:
         sent = time.monotonic()
-        body = {"text": "Good morning.", "source_lang": source, "target_lang": target}
+        # What is under way twice would be computed once.
+        body = {"text": f"Good morning, {next(names)}.", "source_lang": source, "target_lang": target}
         try:
             response = await client.post("/translate", json=body)
         except httpx.TransportError as error:
