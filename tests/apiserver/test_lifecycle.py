@@ -215,6 +215,7 @@ async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: Sc
     assert set(report["models"]["en-fr"]) == {
         "running",
         "waiting",
+        "limit",
         "steps",
         "step_age_s",
         "kv_used",
