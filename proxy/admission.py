@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # The part of the room that a caller with its fair share in hand leaves free, for those who have less, and for those who
 # come back when they were told to.
 RESERVE: Final = 0.2
+# With less than this in hand, whoever was sent away too far could have come: nobody else is.
+HALF_EMPTY: Final = 0.5
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0
 
@@ -114,6 +116,8 @@ class Admission:
     def _check(self, call: Call, pair: LanguagePair, cost: float, found: _Found, pool: _Pool) -> None:
         """Refuse what there is no room for."""
         kept = pool.promises.redeem(call)
+        if found.level < HALF_EMPTY:
+            pool.promises.settle()
         held = pool.held.get(call.caller.identity, 0.0)
         callers = len(pool.held) + (not held)
         share = held / (found.limit / callers) if found.limit else 1.0

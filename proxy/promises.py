@@ -58,6 +58,10 @@ class Promises:
             self._due.popitem(last=False)
         return seconds
 
+    def settle(self) -> None:
+        """Note that there is room now: the next place is a near one, whether or not those before it are taken."""
+        self._last = 0.0
+
     def redeem(self, call: Call) -> bool:
         """Say whether the request comes at the time it was told to; its place is used up."""
         if not self._due:

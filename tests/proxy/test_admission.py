@@ -153,6 +153,18 @@ def test_places_are_given_at_the_rate_at_which_work_gets_done_and_kept() -> None
     door.told("alice", "text 5")
 
 
+def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
+    door = Door(full_to(LIMIT, rate=2.0))
+    for number in range(100):
+        last = door.told("alice", f"text {number}")
+    assert last == 50
+    door.scene.now += 5
+    door.sees(full_to(0))
+    door.enter("bob")
+    door.sees(full_to(LIMIT))
+    assert door.told("alice", "new") == 1
+
+
 def test_a_place_is_lost_when_too_early_or_too_late() -> None:
     door = Door(full_to(LIMIT))
     due = door.told("alice", "early")
