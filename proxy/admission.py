@@ -1,4 +1,4 @@
-"""Admission: what the proxy takes on for a pair, from whom, and when to come again. Pure; docs/decisions/0017."""
+"""Admission: what the proxy takes on, from whom, and when to come again. Pure; docs/decisions/0017-overload.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from proxy.freight import Freight
-from proxy.lane import Lane
 from proxy.promises import Promises
 from proxy.room import room_of
 from shared.errors import OverloadedError
@@ -30,6 +29,13 @@ RESERVE: Final = 0.2
 HALF_EMPTY: Final = 0.5
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0
+_WHY: Final = {
+    "full": "Every replica for {} is full for {} requests.",
+    "share": "The replicas for {} are nearly full of {} requests, and you have your share of them in hand.",
+    "late": "The replicas for {} have more {} requests to do first than your time allows.",
+}
+# The least cost of a request is 1.
+_DUST: Final = 1e-6
 
 
 class _Pool:
@@ -41,10 +47,20 @@ class _Pool:
         self.held: dict[str, float] = {}
         self.promises = Promises(clock)
 
+    def take(self, caller: str, cost: float) -> None:
+        self.held[caller] = self.held.get(caller, 0.0) + cost
+
+    def give_back(self, caller: str, cost: float) -> None:
+        left = self.held[caller] - cost
+        if left > _DUST:
+            self.held[caller] = left
+        else:
+            del self.held[caller]
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The rooms of those replicas that would be asked for a pair."""
+    """The rooms of those replicas that would be asked for a pair, at least one."""
 
     rooms: Sequence[Room]
 
@@ -57,14 +73,19 @@ class _Found:
         return sum(room.rate or 0.0 for room in self.rooms) or UNKNOWN_RATE
 
     @property
-    def level(self) -> float:
-        """How full the emptiest is, 1 for full."""
-        return min(room.ahead / room.limit if room.limit else 1.0 for room in self.rooms)
+    def excess(self) -> float:
+        """Seconds until the first is no longer over its limit."""
+        return min(max(0.0, room.ahead - room.limit) / room.rate if room.rate else 0.0 for room in self.rooms)
 
-    @property
-    def wait(self) -> float:
+    def level(self, *, newcomer: bool) -> float:
+        """How full the emptiest is, 1 for full; for a newcomer by the number of callers, who are served in turn."""
+        return min(
+            (room.callers if newcomer else room.ahead) / room.limit if room.limit else 1.0 for room in self.rooms
+        )
+
+    def wait(self, *, newcomer: bool) -> float:
         """Seconds until what is ahead at the emptiest is done."""
-        return min(room.ahead / room.rate if room.rate else 0.0 for room in self.rooms)
+        return min((room.callers if newcomer else room.ahead) / room.rate if room.rate else 0.0 for room in self.rooms)
 
 
 class Admission:
@@ -81,60 +102,60 @@ class Admission:
         self._pools: defaultdict[str, _Pool] = defaultdict(lambda: _Pool(clock))
 
     @contextmanager
-    def admitted(self, call: Call, pair: LanguagePair, snapshot: Snapshot) -> Generator[None]:
-        """Count the call as in hand for the pair while the block lasts; refuse at once what there is no room for.
+    def admitted(self, legs: Sequence[tuple[Call, LanguagePair]], snapshot: Snapshot) -> Generator[None]:
+        """Count a request's calls as in hand for their pairs while the block lasts: all of them, or none.
 
-        A refusal of a replica's in the block is told with a place of ours, too.
+        What there is no room for is refused at once. A replica's refusal in the block gets a place of ours too, where
+        it is plain which leg was refused.
 
         Raises:
             OverloadedError: no replica has room for this caller and class; ``retry_after`` says when one should.
         """
-        freight = Freight.of(call.request, call.priority)
-        if freight.is_long:
-            yield
-            return
-        cost = freight.cost
-        found = self._look(call, pair, snapshot)
-        pool = self._pools[self._model(pair, snapshot)]
-        if found is not None:
-            self._check(call, pair, cost, found, pool)
-        identity = call.caller.identity
-        pool.held[identity] = pool.held.get(identity, 0.0) + cost
+        held = [
+            (call, pair, self._pools[self._model(pair, snapshot)], freight.cost)
+            for call, pair in legs
+            if not (freight := Freight.of(call.request, call.priority)).is_long
+        ]
+        # Once for all its legs: a place is used up when it is taken.
+        comers = {(id(pool), id(call)): (pool, call) for call, _, pool, _ in held}
+        kept = {key: pool.promises.redeem(call) for key, (pool, call) in comers.items()}
+        for call, pair, pool, cost in held:
+            found = self._look(call, pair, snapshot)
+            if found is not None:
+                self._check(call, pair, cost, found, pool, kept=kept[id(pool), id(call)])
+        for call, _, pool, cost in held:
+            pool.take(call.caller.identity, cost)
         try:
             yield
         except OverloadedError as error:
-            rate = UNKNOWN_RATE if found is None else found.rate
-            error.retry_after = max(error.retry_after or 0.0, pool.promises.give(call, cost, rate))
+            if len(legs) == len(held) == 1 and error.facts.get("reason") != "late":
+                call, pair, pool, cost = held[0]
+                found = self._look(call, pair, snapshot)
+                rate, excess = (UNKNOWN_RATE, 0.0) if found is None else (found.rate, found.excess)
+                error.retry_after = max(error.retry_after or 0.0, pool.promises.give(call, cost, rate, excess))
             raise
         finally:
-            left = pool.held[identity] - cost
-            if left > _DUST:
-                pool.held[identity] = left
-            else:
-                del pool.held[identity]
+            for call, _, pool, cost in held:
+                pool.give_back(call.caller.identity, cost)
 
-    def _check(self, call: Call, pair: LanguagePair, cost: float, found: _Found, pool: _Pool) -> None:
-        """Refuse what there is no room for."""
-        kept = pool.promises.redeem(call)
-        if found.level < HALF_EMPTY:
-            pool.promises.settle()
+    def _check(self, call: Call, pair: LanguagePair, cost: float, found: _Found, pool: _Pool, *, kept: bool) -> None:
+        """Refuse what there is no room for; ``kept`` says that it comes when it was told to."""
         held = pool.held.get(call.caller.identity, 0.0)
-        callers = len(pool.held) + (not held)
+        newcomer = not held
+        callers = len(pool.held) + newcomer
         share = held / (found.limit / callers) if found.limit else 1.0
-        full = found.level >= (1.0 if kept else 1.0 - RESERVE * share)
-        if not full and found.wait <= call.deadline.remaining():
-            return
-        if found.level >= 1.0:
-            reason = "full"
-            why = f"Every replica for {pair} is full for {call.priority} requests."
-        elif full:
-            reason = "share"
-            why = f"The replicas for {pair} are nearly full, and you have your share of them in hand."
-        else:
+        full = found.level(newcomer=False)
+        if full < HALF_EMPTY:
+            pool.promises.settle()
+        if found.level(newcomer=newcomer) >= (1.0 if kept else 1.0 - RESERVE * share):
+            reason = "full" if full >= 1.0 or callers == 1 else "share"
+        elif found.wait(newcomer=newcomer) > call.deadline.remaining():
             reason = "late"
-            why = f"The replicas for {pair} have more to do first than your time allows."
+        else:
+            return
         self._metrics.shed.labels(str(pair), call.priority, reason).inc()
-        raise OverloadedError(why, retry_after=pool.promises.give(call, cost, found.rate))
+        wait = pool.promises.give(call, cost, found.rate, found.excess)
+        raise OverloadedError(_WHY[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
     def _look(self, call: Call, pair: LanguagePair, snapshot: Snapshot) -> _Found | None:
         """Return the rooms of the preferred replicas that are not out; None where one does not say how full it is."""
@@ -147,8 +168,8 @@ class Admission:
                 room = room_of(snapshot.replicas[url], snapshot.models[pair][url], standing.ledger, call.priority)
                 if room is None:
                     return None
-                full = standing.is_full(self._clock(), Lane.of(call.priority))
-                rooms.append(replace(room, ahead=max(room.ahead, room.limit)) if full else room)
+                full = standing.is_full(self._clock(), Freight.of(call.request, call.priority).lane)
+                rooms.append(replace(room, ahead=max(room.ahead, room.limit), callers=room.limit) if full else room)
             if rooms:
                 return _Found(rooms)
         return None  # whoever is left is asked: it is no question of room
@@ -159,7 +180,3 @@ class Admission:
         for urls in snapshot.tiers.get(pair, ()):
             return snapshot.models[pair][urls[0]]
         return str(pair)
-
-
-# The least cost of a request is 1.
-_DUST: Final = 1e-6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from proxy.carrier import read_results
@@ -17,7 +16,7 @@ from shared.untranslated import same_language, unchanged
 from shared.wire import AUTO, Detected, TextFormat, Translation
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
 
     from proxy.admission import Admission
     from proxy.call import Call
@@ -82,21 +81,8 @@ class Dispatcher:
         route = self._route(wanted, request)
         measured.pair = route.name
         self._metrics.texts.labels(measured.pair).inc(len(request.texts))
-        with self._admitted(call, route):
+        with self._admission.admitted([(call, leg) for leg in route.legs], self._registry.snapshot):
             return await self._carrier.carry(wanted, route, call)
-
-    @contextmanager
-    def _admitted(self, call: Call, route: Route) -> Generator[None]:
-        """Take room for every leg, or for none.
-
-        Raises:
-            OverloadedError: there is none for one of them.
-        """
-        snapshot = self._registry.snapshot
-        with ExitStack() as taken:
-            for leg in route.legs:
-                taken.enter_context(self._admission.admitted(call, leg, snapshot))
-            yield
 
     def _known(self, wanted: LanguagePair) -> LanguagePair | None:
         """Return the known pair closest to the wanted one, None where only a pivot could lead there."""
@@ -145,9 +131,8 @@ class Dispatcher:
             lang: call.asking(_part(request, indices), on_delta and _renumbered(on_delta, indices))
             for lang, indices in groups.items()
         }
-        with ExitStack() as taken:
-            for lang, route in routes.items():
-                taken.enter_context(self._admitted(calls[lang], route))
+        legs = [(calls[lang], leg) for lang, route in routes.items() for leg in route.legs]
+        with self._admission.admitted(legs, self._registry.snapshot):
             _tell(results, on_delta)
             sent = await self._translate_groups(wanted, routes, calls)
         for lang, indices in groups.items():

@@ -130,7 +130,6 @@ class LocalEvidence:
             case Verdict.GOOD | Verdict.ANSWERED:
                 was_out = own.is_out
                 own.well()
-                standing.takes(ticket)
                 self._settle(own, permit)
                 if was_out and not own.is_out:
                     own.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)

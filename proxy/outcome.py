@@ -67,8 +67,11 @@ def refusal(
         return found
     match problem.code:
         case "overloaded" | "rate-limited":
-            full = OverloadedError("Every replica for this pair is full.", retry_after=wait)
-            found = Refusal(Verdict.FULL, full, elsewhere=True)
+            reason = (problem.model_extra or {}).get("reason", "full")
+            late = reason == "late"  # too much for the time that this one client has: it may have room for others
+            why = problem.detail if late else "Every replica for this pair is full."
+            full = OverloadedError(why, retry_after=wait, facts={"reason": str(reason)})
+            found = Refusal(Verdict.ANSWERED if late else Verdict.FULL, full, elsewhere=True)
         case "unknown-pair" | "pair-unavailable":
             why = "the replicas that served it are not ready for it any more"
             found = Refusal(Verdict.REFUSED, PairUnavailableError(str(pair), why, retry_after=wait), elsewhere=True)

@@ -20,47 +20,59 @@ GRACE_SECONDS: Final = 10.0
 EARLY_SECONDS: Final = 0.05
 # Places kept at once; the oldest are forgotten first, and are then as good as new requests.
 MAX_PROMISES: Final = 20_000
+# Callers that wait at once, each in a queue of its own; the one that was longest without a new place is forgotten first.
+MAX_CALLERS: Final = 10_000
 _FINGERPRINT_BYTES: Final = 12
 # What of each text is looked at: two requests of one caller that differ only further on may take each other's place.
 _FINGERPRINT_CHARS: Final = 256
 
 
 class Promises:
-    """A queue in which nobody stands: each who is refused is given a place, at the pace at which work gets done.
+    """Queues in which nobody stands, one for each caller: who is refused is given a place in its own.
 
-    Mutable state: the time at which the last place given is due, and who has one. Whoever comes back in time is let in
-    before new requests; a place that is not taken costs nothing.
+    Places are as far apart as the work before them takes, where all callers that wait get on alike. Mutable state: the
+    last place of each caller, and which request has which. Whoever comes back in time is let in before new requests; a
+    place that is not taken delays nobody but later places of the same caller.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin with nobody waiting; ``clock`` gives monotonic seconds."""
         self._clock = clock
-        self._last = 0.0
+        self._last: OrderedDict[str, float] = OrderedDict()
         self._due: OrderedDict[bytes, float] = OrderedDict()
 
     def __repr__(self) -> str:
         """Show how many have a place."""
         return f"<Promises {len(self._due)}>"
 
-    def give(self, call: Call, cost: float, rate: float) -> int:
+    def give(self, call: Call, cost: float, rate: float, excess: float) -> int:
         """Give a request of that cost a place; return in how many whole seconds (1 to 60) it is to come again.
 
-        ``rate`` are the units of cost that get done in a second.
+        ``rate`` are the units of cost that get done in a second, ``excess`` the seconds until there is room at all. A
+        request that has a place keeps it.
         """
         now = self._clock()
-        # The place after the last one; told in whole seconds, it is a little later.
-        self._last = min(max(self._last, now) + cost / rate, now + LONGEST_SECONDS)
-        seconds = min(LONGEST_SECONDS, max(1, math.ceil(self._last - now)))
         fingerprint = _fingerprint(call)
+        due = self._due.get(fingerprint, 0.0)
+        if due > now:
+            return min(LONGEST_SECONDS, math.ceil(due - now))
+        caller = call.caller.identity
+        last = self._last.pop(caller, 0.0)
+        while self._last and next(iter(self._last.values())) <= now:
+            self._last.popitem(last=False)
+        # Who waits gets its part of what is done; told in whole seconds, a place is a little later than it is.
+        place = max(last, now + excess) + cost * (len(self._last) + 1) / rate
+        self._last[caller] = min(place, now + LONGEST_SECONDS)
+        _shrink(self._last, MAX_CALLERS)
+        seconds = min(LONGEST_SECONDS, max(1, math.ceil(place - now)))
         self._due.pop(fingerprint, None)
         self._due[fingerprint] = now + seconds
-        while len(self._due) > MAX_PROMISES:
-            self._due.popitem(last=False)
+        _shrink(self._due, MAX_PROMISES)
         return seconds
 
     def settle(self) -> None:
-        """Note that there is room now: the next place is a near one, whether or not those before it are taken."""
-        self._last = 0.0
+        """Note that there is room now: the next places are near ones, whether or not those before them are taken."""
+        self._last.clear()
 
     def redeem(self, call: Call) -> bool:
         """Say whether the request comes at the time it was told to; its place is used up."""
@@ -73,6 +85,11 @@ class Promises:
             return False
         del self._due[fingerprint]
         return now <= due + GRACE_SECONDS
+
+
+def _shrink(places: OrderedDict[str, float] | OrderedDict[bytes, float], most: int) -> None:
+    while len(places) > most:
+        places.popitem(last=False)
 
 
 def _fingerprint(call: Call) -> bytes:

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How full a replica's model is for a class: units ``ahead`` of a new request, the ``limit``, units done a second."""
+    """How full a replica's model is for a class: units ``ahead`` of a new request, the ``limit``, units done a second.
+
+    ``callers`` is what is ahead of a caller with nothing in hand, ``ahead`` what the others have together.
+    """
 
     ahead: float
+    callers: float
     limit: float
     rate: float | None
 
@@ -67,4 +71,4 @@ def room_of(replica: Replica, model: str, ledger: LoadLedger, priority: Priority
     if report is None or said is None:
         return None
     ahead = max(0.0, said.ahead + ledger.since(model, Lane.of(priority)))
-    return Room(ahead, said.limit, report.rate)
+    return Room(ahead, said.callers, said.limit, report.rate)

@@ -165,30 +165,18 @@ class Standing:
         self._since = 0.0
         self._most = self._most_before = 0
         self.ledger = LoadLedger()
-        # Since when and until when; a lane is no longer here once it has taken a request again.
-        self.full: dict[Lane, tuple[float, float]] = {}
+        # Until when each lane is to be left alone; by then the next report says more.
+        self.full: dict[Lane, float] = {}
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairStanding] = {}
 
     def is_full(self, now: float, lane: Lane) -> bool:
-        """Say whether it asked to be left alone by this lane until later, or one request tries out whether it still is.
-
-        Who has no room for one lane has none for those that come after it.
-        """
-        return bool(self.full) and any(
-            now < until or self.tickets > 0 for each, (_, until) in self.full.items() if each <= lane
-        )
+        """Say whether it asked to be left alone by this lane until later."""
+        return now < self.full.get(lane, 0.0)
 
     def fills(self, lane: Lane, now: float, seconds: float) -> None:
         """Note that it has no room for a lane, and for how long it asked to be left alone."""
-        self.full[lane] = (now, now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS))
-
-    def takes(self, ticket: Ticket) -> None:
-        """Note that it took a request; one from before it was full says nothing."""
-        if self.full:
-            for lane, (since, _) in list(self.full.items()):
-                if lane <= ticket.freight.lane and ticket.started >= since:
-                    del self.full[lane]
+        self.full[lane] = now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS)
 
     def take(self, ticket: Ticket, own: PairStanding) -> None:
         """Count a request as in flight."""

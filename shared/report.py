@@ -36,11 +36,12 @@ class PairReport(BaseModel):
 class ClassRoom(BaseModel):
     """How full a model is for one class of requests, in units of cost (shared/cost.py).
 
-    ``ahead`` is what is in hand and goes before or beside a new short request of the class; one is taken on while that
-    is less than ``limit``.
+    ``ahead`` is what is in hand and goes before or beside a new short request of the class, ``callers`` what of it goes
+    before that of a caller who has nothing in hand. A request is taken on while its part of that is less than ``limit``.
     """
 
     ahead: float = Field(ge=0)
+    callers: float = Field(default=0.0, ge=0)
     limit: float = Field(ge=0)
 
 

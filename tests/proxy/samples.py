@@ -50,9 +50,12 @@ def report(
     return ReplicaReport(**values)
 
 
-def models(*, ahead: float, limit: float, rate: float | None = None, name: str = "m") -> dict[str, ModelReport]:
-    """Return what a report says of one model that is so full for every class."""
-    room = {priority: ClassRoom(ahead=ahead, limit=limit) for priority in Priority}
+def models(
+    *, ahead: float, limit: float, rate: float | None = None, name: str = "m", callers: float | None = None
+) -> dict[str, ModelReport]:
+    """Return what a report says of one model that is so full for every class, by many callers unless said otherwise."""
+    crowd = ahead if callers is None else callers
+    room = {priority: ClassRoom(ahead=ahead, callers=crowd, limit=limit) for priority in Priority}
     model = ModelReport(
         running=0, waiting=0, limit=64, steps=1, step_age_s=0.1, kv_used=0, revision="r", room=room, rate=rate
     )

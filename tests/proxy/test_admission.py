@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxy.admission import RESERVE, Admission
 from proxy.call import Call
 from proxy.caller import Caller
-from proxy.fleet import Snapshot
+from proxy.fleet import Replica, Snapshot
 from proxy.freight import SHORT_UNITS
 from proxy.metrics import ProxyMetrics
 from proxy.promises import GRACE_SECONDS, LONGEST_SECONDS
@@ -22,10 +22,11 @@ from shared.errors import OverloadedError, ReplicaFailedError
 from shared.metrics import Measured
 from shared.priority import Priority
 from shared.wire import TranslateRequest
-from tests.proxy.samples import models, replica, snapshot
+from tests.proxy.samples import models, pair, replica, snapshot
 from tests.proxy.test_evidence import EN_DE, A, B, Scene
 
 LIMIT = 10.0
+EN_FR = pair("en>fr")
 
 
 class Door:
@@ -53,7 +54,7 @@ class Door:
         Raises:
             OverloadedError: refused.
         """
-        self.inside.enter_context(self.admission.admitted(self.call(who, text, priority), EN_DE, self.fleet))
+        self.inside.enter_context(self.admission.admitted([(self.call(who, text, priority), EN_DE)], self.fleet))
 
     def told(self, who: str = "alice", text: str = "Hello") -> float:
         """Be refused; return the seconds to wait."""
@@ -116,10 +117,50 @@ def test_a_caller_with_much_in_hand_leaves_room_for_others() -> None:
     except OverloadedError:
         pass
     assert taken <= LIMIT * (1 - RESERVE) + 1
-    assert door.shed("share") == 1
+    assert door.shed("full") == 1, "alone, nobody has more than a share"
     door.enter("bob")
-    door.sees(full_to(taken + 1))
     door.told("alice", "more")
+    assert door.shed("share") == 1
+
+
+def test_whoever_has_nothing_in_hand_does_not_wait_behind_one_that_has_much() -> None:
+    door = Door(snapshot(replica(A, "en>de", models=models(ahead=50 * LIMIT, callers=1, limit=LIMIT, rate=2.0))))
+    door.enter("bob")
+    crowded = models(ahead=50 * LIMIT, callers=LIMIT, limit=LIMIT, rate=2.0)
+    door.sees(snapshot(replica(A, "en>de", models=crowded)))
+    door.told("carol")
+
+
+def test_the_wait_begins_when_there_is_room_again() -> None:
+    door = Door(full_to(10 * LIMIT, rate=2.0))
+    assert door.told("alice", "text") == 46  # (100 - 10) / 2, and its own place
+
+
+def test_who_asks_again_and_again_keeps_the_one_place() -> None:
+    door = Door(full_to(LIMIT, rate=2.0))
+    waits = [door.told("alice", f"text {number}") for number in range(9)]
+    assert waits[-1] == 5
+    assert {door.told("alice", "text 8") for _ in range(1000)} == {5}
+    door.scene.now += 2
+    assert door.told("alice", "text 8") == 3
+    assert door.told("alice", "another") == 3, "the place after the last one"
+    assert door.told("bob", "first") <= 1, "in a queue of his own"
+
+
+def test_a_refusal_of_one_leg_takes_no_place_at_the_other() -> None:
+    door = Door(full_to(0))
+    legs = [(door.call(), EN_DE), (door.call(), EN_FR)]
+    other = models(ahead=LIMIT, limit=LIMIT, rate=2.0, name="n")
+    report = replica(B, "en>fr", models=other).report
+    assert report is not None
+    french = {label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()}
+    full = Replica.reported(B, report.model_copy(update={"pairs": french}), 100.0)
+    door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0)), full))
+    for _ in range(5):
+        with pytest.raises(OverloadedError), door.admission.admitted(legs, door.fleet):
+            pass
+    places = {name: len(pool.promises._due) for name, pool in door.admission._pools.items()}  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert places == {"m": 0, "n": 1}
 
 
 def test_three_callers_come_to_about_the_same() -> None:
@@ -168,7 +209,9 @@ def test_a_place_is_lost_when_too_early_or_too_late() -> None:
     due = door.told("alice", "early")
     door.sees(full_to(LIMIT - 0.5))
     for _ in range(5):
-        door.inside.enter_context(door.admission.admitted(door.call("alice", "x", Priority.BULK), EN_DE, full_to(0)))
+        door.inside.enter_context(
+            door.admission.admitted([(door.call("alice", "x", Priority.BULK), EN_DE)], full_to(0))
+        )
     door.scene.now += due - 0.5
     due = door.told("alice", "early")
     door.scene.now += due + GRACE_SECONDS + 0.1
@@ -177,13 +220,16 @@ def test_a_place_is_lost_when_too_early_or_too_late() -> None:
 
 def test_a_refusal_by_the_replica_gets_a_place_too_and_other_errors_do_not() -> None:
     door = Door()
-    with pytest.raises(OverloadedError) as refused, door.admission.admitted(door.call(), EN_DE, door.fleet):
+    with pytest.raises(OverloadedError) as refused, door.admission.admitted([(door.call(), EN_DE)], door.fleet):
         raise OverloadedError("full", retry_after=1.0)
     assert refused.value.retry_after == 1
-    with pytest.raises(OverloadedError) as later, door.admission.admitted(door.call(text="b" * 400), EN_DE, door.fleet):
+    with (
+        pytest.raises(OverloadedError) as later,
+        door.admission.admitted([(door.call(text="b" * 400), EN_DE)], door.fleet),
+    ):
         raise OverloadedError("full", retry_after=1.0)
     assert later.value.retry_after == 2
-    with pytest.raises(ReplicaFailedError) as failed, door.admission.admitted(door.call(), EN_DE, door.fleet):
+    with pytest.raises(ReplicaFailedError) as failed, door.admission.admitted([(door.call(), EN_DE)], door.fleet):
         raise ReplicaFailedError("broken")
     assert failed.value.retry_after is None
 
@@ -200,7 +246,7 @@ def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[st
         door.sees(full_to(ahead))
         stay = ExitStack()
         try:
-            stay.enter_context(door.admission.admitted(door.call(who, "x" * chars), EN_DE, door.fleet))
+            stay.enter_context(door.admission.admitted([(door.call(who, "x" * chars), EN_DE)], door.fleet))
             stays.append(stay)
         except OverloadedError as error:
             waits.append(error.retry_after or 0)

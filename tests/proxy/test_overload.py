@@ -23,7 +23,7 @@ def room(interactive: float, bulk: float) -> dict[str, Any]:
             "kv_used": 0.0,
             "revision": "r",
             "rate": 2.0,
-            "room": {name: {"ahead": units, "limit": 10} for name, units in ahead.items()},
+            "room": {name: {"ahead": units, "callers": units, "limit": 10} for name, units in ahead.items()},
         }
     }
 
