@@ -2,7 +2,7 @@
 
 A request is taken on while ``ahead < at_once + share x min(rate x queue_seconds, max_waiting)``:
 
-* ``ahead`` are the units in hand of its own lane and more urgent ones (apiserver/lanes.py);
+* ``ahead`` are the units in hand of its own lane and more urgent ones (shared/lane.py);
 * ``at_once`` is what the engine runs at once (``max_num_seqs``), ``rate`` what it gets done per second when it is full
   (apiserver/drain.py; before that is known, ``at_once`` units per second);
 * ``queue_seconds`` is the queueing delay to hold, ``max_waiting`` a bound on the queue whatever the rate;
@@ -19,9 +19,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from apiserver.lanes import LANES, LONG_SHARE, SHORT_CHARS, Lane
+from apiserver.lanes import LONG_SHARE
 from shared.cost import cost_of
 from shared.errors import OverloadedError
+from shared.lane import Lane, is_long
 from shared.priority import Priority
 from shared.report import ClassRoom
 
@@ -63,12 +64,12 @@ class Demand:
     def of(cls, texts: Sequence[str], priority: Priority) -> Demand:
         """Judge a request before it is planned, by its characters."""
         sizes = list(map(len, texts))
-        return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), max(sizes) > SHORT_CHARS)
+        return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), is_long(max(sizes)))
 
     @property
     def lane(self) -> Lane:
         """Where its work goes."""
-        return Lane.of(self.priority, long=self.long)
+        return Lane.of(self.priority, is_long=self.long)
 
 
 @dataclass(slots=True)
@@ -94,8 +95,8 @@ class Admission:
         self.at_once = at_once
         self.rate = rate
         self._bounds = bounds
-        self._units = [0.0] * len(LANES)
-        self._permits = [0] * len(LANES)
+        self._units = [0.0] * len(Lane)
+        self._permits = [0] * len(Lane)
         self.texts = 0
 
     def __repr__(self) -> str:
@@ -123,7 +124,7 @@ class Admission:
     def room(self) -> dict[Priority, ClassRoom]:
         """Return how full the model is for short requests of each class."""
         return {
-            priority: ClassRoom(ahead=self.ahead(Lane.of(priority, long=False)), limit=self.limit(priority))
+            priority: ClassRoom(ahead=self.ahead(Lane.of(priority, is_long=False)), limit=self.limit(priority))
             for priority in Priority
         }
 

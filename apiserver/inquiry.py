@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from apiserver.generation import Ask
 from apiserver.guards import Output, budget
+from apiserver.lanes import CANARY_PRIORITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,8 +49,9 @@ class Inquiry:
             if room < ANSWER_MARGIN:
                 return Output("", "length", repeats=False, leaked_controls=False)
             most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
+            priority = CANARY_PRIORITY if self.claim.lane is None else self.claim.lane
             made = await self.engine.generate(
-                Ask(prompt, sampling, most, self.claim.lane), f"{self.request_id}-{next(self._numbers)}"
+                Ask(prompt, sampling, most, priority), f"{self.request_id}-{next(self._numbers)}"
             )
         finally:
             self.slots.give(self.claim)

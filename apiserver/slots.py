@@ -11,7 +11,8 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from apiserver.lanes import LANES, LONG_SHARE, Lane
+from apiserver.lanes import LONG_SHARE
+from shared.lane import Lane
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -26,15 +27,25 @@ BULK_SHARE: Final = 4
 QUIET_SECONDS: Final = 5.0
 # Every so many grants one goes to the least urgent lane that waits, so that none starves.
 FAIR_TURN: Final = 16
+# What bulk keeps its share beside.
+_URGENT: Final = tuple(lane for lane in Lane if lane < Lane.BULK_SHORT)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who wants slots: a text's lane, its caller's tag, and its turn among the texts of its caller (the lowest first)."""
+    """Who wants slots: a text's lane, its caller's tag, and its turn among the texts of its caller (the lowest first).
 
-    lane: Lane
+    A canary has no lane.
+    """
+
+    lane: Lane | None
     caller: str
     turn: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the text is long."""
+        return self.lane is not None and self.lane.is_long
 
 
 @dataclass(slots=True, order=True)
@@ -96,7 +107,7 @@ class Slots:
         self._rate = rate
         self._long = self._bulk = self._urgent = 0
         self._urgent_at = -inf
-        self._queues = [_Queue() for _ in LANES]
+        self._queues = [_Queue() for _ in Lane]
         self._waiting = 0
         self._numbers = count()
         self._grants = 0
@@ -118,7 +129,7 @@ class Slots:
     async def take(self, claim: Claim) -> None:
         """Wait for a place and hold it until :meth:`give`; a canary goes past all of this."""
         lane = claim.lane
-        if lane is Lane.CANARY:
+        if lane is None:
             return
         queue = self._queues[lane]
         # While a place is free, whoever waits in another lane may not have it.
@@ -152,12 +163,12 @@ class Slots:
     def give(self, claim: Claim) -> None:
         """Give a place back; who waits for it has it at once."""
         lane = claim.lane
-        if lane is Lane.CANARY:
+        if lane is None:
             return
         self._free += 1
         if lane.is_long:
             self._long -= 1
-        if lane >= Lane.BULK:
+        if lane >= Lane.BULK_SHORT:
             self._bulk -= 1
         else:
             self._urgent -= 1
@@ -171,7 +182,7 @@ class Slots:
         self._free -= 1
         if lane.is_long:
             self._long += 1
-        if lane >= Lane.BULK:
+        if lane >= Lane.BULK_SHORT:
             self._bulk += 1
         else:
             self._urgent += 1
@@ -182,10 +193,10 @@ class Slots:
         """Say whether the lane may hold one more of the free places."""
         if lane.is_long and self._long >= self.long_width:
             return False
-        return lane < Lane.BULK or self._bulk < self.bulk_width or self._is_quiet()
+        return lane < Lane.BULK_SHORT or self._bulk < self.bulk_width or self._is_quiet()
 
     def _is_quiet(self) -> bool:
-        if self._urgent or any(self._queues[lane].callers for lane in LANES[: Lane.BULK]):
+        if self._urgent or any(self._queues[lane].callers for lane in _URGENT):
             return False
         return self.clock() - self._urgent_at > QUIET_SECONDS
 
@@ -193,7 +204,7 @@ class Slots:
         """Hand out what is free to those who wait and may have it."""
         while self._free and self._waiting:
             fair = (self._grants + 1) % FAIR_TURN == 0
-            order = reversed(LANES) if fair else LANES
+            order = reversed(Lane) if fair else Lane
             lane = next((each for each in order if self._queues[each].callers and self._may(each)), None)
             if lane is None:
                 return

@@ -105,7 +105,7 @@ class Translator:
         """
         pair = planned.pair
         segments = segments_of(planned)
-        claim = Claim(work.lane(long=segments > SHORT_SEGMENTS), work.caller, next(self._turns))
+        claim = Claim(work.lane(is_long=segments > SHORT_SEGMENTS), work.caller, next(self._turns))
         inquiry = Inquiry(self.engine, self._frames[pair], self._slots, claim, work, request_id)
         way = ladder.Way(pair, self._entry.family, self._decoding, self._guards, inquiry)
         done = partial(work.done, cost / max(1, segments))
@@ -149,7 +149,7 @@ class Translator:
         # A long text has up to twice as many tasks as places in the batch, so that one of them waits when a place is given
         # back and the text keeps its turn; 50,000 would be memory for nothing. Each makes two more when it is first let
         # in: of 128 long texts most only wait, and need but one task for that.
-        most = min(len(wanted), 2 * self._slots.long_width) if claim.lane.is_long else len(wanted)
+        most = min(len(wanted), 2 * self._slots.long_width) if claim.is_long else len(wanted)
         begun = 0
 
         def grow(by: int) -> None:
@@ -172,7 +172,7 @@ class Translator:
                 coming: asyncio.Future[ladder.Made] = asyncio.get_running_loop().create_future()
                 if next(marks_in(step.text), None) is None:  # marks of one spelling may be others in the next block
                     said[step.text] = coming
-                async with self._climbs.hold(claim) if claim.lane.is_long else nullcontext():
+                async with self._climbs.hold(claim) if claim.is_long else nullcontext():
                     if not let_in:
                         let_in = True
                         grow(2)
@@ -184,7 +184,7 @@ class Translator:
 
         try:
             async with asyncio.TaskGroup() as group:
-                grow(1 if claim.lane.is_long else most)
+                grow(1 if claim.is_long else most)
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
         assembly.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apiserver.lanes import Lane
+from shared.lane import Lane
 from shared.priority import Priority
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ class Work:
     canary: bool = False
     begun: bool = False
 
-    def lane(self, *, long: bool) -> Lane:
-        """Return where a text of it goes."""
-        return Lane.CANARY if self.canary else Lane.of(self.priority, long=long)
+    def lane(self, *, is_long: bool) -> Lane | None:
+        """Return where a text of it goes; None for a canary."""
+        return None if self.canary else Lane.of(self.priority, is_long=is_long)
 
     def begin(self) -> None:
         """Note that a segment has a slot."""

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from apiserver.admission import CLASS_SHARES, RETRY_AFTER_MAX, RETRY_AFTER_MIN, Admission, Demand, QueueBounds
 from apiserver.drain import DrainRate
-from apiserver.lanes import LANES, LONG_SHARE, SHORT_CHARS, Lane
+from apiserver.lanes import LONG_SHARE
 from shared.cost import CHARS_PER_UNIT
 from shared.errors import OverloadedError
+from shared.lane import SHORT_UNITS, Lane
 from shared.priority import Priority
 from tests.apiserver.hand_clock import HandClock
 
@@ -118,8 +119,8 @@ def test_of_long_texts_only_their_share_of_the_batch_is_before_short_ones() -> N
 
 
 def test_a_request_is_judged_by_its_longest_text() -> None:
-    assert Demand.of(["x" * SHORT_CHARS] * 3, Priority.BULK).lane is Lane.BULK
-    assert Demand.of(["x", "x" * (SHORT_CHARS + 1)], Priority.BULK).lane is Lane.BULK_LONG
+    assert Demand.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 3, Priority.BULK).lane is Lane.BULK_SHORT
+    assert Demand.of(["x", "x" * (SHORT_UNITS * CHARS_PER_UNIT + 1)], Priority.BULK).lane is Lane.BULK_LONG
     assert Demand.of(["x"] * 7, Priority.STANDARD) == Demand(Priority.STANDARD, 7, 7.0, long=False)
 
 
@@ -137,12 +138,12 @@ def test_what_can_not_be_done_before_its_deadline_is_refused_at_once() -> None:
 def test_what_is_done_is_room_again() -> None:
     admission, _ = admission_of(50.0)
     with admission.permit(short(texts=40), FOREVER) as permit:
-        before = admission.ahead(Lane.INTERACTIVE)
+        before = admission.ahead(Lane.INTERACTIVE_SHORT)
         permit.done(30)
-        assert admission.ahead(Lane.INTERACTIVE) == before - 30
+        assert admission.ahead(Lane.INTERACTIVE_SHORT) == before - 30
         permit.done(30)
-        assert admission.ahead(Lane.INTERACTIVE) == 0
-    assert admission.ahead(Lane.INTERACTIVE) == 0
+        assert admission.ahead(Lane.INTERACTIVE_SHORT) == 0
+    assert admission.ahead(Lane.INTERACTIVE_SHORT) == 0
 
 
 @pytest.mark.parametrize("rate", [5.0, 20.0, 400.0])
@@ -217,4 +218,4 @@ def test_nothing_is_taken_on_beyond_the_limit_and_nothing_is_left_behind(
                 assert before < admission.limit(priority) + (demand.cost if demand.long else 0)
                 permit.done(done)
     assert admission.texts == 0
-    assert [admission.ahead(lane) for lane in LANES] == [0.0] * len(LANES)
+    assert [admission.ahead(lane) for lane in Lane] == [0.0] * len(Lane)

@@ -16,7 +16,7 @@ from apiserver.catalog import ModelEntry
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import EngineGoneError, Generation
 from apiserver.guards import Guards
-from apiserver.lanes import LONG_SHARE, SHORT_SEGMENTS, Lane
+from apiserver.lanes import LONG_SHARE, SHORT_SEGMENTS
 from apiserver.metrics import ApiServerMetrics
 from apiserver.output_language import OutputLanguage
 from apiserver.placeholders import Protection, literals
@@ -26,6 +26,7 @@ from apiserver.slots import Slots
 from apiserver.translator import INLINE_CHARS, Translator
 from apiserver.work import Work
 from shared.errors import TooLargeError
+from shared.lane import Lane
 from shared.languages import LanguagePair
 from shared.wire import TextFormat, Translation
 from tests.scripted_engine import Asked, ScriptedEngine
@@ -174,7 +175,7 @@ async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones
     for _ in range(20):
         await asyncio.sleep(0)
     assert engine.running == 16 // LONG_SHARE + 2
-    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE_LONG, Lane.INTERACTIVE}
+    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE_LONG, Lane.INTERACTIVE_SHORT}
     engine.gate.set()
     for task in (long, other, short):
         assert (await task).warnings == []
@@ -213,7 +214,7 @@ async def test_a_place_in_the_batch_that_nobody_waits_for_any_more_is_handed_on(
 async def test_a_short_text_does_not_queue_behind_the_long() -> None:
     translator, engine = translator_of(german)
     assert (await translated(translator, numbered(SHORT_SEGMENTS))).warnings == []
-    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE}
+    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE_SHORT}
 
 
 async def test_a_long_text_is_planned_off_the_event_loop_and_comes_back_whole() -> None:

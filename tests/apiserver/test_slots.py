@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.drain import DrainRate
-from apiserver.lanes import LANES, Lane
 from apiserver.slots import BULK_SHARE, FAIR_TURN, LONG_SHARE, QUIET_SECONDS, Claim, Slots
+from shared.lane import Lane
 from tests.apiserver.hand_clock import HandClock
 
 
@@ -30,7 +30,7 @@ class Scene:
         self.tasks: list[asyncio.Task[None]] = []
         self._turns = 0
 
-    async def want(self, lane: Lane, caller: str = "a", turn: int | None = None, times: int = 1) -> None:
+    async def want(self, lane: Lane | None, caller: str = "a", turn: int | None = None, times: int = 1) -> None:
         for _ in range(times):
             self._turns += 1
             claim = Claim(lane, caller, self._turns if turn is None else turn)
@@ -49,7 +49,7 @@ class Scene:
         before = len(self.granted)
         self.slots.give(claim)
         await settle()
-        return self.granted[before] if len(self.granted) > before else Claim(Lane.CANARY, "nobody", 0)
+        return self.granted[before] if len(self.granted) > before else Claim(None, "nobody", 0)
 
     async def close(self) -> None:
         for task in self.tasks:
@@ -73,7 +73,7 @@ async def settle() -> None:
 
 async def test_a_free_place_is_had_without_the_event_loop() -> None:
     slots = Slots(4, HandClock())
-    claim = Claim(Lane.INTERACTIVE, "a", 0)
+    claim = Claim(Lane.INTERACTIVE_SHORT, "a", 0)
     taking = slots.take(claim)
     with pytest.raises(StopIteration):
         taking.send(None)
@@ -84,24 +84,24 @@ async def test_a_free_place_is_had_without_the_event_loop() -> None:
 
 async def test_a_canary_goes_past_a_full_batch() -> None:
     scene = Scene(1)
-    await scene.want(Lane.INTERACTIVE, times=3)
-    await scene.want(Lane.CANARY)
-    assert [claim.lane for claim in scene.granted] == [Lane.INTERACTIVE, Lane.CANARY]
+    await scene.want(Lane.INTERACTIVE_SHORT, times=3)
+    await scene.want(None)
+    assert [claim.lane for claim in scene.granted] == [Lane.INTERACTIVE_SHORT, None]
     await scene.close()
 
 
 async def test_the_most_urgent_lane_goes_first() -> None:
     scene = Scene(4)
-    await scene.want(Lane.INTERACTIVE, times=4)
-    for lane in reversed(LANES):
+    await scene.want(Lane.INTERACTIVE_SHORT, times=4)
+    for lane in reversed(Lane):
         await scene.want(lane)
-    order = [(await scene.give()).lane for _ in LANES]
+    order = [(await scene.give()).lane for _ in Lane]
     assert order == [
-        Lane.INTERACTIVE,
+        Lane.INTERACTIVE_SHORT,
         Lane.INTERACTIVE_LONG,
-        Lane.STANDARD,
-        Lane.BULK,  # the long ones' share is held by the interactive one, which goes last
-        Lane.CANARY,
+        Lane.STANDARD_SHORT,
+        Lane.BULK_SHORT,  # the long ones' share is held by the interactive one, which goes last
+        None,
         Lane.STANDARD_LONG,
     ]
     await scene.close()
@@ -109,9 +109,9 @@ async def test_the_most_urgent_lane_goes_first() -> None:
 
 async def test_callers_take_turns_however_much_each_of_them_wants() -> None:
     scene = Scene(2)
-    await scene.want(Lane.INTERACTIVE, "greedy", times=200)
-    await scene.want(Lane.INTERACTIVE, "modest")
-    await scene.want(Lane.INTERACTIVE, "other", times=3)
+    await scene.want(Lane.INTERACTIVE_SHORT, "greedy", times=200)
+    await scene.want(Lane.INTERACTIVE_SHORT, "modest")
+    await scene.want(Lane.INTERACTIVE_SHORT, "other", times=3)
     order = [(await scene.give()).caller for _ in range(9)]
     assert order == ["greedy", "modest", "other", "greedy", "other", "greedy", "other", "greedy", "greedy"]
     await scene.close()
@@ -119,11 +119,11 @@ async def test_callers_take_turns_however_much_each_of_them_wants() -> None:
 
 async def test_a_caller_with_one_text_at_a_time_does_not_keep_others_out() -> None:
     scene = Scene(1)
-    await scene.want(Lane.INTERACTIVE, "many", times=20)
+    await scene.want(Lane.INTERACTIVE_SHORT, "many", times=20)
     order: list[str] = []
     for _ in range(10):
-        if "one" not in scene.slots._queues[Lane.INTERACTIVE].callers:
-            await scene.want(Lane.INTERACTIVE, "one")
+        if "one" not in scene.slots._queues[Lane.INTERACTIVE_SHORT].callers:
+            await scene.want(Lane.INTERACTIVE_SHORT, "one")
         order.append((await scene.give()).caller)
     assert Counter(order) == {"many": 5, "one": 5}
     await scene.close()
@@ -144,43 +144,43 @@ async def test_long_texts_hold_their_share_and_no_more() -> None:
     await scene.want(Lane.INTERACTIVE_LONG, times=20)
     await scene.want(Lane.STANDARD_LONG, times=20)
     assert len(scene.held) == 16 // LONG_SHARE
-    await scene.want(Lane.INTERACTIVE, times=20)
+    await scene.want(Lane.INTERACTIVE_SHORT, times=20)
     assert len(scene.held) == 16
     await scene.close()
 
 
 async def test_bulk_holds_its_share_beside_urgent_work_and_the_whole_batch_after_it() -> None:
     scene = Scene(8)
-    await scene.want(Lane.STANDARD)
-    await scene.want(Lane.BULK, times=30)
+    await scene.want(Lane.STANDARD_SHORT)
+    await scene.want(Lane.BULK_SHORT, times=30)
     assert len(scene.held) == 1 + 8 // BULK_SHARE
-    await scene.give(lambda claim: claim.lane is Lane.STANDARD)
+    await scene.give(lambda claim: claim.lane is Lane.STANDARD_SHORT)
     scene.clock.now += QUIET_SECONDS / 2
     await scene.give()
     assert len(scene.held) == 8 // BULK_SHARE
     scene.clock.now += QUIET_SECONDS
     await scene.give()
     assert len(scene.held) == 8
-    await scene.want(Lane.INTERACTIVE, times=8)
+    await scene.want(Lane.INTERACTIVE_SHORT, times=8)
     for _ in range(8 - 8 // BULK_SHARE):
-        assert (await scene.give(lambda claim: claim.lane is Lane.BULK)).lane is Lane.INTERACTIVE
+        assert (await scene.give(lambda claim: claim.lane is Lane.BULK_SHORT)).lane is Lane.INTERACTIVE_SHORT
     await scene.close()
 
 
 async def test_bulk_fills_an_engine_that_nobody_else_wants() -> None:
     scene = Scene(8)
-    await scene.want(Lane.BULK, times=30)
+    await scene.want(Lane.BULK_SHORT, times=30)
     assert len(scene.held) == 8
     await scene.close()
 
 
 async def test_no_lane_starves() -> None:
     scene = Scene(4)
-    await scene.want(Lane.INTERACTIVE, times=200)
-    await scene.want(Lane.STANDARD)
-    await scene.want(Lane.BULK)
-    order = [(await scene.give(lambda claim: claim.lane is Lane.INTERACTIVE)).lane for _ in range(2 * FAIR_TURN)]
-    assert Counter(order) == {Lane.INTERACTIVE: 2 * FAIR_TURN - 2, Lane.STANDARD: 1, Lane.BULK: 1}
+    await scene.want(Lane.INTERACTIVE_SHORT, times=200)
+    await scene.want(Lane.STANDARD_SHORT)
+    await scene.want(Lane.BULK_SHORT)
+    order = [(await scene.give(lambda claim: claim.lane is Lane.INTERACTIVE_SHORT)).lane for _ in range(2 * FAIR_TURN)]
+    assert Counter(order) == {Lane.INTERACTIVE_SHORT: 2 * FAIR_TURN - 2, Lane.STANDARD_SHORT: 1, Lane.BULK_SHORT: 1}
     await scene.close()
 
 
@@ -196,9 +196,9 @@ async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() 
         return rate._seen > before
 
     assert not await learn()
-    await scene.want(Lane.INTERACTIVE)
+    await scene.want(Lane.INTERACTIVE_SHORT)
     assert not await learn()
-    await scene.want(Lane.INTERACTIVE, times=4)
+    await scene.want(Lane.INTERACTIVE_SHORT, times=4)
     assert len(scene.held) == 3
     for left in (4, 3, 2, 1, 0):
         assert await learn() is (left >= 1)
@@ -209,14 +209,14 @@ async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() 
 
 async def test_a_place_given_to_one_that_is_cancelled_in_that_moment_goes_on() -> None:
     scene = Scene(1)
-    await scene.want(Lane.INTERACTIVE, times=3)
+    await scene.want(Lane.INTERACTIVE_SHORT, times=3)
     scene.tasks[1].cancel()  # it learns of that only at the next turn of the loop
     assert (await scene.give()).turn == 3
     await scene.close()
 
 
 STEPS = st.one_of(
-    st.tuples(st.just("want"), st.sampled_from(LANES), st.sampled_from("abc")),
+    st.tuples(st.just("want"), st.sampled_from(Lane), st.sampled_from("abc")),
     st.tuples(st.just("give"), st.integers(0, 50), st.none()),
     st.tuples(st.just("cancel"), st.integers(0, 50), st.none()),
     st.tuples(st.just("cancel and give"), st.integers(0, 50), st.none()),
@@ -245,10 +245,10 @@ def test_never_more_places_than_there_are_none_idle_for_urgent_work_and_nothing_
                 await scene.give()
             slots = scene.slots
             assert slots.held == len(scene.held) <= at_once + overhang
-            assert sum(claim.lane.is_long for claim in scene.held) <= slots.long_width
-            waiting = {lane for lane in LANES if slots._queues[lane].callers}
+            assert sum(claim.is_long for claim in scene.held) <= slots.long_width
+            waiting = {lane for lane in Lane if slots._queues[lane].callers}
             if slots.held < at_once + overhang:
-                assert not waiting & {Lane.INTERACTIVE, Lane.STANDARD}
+                assert not waiting & {Lane.INTERACTIVE_SHORT, Lane.STANDARD_SHORT}
         await scene.close()
 
     asyncio.run(play())
@@ -259,9 +259,9 @@ def test_never_more_places_than_there_are_none_idle_for_urgent_work_and_nothing_
 def test_of_two_callers_that_wait_neither_gets_more_than_one_ahead(wants: list[str], at_once: int) -> None:
     async def play() -> None:
         scene = Scene(at_once)
-        await scene.want(Lane.STANDARD, "z", times=at_once)
+        await scene.want(Lane.STANDARD_SHORT, "z", times=at_once)
         for caller in wants:
-            await scene.want(Lane.STANDARD, caller)
+            await scene.want(Lane.STANDARD_SHORT, caller)
         left, got = Counter(wants), Counter[str]()
         while sum(left.values()):
             caller = (await scene.give()).caller
