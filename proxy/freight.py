@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from proxy.lane import Lane
 from proxy.latency import work_of
-from shared.cost import CHARS_PER_UNIT, cost_of
+from shared.cost import cost_of
+from shared.lane import Lane, is_long
 from shared.priority import Priority
 
 if TYPE_CHECKING:
     from shared.wire import TranslateRequest
-
-# A text of more sentences than this is long: an API server gives it a share of its batch and takes short ones first.
-SHORT_UNITS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class Freight:
             len(texts),
             cost_of(request.chars, len(texts)),
             priority,
-            is_long=longest > SHORT_UNITS * CHARS_PER_UNIT,
+            is_long=is_long(longest),
         )
 
     @property

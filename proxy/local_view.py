@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from proxy.balancer import Candidate, score
 from proxy.fleet_view import LocalStanding
-from proxy.lane import Lane
 from proxy.latency import work_of
+from shared.lane import Lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,4 +56,8 @@ class EvidenceView:
         ]
         if out:
             return "; ".join(out)
-        return "it is full and asked to be left alone" if own.is_full(self._evidence.now(), Lane.BULK) else None
+        return (
+            "it is full and asked to be left alone"
+            if any(own.is_full(self._evidence.now(), lane) for lane in Lane)
+            else None
+        )

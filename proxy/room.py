@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proxy.lane import Lane
+from shared.priority import Priority
 
 if TYPE_CHECKING:
     from proxy.fleet import Replica
     from proxy.freight import Freight
-    from shared.priority import Priority
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,10 @@ class Room:
 
 
 class LoadLedger:
-    """What this proxy has in flight at one replica, by model and lane; mutable state: now, and at the last report."""
+    """What this proxy has in flight at one replica, by model and class; mutable state: now, and at the last report.
+
+    Long texts are left out: a share of the batch is all that they take from others.
+    """
 
     __slots__ = ("_now", "_then")
 
@@ -38,28 +40,31 @@ class LoadLedger:
 
     def add(self, model: str, freight: Freight) -> None:
         """Count a request."""
-        lanes = self._now.setdefault(model, [0.0] * len(Lane))
-        lanes[freight.lane] += freight.cost
+        if not freight.is_long:
+            self._now.setdefault(model, [0.0] * len(Priority))[freight.priority.rank] += freight.cost
 
     def remove(self, model: str, freight: Freight) -> None:
         """Count it no longer."""
-        lanes = self._now[model]
-        lanes[freight.lane] -= freight.cost
+        if freight.is_long:
+            return
+        classes = self._now[model]
+        classes[freight.priority.rank] -= freight.cost
         # What floating point leaves over must not add up.
-        if max(lanes) < _DUST:
+        if max(classes) < _DUST:
             del self._now[model]
 
     def mark(self) -> None:
         """Note that a report has just come: it holds what is in flight now."""
-        self._then = {model: list(lanes) for model, lanes in self._now.items()}
+        self._then = {model: list(classes) for model, classes in self._now.items()}
 
-    def since(self, model: str, lane: Lane) -> float:
-        """Return by how much the load in this lane and before it has changed since the report."""
+    def since(self, model: str, priority: Priority) -> float:
+        """Return by how much the load of this class and more urgent ones has changed since the report."""
         now, then = self._now.get(model, _NOTHING), self._then.get(model, _NOTHING)
-        return sum(now[: lane + 1]) - sum(then[: lane + 1])
+        count = priority.rank + 1
+        return sum(now[:count]) - sum(then[:count])
 
 
-_NOTHING: Final[list[float]] = [0.0] * len(Lane)
+_NOTHING: Final[list[float]] = [0.0] * len(Priority)
 # The least cost of a request is 1.
 _DUST: Final = 1e-6
 
@@ -70,5 +75,5 @@ def room_of(replica: Replica, model: str, ledger: LoadLedger, priority: Priority
     said = report.room.get(priority) if report is not None else None
     if report is None or said is None:
         return None
-    ahead = max(0.0, said.ahead + ledger.since(model, Lane.of(priority)))
+    ahead = max(0.0, said.ahead + ledger.since(model, priority))
     return Room(ahead, said.callers, said.limit, report.rate)

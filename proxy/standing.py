@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from proxy.breaker import BreakerState, CircuitBreaker, Permit
-from proxy.lane import Lane
 from proxy.latency import PeakEwma
 from proxy.room import LoadLedger
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from proxy.freight import Freight
+    from shared.lane import Lane
     from shared.languages import LanguagePair
 
 # What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that

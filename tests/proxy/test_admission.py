@@ -13,12 +13,12 @@ from proxy.admission import RESERVE, Admission
 from proxy.call import Call
 from proxy.caller import Caller
 from proxy.fleet import Replica, Snapshot
-from proxy.freight import SHORT_UNITS
 from proxy.metrics import ProxyMetrics
 from proxy.promises import GRACE_SECONDS, LONGEST_SECONDS
 from shared.cost import CHARS_PER_UNIT
 from shared.deadline import Deadline
 from shared.errors import OverloadedError, ReplicaFailedError
+from shared.lane import SHORT_UNITS
 from shared.metrics import Measured
 from shared.priority import Priority
 from shared.wire import TranslateRequest
