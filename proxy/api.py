@@ -80,9 +80,10 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         deadline = deadline.extended(times.seconds(asked.chars))
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(visit.caller.ceiling)
-        call = Call(asked, visit.caller, priority, deadline, request.state.request_id, measured, on_delta)
         try:
-            async with parts.access.spending(visit, asked.chars, tell):
+            async with parts.access.spending(visit, asked.chars, tell) as charge:
+                told = charge.noting(on_delta)
+                call = Call(asked, visit.caller, priority, deadline, request.state.request_id, measured, told)
                 work = parts.answers.translate(call, lambda source: tell({CACHE_HEADER: source}))
                 return await web.while_connected(request, work)
         finally:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from proxy import api, key_api, operators
-from proxy.access import Access, Clocks
+from proxy.access import Access
 from proxy.admission import Admission
 from proxy.answers import Answers
 from proxy.cache import TranslationCache
@@ -32,6 +32,7 @@ from proxy.exchange import Exchange
 from proxy.fleet_control import FleetControl
 from proxy.flights import Flights
 from proxy.forwarder import Forwarder
+from proxy.key_book import Clocks
 from proxy.key_store import KeyStore
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.local_view import EvidenceView

@@ -150,9 +150,7 @@ class KeyStore:
         if found is None:
             return None
         room, fits, requests, wait, chars, second, micros = found
-        today = second // DAY_SECONDS
-        left = (today + 1) * DAY_SECONDS - second - micros / 1e6
-        return Counted(bool(room), bool(fits), requests, wait / 1e6, chars, today, left)
+        return Counted(bool(room), bool(fits), requests, wait / 1e6, chars, second + micros / 1e6)
 
     async def all(self) -> list[Key]:
         """Return all keys, the oldest first; what is no longer there leaves the index."""

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from proxy import key
-from proxy.access import AWAY_SECONDS
 from proxy.key import Grant, Key, mint
+from proxy.key_book import AWAY_SECONDS
 from proxy.recent import Recent
 from proxy.store import StoreUnavailableError
 from tests.conftest import RedisAtHand
