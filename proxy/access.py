@@ -14,6 +14,8 @@ from proxy.key import Key, Scope, id_of, opens
 from proxy.key_book import KeyBook
 from proxy.quota import Ask, limit_headers
 from proxy.store import StoreUnavailableError
+from shared import token
+from shared.address import network_of
 from shared.errors import (
     KeyRefusedError,
     KeyRequiredError,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SCHEME: Final = "bearer"
 RETRY_AFTER_SECONDS: Final = 1.0
 
 REFUSED: Final = "This key is not valid here: it is wrong, revoked or expired."
@@ -104,7 +105,7 @@ class Access:
             PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
         """
         if not self.on:
-            return Visit(Caller(f"address {address}"))
+            return Visit(Caller(f"address {network_of(address)}"))
         key = await self.identify(authorization, Scope.TRANSLATE)
         counted = await self._count(key, Ask(requests=1))
         tell(limit_headers(key, counted))
@@ -167,16 +168,25 @@ class Access:
             OperatorOffError: there is neither to have.
             PairwayError: what was shown does not open this.
         """
-        token = self._token.get_secret_value()
-        if not token and not self.on:
+        wanted = self._token.get_secret_value()
+        if not wanted and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
-        if token and secrets.compare_digest(shown.encode(), token.encode()):
+        if wanted and secrets.compare_digest(shown.encode(), wanted.encode()):
             return
         if not self.on:
             self._refused("key")
             raise KeyRefusedError("This is not the operator token.")
         await self.identify(authorization, Scope.OPERATE)
+
+    async def watch(self, authorization: str | None) -> None:
+        """Let in who only looks at the fleet: an operator where keys are on, anybody where they are off.
+
+        Raises:
+            PairwayError: what was shown does not open this.
+        """
+        if self.on:
+            await self.operate(authorization)
 
     async def identify(self, authorization: str | None, scope: Scope) -> Key:
         """Return the key that was shown, if it opens this.
@@ -198,8 +208,11 @@ class Access:
             raise KeyRefusedError(f"This key is not for this: it lacks the scope {scope}.")
         return key
 
-    async def tell_if_none(self) -> None:
-        """Log how to create a key where they are needed and there is none."""
+    async def warn(self, *, published: bool) -> None:
+        """Log what can hardly be meant: keys that nobody has, or none on a proxy that a web server publishes."""
+        if published:
+            how = "PROXY_KEYS=on, or off if everybody may"
+            log.warning("keys are off, and a web server before us lets others in", extra={"set": how})
         if not self.on:
             return
         try:
@@ -212,11 +225,11 @@ class Access:
             log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
 
     def _shown(self, authorization: str | None) -> str:
-        scheme, _, shown = (authorization or "").partition(" ")
-        if scheme.lower() != SCHEME or not shown.strip():
+        shown = token.shown(authorization)
+        if shown is None:
             self._refused("none")
-            raise KeyRequiredError("This needs the header Authorization: Bearer KEY.")
-        return shown.strip()
+            raise KeyRequiredError(f"This needs the header Authorization: {token.SCHEME} KEY.")
+        return shown
 
     async def _count(self, key: Key, ask: Ask) -> Counted:
         """Count, or refuse.

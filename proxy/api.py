@@ -70,11 +70,15 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
         tell = partial(web.answer_headers, request)
         address = request.client.host if request.client else ""
-        visit = await parts.access.enter(request.headers.get("authorization"), address, tell)
-        if visit.key is not None:
-            web.log_fields(request, key=visit.key.id)
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
+        try:
+            async with asyncio.timeout(deadline.remaining()):
+                visit = await parts.access.enter(request.headers.get("authorization"), address, tell)
+        except TimeoutError:
+            raise deadline.exceeded() from None
+        if visit.key is not None:
+            web.log_fields(request, key=visit.key.id)
         body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         deadline = deadline.extended(times.seconds(asked.chars))

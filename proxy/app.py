@@ -162,7 +162,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             try:
                 await lease.renew()
                 await registry.recall()
-                await access.tell_if_none()
+                await access.warn(published=settings.published_without_keys)
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
                     yield

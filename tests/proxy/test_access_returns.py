@@ -1,22 +1,25 @@
-"""What is counted stays counted: when Redis comes back, and when a client hangs up with its translation in hand."""
+"""What is counted stays counted, nobody waits for long, and who may watch: keys where something goes wrong."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import signal
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 
 import pytest
 
+from proxy import key_store
 from proxy.access import Access
 from proxy.key_book import AWAY_SECONDS
-from tests.conftest import RedisAtHand
+from proxy.store import StoreUnavailableError
+from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import RunningProxy
-from tests.proxy.test_access import ask, guarded, new_key, usage
+from tests.proxy.test_access import TOKEN, ask, guarded, new_key, usage
 from tests.waiting import wait_until
 
 
@@ -125,3 +128,48 @@ async def test_who_hangs_up_once_parts_were_told_pays_for_them(one: FakeReplica,
         await wait_until(lambda: running.parts.bodies.held == 0, 5, "the request has ended")
         assert await used_today(running, shown) == 90
         assert (await ask(running, shown, "x" * 90))[0] == 429
+
+
+async def test_where_keys_are_on_only_operators_watch_the_fleet(one: FakeReplica, redis: RedisAtHand) -> None:
+    async with guarded(one, redis.url) as running:
+        shown, _ = await new_key(running)
+        operator, _ = await new_key(running, scopes=["operate"])
+        for path in ("/fleet", "/metrics"):
+            answers = [
+                await running.client.get(path, headers={} if key is None else {"Authorization": f"Bearer {key}"})
+                for key in (None, shown, f"{TOKEN}x", operator, TOKEN)
+            ]
+            assert [each.status_code for each in answers] == [401, 403, 403, 200, 200]
+        described = (await running.client.get("/openapi.json")).json()["paths"]
+        assert described["/fleet"]["get"]["security"] == [{"operator": []}, {}]
+
+
+async def test_a_slow_redis_keeps_nobody_waiting_longer_than_its_time_out_or_the_clients(
+    one: FakeReplica, redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with guarded(one, redis.url, redis_timeout=5.0) as running:
+        shown, _ = await new_key(running)
+        store, waits = running.parts.keys, asyncio.Event()
+
+        async def slow(*_: object) -> str:
+            await waits.wait()
+            raise AssertionError
+
+        monkeypatch.setattr(store, "_ask", slow)
+        status, problem, _ = await ask(running, shown, x_timeout_ms="100")
+        assert (status, problem["code"]) == (504, "deadline-exceeded")
+
+
+async def test_who_gets_no_turn_in_time_goes_on_without(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_store, "MAX_CALLS", 1)
+    store = key_store.KeyStore(redis.url, PREFIX, 0.3, time.time)
+
+    async def slow(*_: object) -> None:
+        await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(store, "_ask", slow)
+    found = await asyncio.gather(*(store.read("0" * 12) for _ in range(10)), return_exceptions=True)
+    kinds = Counter(type(each) for each in found)
+    assert kinds[StoreUnavailableError] >= 8
+    assert kinds[type(None)] >= 1
+    await store.close()
