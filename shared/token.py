@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 SCHEME: Final = "Bearer"
-# A client key, or whatever is as long as its secret, where it stands by mistake; no path or id of ours is so long.
-_SECRET: Final = re.compile(r"pw_\w+|[0-9a-z]{32,}", re.ASCII | re.IGNORECASE)
+# A client key, or a word as long as its secret, which no path of ours has, where somebody put it by mistake.
+_SECRET: Final = re.compile(r"pw_\w+|(?<![0-9a-z])[0-9a-z]{32}(?![0-9a-z])", re.ASCII | re.IGNORECASE)
 # A token that is guessed is no token: 16 characters of base64 are 96 bits.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 

@@ -166,6 +166,12 @@ async def test_there_are_only_so_many_keys_and_operators_do_not_undo_each_other(
         assert (view["requests_per_minute"], view["chars_per_day"]) == (7, 8)
 
 
+def test_what_a_key_may_is_worked_out_once() -> None:
+    made, _ = mint(Grant.model_validate({"name": "a", "pairs": ["en-de", "de-en"]}), 0.0)
+    assert made.caller is made.caller
+    assert Key.model_validate(made.model_dump() | {"pairs": ["en-fr"]}).caller != made.caller
+
+
 async def test_a_whole_key_in_a_path_is_repeated_nowhere(redis: RedisAtHand, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
