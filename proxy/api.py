@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS) | {
-    "security": [{}]
-}
+NO_KEY: Final[dict[str, Any]] = {"security": [{}]}
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS) | NO_KEY
 CACHE_HEADER: Final = "X-Cache"
 CACHE_DOC: Final = {
     "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
@@ -94,7 +93,12 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
             web.log_fields(request, pair=measured.pair, replicas=measured.replicas)
 
 
-@routes.get("/usage", responses=web.problem_documentation((401, 403, 404, 503)), dependencies=[KEY])
+@routes.get(
+    "/usage",
+    responses=web.problem_documentation((401, 403, 404, 503)),
+    dependencies=[KEY],
+    openapi_extra=NO_KEY,
+)
 async def usage(request: Request) -> Usage:
     """Show a caller what their key may, and what they used of it; asking costs nothing. 404 where keys are off."""
     access = _parts(request).access
