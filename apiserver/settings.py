@@ -135,6 +135,16 @@ class Settings(BaseSettings):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _a_body_fits(self) -> Settings:
+        if self.max_body_bytes > self.max_bodies_bytes:
+            message = (
+                f"APISERVER_MAX_BODY_BYTES ({self.max_body_bytes}) must not exceed "
+                f"APISERVER_MAX_BODIES_BYTES ({self.max_bodies_bytes}): such a body would never be let in"
+            )
+            raise ValueError(message)
+        return self
+
     @property
     def time_limits(self) -> TimeLimits:
         """How long a request may take, by the length of its texts."""

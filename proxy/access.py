@@ -1,4 +1,4 @@
-"""Access: who is let in, and what they have left; with Redis away it goes on with the keys it has seen."""
+"""Access: who is let in, and what they have left."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import logging
 import secrets
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from proxy.caller import Caller
 from proxy.key import Key, Scope, id_of, opens
-from proxy.quota import Ask, LocalCounts, limit_headers
-from proxy.recent import Recent
+from proxy.key_book import KeyBook
+from proxy.quota import Ask, limit_headers
 from proxy.store import StoreUnavailableError
+from shared import token
+from shared.address import network_of
 from shared.errors import (
     KeyRefusedError,
     KeyRequiredError,
@@ -24,27 +26,18 @@ from shared.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     from pydantic import SecretStr
 
+    from proxy.key_book import Clocks
     from proxy.key_store import KeyStore
     from proxy.metrics import ProxyMetrics
     from proxy.quota import Counted
+    from shared.events import OnDelta
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
-SCHEME: Final = "bearer"
-# How long a record is believed unread, so that a key's every request need not read it. What counts a request sees a
-# revocation at once all the same.
-FRESH_SECONDS: Final = 1.0
-# How long a key is let in after it was last read, where Redis is away.
-KNOWN_SECONDS: Final = 3600.0
-# Records kept, the least recently used forgotten first (2 KiB each), and as many ids that no key has (0.1 KiB each).
-MAX_KNOWN: Final = 10_000
-# How long Redis is not asked again after it failed; then one request tries, while the others go on without.
-AWAY_SECONDS: Final = 0.5
 RETRY_AFTER_SECONDS: Final = 1.0
 
 REFUSED: Final = "This key is not valid here: it is wrong, revoked or expired."
@@ -58,12 +51,22 @@ class Visit:
     key: Key | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
-    """Unix seconds for what is kept, and a clock that only goes forward."""
+@dataclass(slots=True)
+class Charge:
+    """Mutable state: characters that were charged for one request, and whether anything of its answer was told."""
 
-    unix: Callable[[], float]
-    monotonic: Callable[[], float]
+    told: bool = False
+
+    def noting(self, on_delta: OnDelta | None) -> OnDelta | None:
+        """Return what is to be told of parts of the answer, so that it is noted here."""
+        if on_delta is None:
+            return None
+
+        def tell(index: int, text: str) -> None:
+            self.told = self.told or bool(text)
+            on_delta(index, text)
+
+        return tell
 
 
 class Access:
@@ -86,14 +89,9 @@ class Access:
         self._store = store
         self._metrics = metrics
         self._clocks = clocks
-        self._goes_on = goes_on
         self._token = operator_token
-        self._counts = LocalCounts(clocks.unix)
-        self._known: Recent[Key] = Recent(MAX_KNOWN)
-        self._unknown: Recent[bool] = Recent(MAX_KNOWN)
+        self._book = KeyBook(store, clocks, goes_on=goes_on)
         self._giving_back: set[asyncio.Task[None]] = set()  # at most one for each request in hand
-        self._away = False
-        self._ask_after = 0.0
         self.on = on
 
     async def close(self) -> None:
@@ -107,7 +105,7 @@ class Access:
             PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
         """
         if not self.on:
-            return Visit(Caller(f"address {address}"))
+            return Visit(Caller(f"address {network_of(address)}"))
         key = await self.identify(authorization, Scope.TRANSLATE)
         counted = await self._count(key, Ask(requests=1))
         tell(limit_headers(key, counted))
@@ -121,16 +119,16 @@ class Access:
     @asynccontextmanager
     async def spending(
         self, visit: Visit, chars: int, tell: Callable[[Mapping[str, str]], None]
-    ) -> AsyncGenerator[None]:
-        """Charge characters to the caller's day, and give them back if the block fails.
+    ) -> AsyncGenerator[Charge]:
+        """Charge characters to the caller's day, and give them back if the block fails before anything was told.
 
         Raises:
             RateLimitedError: the day has not so many left.
             TooLargeError: no day has so many.
         """
-        key = visit.key
+        key, charge = visit.key, Charge()
         if key is None:
-            yield
+            yield charge
             return
         limit = key.chars_per_day
         if limit is not None and chars > limit:
@@ -148,10 +146,12 @@ class Access:
                 retry_after=counted.day_left,
             )
         try:
-            yield
+            yield charge
         except BaseException:
+            if charge.told:  # who hangs up before the end has it all the same
+                raise
             # Also when this request is cancelled: the task lives on, for one call of Redis.
-            task = asyncio.create_task(self._give_back(key, Ask(chars=-chars, day=counted.day)))
+            task = asyncio.create_task(self._give_back(key, chars, counted))
             self._giving_back.add(task)
             task.add_done_callback(self._giving_back.discard)
             await asyncio.shield(task)
@@ -168,16 +168,25 @@ class Access:
             OperatorOffError: there is neither to have.
             PairwayError: what was shown does not open this.
         """
-        token = self._token.get_secret_value()
-        if not token and not self.on:
+        wanted = self._token.get_secret_value()
+        if not wanted and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
-        if token and secrets.compare_digest(shown.encode(), token.encode()):
+        if wanted and secrets.compare_digest(shown.encode(), wanted.encode()):
             return
         if not self.on:
             self._refused("key")
             raise KeyRefusedError("This is not the operator token.")
         await self.identify(authorization, Scope.OPERATE)
+
+    async def watch(self, authorization: str | None) -> None:
+        """Let in who only looks at the fleet: an operator where keys are on, anybody where they are off.
+
+        Raises:
+            PairwayError: what was shown does not open this.
+        """
+        if self.on:
+            await self.operate(authorization)
 
     async def identify(self, authorization: str | None, scope: Scope) -> Key:
         """Return the key that was shown, if it opens this.
@@ -187,7 +196,10 @@ class Access:
         """
         shown = self._shown(authorization)
         key_id = id_of(shown)
-        key = None if key_id is None else await self._look_up(key_id)
+        try:
+            key = None if key_id is None else await self._book.look_up(key_id)
+        except StoreUnavailableError:
+            raise self._unavailable() from None
         if not opens(shown, key) or key is None or key.is_over(self._clocks.unix()):
             self._refused("key")
             raise KeyRefusedError(REFUSED)
@@ -196,8 +208,11 @@ class Access:
             raise KeyRefusedError(f"This key is not for this: it lacks the scope {scope}.")
         return key
 
-    async def tell_if_none(self) -> None:
-        """Log how to create a key where they are needed and there is none."""
+    async def warn(self, *, published: bool) -> None:
+        """Log what can hardly be meant: keys that nobody has, or none on a proxy that a web server publishes."""
+        if published:
+            how = "PROXY_KEYS=on, or off if everybody may"
+            log.warning("keys are off, and a web server before us lets others in", extra={"set": how})
         if not self.on:
             return
         try:
@@ -210,80 +225,33 @@ class Access:
             log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
 
     def _shown(self, authorization: str | None) -> str:
-        scheme, _, shown = (authorization or "").partition(" ")
-        if scheme.lower() != SCHEME or not shown.strip():
+        shown = token.shown(authorization)
+        if shown is None:
             self._refused("none")
-            raise KeyRequiredError("This needs the header Authorization: Bearer KEY.")
-        return shown.strip()
-
-    async def _look_up(self, key_id: str) -> Key | None:
-        now = self._clocks.monotonic()
-        if key := self._known.get(key_id, now, FRESH_SECONDS):
-            return key
-        if self._unknown.get(key_id, now, FRESH_SECONDS):
-            return None
-        try:
-            key = await self._asked(lambda: self._store.read(key_id))
-        except StoreUnavailableError:
-            if known := self._known.get(key_id, now, KNOWN_SECONDS if self._goes_on else 0.0):
-                return known
-            raise self._unavailable() from None
-        if key is None:
-            self._unknown.put(key_id, value=True, now=now)
-            self._known.drop(key_id)
-        else:
-            self._known.put(key_id, key, now)
-        return key
+            raise KeyRequiredError(f"This needs the header Authorization: {token.SCHEME} KEY.")
+        return shown
 
     async def _count(self, key: Key, ask: Ask) -> Counted:
-        """Count in Redis for all proxies, and here beside it, so that this proxy can go on by itself.
+        """Count, or refuse.
 
         Raises:
             KeyRefusedError: the key was revoked a moment ago.
             KeysUnavailableError: Redis is away, and nobody is let in without.
         """
         try:
-            counted = await self._asked(lambda: self._store.count(key.id, ask))
+            counted = await self._book.count(key, ask)
         except StoreUnavailableError:
-            if not self._goes_on:
-                raise self._unavailable() from None
-            return self._counts.count(key, ask)
+            raise self._unavailable() from None
         if counted is None:
-            self._known.drop(key.id)
             self._refused("key")
             raise KeyRefusedError(REFUSED)
-        if counted.granted:
-            self._counts.count(key, ask, bound=False)
         return counted
 
-    async def _give_back(self, key: Key, ask: Ask) -> None:
+    async def _give_back(self, key: Key, chars: int, counted: Counted) -> None:
         try:
-            await self._count(key, ask)
-        except (KeyRefusedError, KeysUnavailableError):
-            log.info("characters not given back", extra={"key": key.id, "chars": -ask.chars})
-
-    async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Ask Redis, unless it failed a moment ago.
-
-        Raises:
-            StoreUnavailableError: it is away.
-        """
-        now = self._clocks.monotonic()
-        if now < self._ask_after:
-            raise StoreUnavailableError("Redis did not answer a moment ago")
-        if self._away:
-            self._ask_after = now + AWAY_SECONDS  # this one tries, the others need not wait for it
-        try:
-            found = await call()
-        except StoreUnavailableError as error:
-            if not self._away:
-                log.warning("keys can not be looked up", extra={"error": str(error), "goes_on": self._goes_on})
-            self._away, self._ask_after = True, self._clocks.monotonic() + AWAY_SECONDS
-            raise
-        if self._away:
-            log.info("keys can be looked up again")
-        self._away, self._ask_after = False, 0.0
-        return found
+            await self._book.give_back(key, chars, counted)
+        except StoreUnavailableError:
+            log.info("characters not given back", extra={"key": key.id, "chars": chars})
 
     def _unavailable(self) -> KeysUnavailableError:
         self._refused("unavailable")

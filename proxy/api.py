@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS) | {
-    "security": [{}]
-}
+NO_KEY: Final[dict[str, Any]] = {"security": [{}]}
+TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS) | NO_KEY
 CACHE_HEADER: Final = "X-Cache"
 CACHE_DOC: Final = {
     "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
@@ -70,26 +69,36 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
         tell = partial(web.answer_headers, request)
         address = request.client.host if request.client else ""
-        visit = await parts.access.enter(request.headers.get("authorization"), address, tell)
-        if visit.key is not None:
-            web.log_fields(request, key=visit.key.id)
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
+        try:
+            async with asyncio.timeout(deadline.remaining()):
+                visit = await parts.access.enter(request.headers.get("authorization"), address, tell)
+        except TimeoutError:
+            raise deadline.exceeded() from None
+        if visit.key is not None:
+            web.log_fields(request, key=visit.key.id)
         body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(visit.caller.ceiling)
-        call = Call(asked, visit.caller, priority, deadline, request.state.request_id, measured, on_delta)
         try:
-            async with parts.access.spending(visit, asked.chars, tell):
+            async with parts.access.spending(visit, asked.chars, tell) as charge:
+                told = charge.noting(on_delta)
+                call = Call(asked, visit.caller, priority, deadline, request.state.request_id, measured, told)
                 work = parts.answers.translate(call, lambda source: tell({CACHE_HEADER: source}))
                 return await web.while_connected(request, work)
         finally:
             web.log_fields(request, pair=measured.pair, replicas=measured.replicas)
 
 
-@routes.get("/usage", responses=web.problem_documentation((401, 403, 404, 503)), dependencies=[KEY])
+@routes.get(
+    "/usage",
+    responses=web.problem_documentation((401, 403, 404, 503)),
+    dependencies=[KEY],
+    openapi_extra=NO_KEY,
+)
 async def usage(request: Request) -> Usage:
     """Show a caller what their key may, and what they used of it; asking costs nothing. 404 where keys are off."""
     access = _parts(request).access

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from proxy import api, key_api, operators
-from proxy.access import Access, Clocks
+from proxy.access import Access
 from proxy.admission import Admission
 from proxy.answers import Answers
 from proxy.cache import TranslationCache
@@ -32,6 +32,7 @@ from proxy.exchange import Exchange
 from proxy.fleet_control import FleetControl
 from proxy.flights import Flights
 from proxy.forwarder import Forwarder
+from proxy.key_book import Clocks
 from proxy.key_store import KeyStore
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.local_view import EvidenceView
@@ -161,7 +162,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             try:
                 await lease.renew()
                 await registry.recall()
-                await access.tell_if_none()
+                await access.warn(published=settings.published_without_keys)
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
                     yield

@@ -7,6 +7,7 @@ import re
 import secrets
 import string
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 from typing import Annotated, Final
 
@@ -31,6 +32,8 @@ MAX_PAIRS: Final = 200
 # Ten times what a machine of the year 2026 does: beyond that somebody mistyped. Both are exact in a script's numbers.
 MAX_REQUESTS: Final = 1_000_000
 MAX_CHARS: Final = 1_000_000_000_000
+# 9999-12-31 23:59:59 UTC: no calendar of ours goes further.
+MAX_UNIX: Final = 253_402_300_799
 
 
 class Scope(StrEnum):
@@ -107,7 +110,9 @@ class Grant(BaseModel):
     cached: Annotated[
         bool, Field(strict=True, description="Whether its texts may be kept in the cache, and be answered from it.")
     ] = True
-    expires_at: Annotated[FiniteFloat | None, Field(gt=0, description="Unix seconds; null: never.")] = None
+    expires_at: Annotated[
+        FiniteFloat | None, Field(gt=0, le=MAX_UNIX, description="Unix seconds, up to the year 9999; null: never.")
+    ] = None
 
 
 class Changes(Grant):
@@ -128,7 +133,7 @@ class KeyView(Grant):
     created_at: FiniteFloat
     revoked_at: FiniteFloat | None = None
 
-    @property
+    @cached_property
     def caller(self) -> Caller:
         """Who asks with it."""
         pairs = None if self.pairs is None else frozenset(map(parse_pair, self.pairs))

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Listing them all is one answer of a few megabytes.
 MAX_KEYS: Final = 10_000
+# Records read at once where all are listed: parsing so many takes a few milliseconds, in which nobody else is served.
+PAGE: Final = 100
 # A key that was revoked or has expired is shown this long.
 OVER_SECONDS: Final = 30 * 24 * 3600
 # Calls at once; the others wait here, not in the time that Redis has to answer. A call takes a fraction of a
@@ -119,7 +120,8 @@ return 1
 class KeyStore:
     """Keys in Redis, over connections of its own: a flood of wrong keys never delays the fleet's health.
 
-    Every call is bounded by ``timeout`` seconds once it has its turn, and raises StoreUnavailableError. A record lives until
+    Every call is bounded by ``timeout`` seconds, the wait for its turn by as many, and raises StoreUnavailableError
+    (``all`` is a call for each page). A record lives until
     ``OVER_SECONDS`` after its key is over, what was used of it for a day.
     """
 
@@ -150,20 +152,22 @@ class KeyStore:
         if found is None:
             return None
         room, fits, requests, wait, chars, second, micros = found
-        today = second // DAY_SECONDS
-        left = (today + 1) * DAY_SECONDS - second - micros / 1e6
-        return Counted(bool(room), bool(fits), requests, wait / 1e6, chars, today, left)
+        return Counted(bool(room), bool(fits), requests, wait / 1e6, chars, second + micros / 1e6)
 
     async def all(self) -> list[Key]:
         """Return all keys, the oldest first; what is no longer there leaves the index."""
         index = f"{self._prefix}keys"
         async with self._turn():
             ids: list[str] = await self._ask("ZRANGE", index, 0, -1)
-            records: list[str | None] = await self._ask("MGET", *map(self._key, ids)) if ids else []
-            gone = [each for each, record in zip(ids, records, strict=True) if record is None]
-            if gone:
-                await self._ask("ZREM", index, *gone)
-        return [key for key in map(_parsed, records) if key is not None]
+        found: list[Key | None] = []
+        for first in range(0, len(ids), PAGE):
+            page = ids[first : first + PAGE]
+            async with self._turn():
+                records: list[str | None] = await self._ask("MGET", *map(self._key, page))
+                if gone := [each for each, record in zip(page, records, strict=True) if record is None]:
+                    await self._ask("ZREM", index, *gone)
+            found += map(_parsed, records)
+        return [key for key in found if key is not None]
 
     async def add(self, key: Key) -> None:
         """Keep a new key.
@@ -219,7 +223,10 @@ class KeyStore:
     async def _turn(self) -> AsyncGenerator[None]:
         """Wait for a turn, and for Redis within it; who waits gives up as soon as another has waited in vain."""
         failures = self._failures
-        async with self._turns:
+        with mapped(self._timeout):
+            async with asyncio.timeout(self._timeout):
+                await self._turns.acquire()
+        try:
             if failures != self._failures:
                 raise StoreUnavailableError("Redis did not answer those before")
             try:
@@ -229,6 +236,8 @@ class KeyStore:
             except StoreUnavailableError:
                 self._failures += 1
                 raise
+        finally:
+            self._turns.release()
 
     async def _ask(self, *command: str | float) -> Any:
         # Any: redis-py's types are unions over both protocols; the plain command is what we mean.

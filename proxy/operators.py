@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -42,6 +42,9 @@ class Added(Addressed):
 
 routes = APIRouter()
 
+# The empty one beside the operator's says that neither may be needed.
+WATCH_DOC: Final[dict[str, Any]] = {"security": [{}]}
+WATCH_PROBLEMS: Final = web.problem_documentation((401, 403, 503))
 CHANGE_PROBLEMS: Final = web.problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
 
@@ -49,15 +52,23 @@ def _parts(request: Request) -> Parts:
     return request.app.state.parts
 
 
-@routes.get("/fleet")
+@routes.get("/fleet", responses=WATCH_PROBLEMS, dependencies=[orders.OPERATOR], openapi_extra=WATCH_DOC)
 async def fleet(request: Request) -> view.Fleet:
-    """Every replica: state, score, breakers, texts in flight, last report, and why it is out. Open, as /health is."""
+    """Every replica: state, score, breakers, texts in flight, last report, why it is out. Open where keys are off."""
+    await orders.watch(request)
     return _parts(request).control.fleet()
 
 
-@routes.get("/metrics", response_class=PlainTextResponse, responses=web.METRICS_DOC)
+@routes.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses=web.METRICS_DOC | WATCH_PROBLEMS,
+    dependencies=[orders.OPERATOR],
+    openapi_extra=WATCH_DOC,
+)
 async def metrics(request: Request) -> Response:
-    """This proxy's metrics in Prometheus' text format."""
+    """This proxy's metrics in Prometheus' text format. Open where keys are off."""
+    await orders.watch(request)
     parts = _parts(request)
     for loop in parts.loops:
         parts.metrics.loop_age.labels(loop.name).set(loop.age())

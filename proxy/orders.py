@@ -44,6 +44,15 @@ async def authorize(request: Request) -> None:
     await _parts(request).access.operate(request.headers.get("authorization"))
 
 
+async def watch(request: Request) -> None:
+    """Let in who looks at the fleet: an operator where keys are on, anybody where they are off.
+
+    Raises:
+        PairwayError: keys are on, and nothing was shown that opens this.
+    """
+    await _parts(request).access.watch(request.headers.get("authorization"))
+
+
 async def read(request: Request, model: type[M]) -> M:
     """Read an operator's order.
 

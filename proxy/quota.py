@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Counted:
 
     ``room`` in its minute and ``fits`` in its day say whether it got it. ``wait`` are the seconds until it may ask once
     more than now: until the oldest request leaves its minute, or those leave that are over the limit; 0 with none.
+    ``now`` is the Unix time it was counted at, and ``alone`` says that a proxy did so by itself: Redis knows nothing of it.
     """
 
     room: bool
@@ -45,8 +46,27 @@ class Counted:
     requests: int
     wait: float
     chars: int
-    day: int
-    day_left: float
+    now: float
+    alone: bool = False
+
+    @property
+    def day(self) -> int:
+        """The UTC day that the characters were counted for, since 1970."""
+        return int(self.now // DAY_SECONDS)
+
+    @property
+    def day_left(self) -> float:
+        """Seconds until the next day."""
+        return (self.day + 1) * DAY_SECONDS - self.now
+
+    def joined(self, beside: Counted) -> Counted:
+        """Return what Redis counted, with what is left by the stricter of it and a proxy's own count."""
+        return replace(
+            self,
+            requests=max(self.requests, beside.requests),
+            wait=max(self.wait, beside.wait),
+            chars=max(self.chars, beside.chars),
+        )
 
     @property
     def granted(self) -> bool:
@@ -56,11 +76,13 @@ class Counted:
 
 @dataclass(slots=True)
 class Use:
-    """One key's requests by second, and characters of one day."""
+    """One key's requests by second, and characters of one day; and when some were last counted without Redis."""
 
     seconds: dict[int, int] = field(default_factory=dict[int, int])
     chars: int = 0
     day: int = 0
+    alone_second: int | None = None
+    alone_day: int | None = None
 
 
 class LocalCounts:
@@ -71,8 +93,11 @@ class LocalCounts:
         self._clock = clock
         self.uses: OrderedDict[str, Use] = OrderedDict()
 
-    def count(self, key: KeyView, ask: Ask, *, bound: bool = True) -> Counted:
-        """Count, if the key's limits allow it; not ``bound``: whatever they say, for Redis has decided."""
+    def count(self, key: KeyView, ask: Ask, *, beside: bool = False) -> Counted:
+        """Count, if the key's limits allow it.
+
+        ``beside`` Redis, which decides, a limit holds only while something that Redis never heard of is in its window.
+        """
         now = self._clock()
         second, day = int(now), int(now // DAY_SECONDS)
         use = self.uses.setdefault(key.id, Use())
@@ -83,7 +108,10 @@ class LocalCounts:
         use.seconds = {at: n for at, n in use.seconds.items() if abs(second - at) < BUCKETS}
         if use.day != day:
             use.day, use.chars = day, 0
-        limit, chars_limit = (key.requests_per_minute, key.chars_per_day) if bound else (None, None)
+        alone = use.alone_second is not None and abs(second - use.alone_second) < BUCKETS
+        alone_today = use.alone_day == day
+        limit = None if beside and not alone else key.requests_per_minute
+        chars_limit = None if beside and not alone_today else key.chars_per_day
         used = sum(use.seconds.values())
         room = not ask.requests or limit is None or used + ask.requests <= limit
         fits = ask.chars <= 0 or chars_limit is None or use.chars + ask.chars <= chars_limit
@@ -93,8 +121,21 @@ class LocalCounts:
                 used += ask.requests
             if ask.day is None or ask.day == day:
                 use.chars = max(0, use.chars + ask.chars)
+            if not beside:
+                use.alone_second = second if ask.requests else use.alone_second
+                use.alone_day = day if ask.chars > 0 else use.alone_day
         wait = _wait(use.seconds, used, key.requests_per_minute, now)
-        return Counted(room, fits, used, wait, use.chars, day, (day + 1) * DAY_SECONDS - now)
+        return Counted(room, fits, used, wait, use.chars, now, alone=not beside or alone or alone_today)
+
+    def undo(self, key_id: str, ask: Ask, counted: Counted) -> None:
+        """Take off again what was counted, for Redis did not allow it, or could not be asked."""
+        use = self.uses.get(key_id)
+        if use is None or not counted.granted:
+            return
+        if left := use.seconds.get(int(counted.now), 0):
+            use.seconds[int(counted.now)] = max(0, left - ask.requests)
+        if use.day == counted.day and ask.day in {None, counted.day}:
+            use.chars = max(0, use.chars - ask.chars)
 
 
 def _wait(seconds: dict[int, int], used: int, limit: int | None, now: float) -> float:

@@ -263,6 +263,30 @@ class Settings(BaseSettings):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _tokens_differ(self) -> Settings:
+        if self.operator_token.get_secret_value() and self.operator_token == self.replica_token:
+            raise ValueError(
+                "PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN must differ: every replica is shown the second, "
+                "and could change the fleet with it"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_body_fits(self) -> Settings:
+        if self.max_body_bytes > self.max_bodies_bytes:
+            message = (
+                f"PROXY_MAX_BODY_BYTES ({self.max_body_bytes}) must not exceed "
+                f"PROXY_MAX_BODIES_BYTES ({self.max_bodies_bytes}): such a body would never be let in"
+            )
+            raise ValueError(message)
+        return self
+
+    @property
+    def published_without_keys(self) -> bool:
+        """Whether keys are off by default only, though a web server before us is believed, so seems to publish us."""
+        return self.keys is Keys.AUTO and not self.keys_on and bool(self.trusted_proxies)
+
     @property
     def keys_on(self) -> bool:
         """Whether callers need a key."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+
+# What one holder of IPv6 addresses has at least: among them they choose freely, so these bits alone tell holders apart.
+IPV6_PREFIX: Final = 64
 
 
 def is_loopback(host: str) -> bool:
@@ -13,3 +17,17 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def network_of(address: str) -> str:
+    """Return what tells a client by its address: an IPv4 address, or the /64 of an IPv6 one; anything else as it is."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(found, IPv6Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    host_bits = found.max_prefixlen - IPV6_PREFIX
+    return f"{IPv6Address(int(found) >> host_bits << host_bits)}/{IPV6_PREFIX}"

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
 SCHEME: Final = "Bearer"
+# A client key, or a word as long as its secret, which no path of ours has, where somebody put it by mistake.
+_SECRET: Final = re.compile(r"pw_\w+|(?<![0-9a-z])[0-9a-z]{32}(?![0-9a-z])", re.ASCII | re.IGNORECASE)
 # A token that is guessed is no token: 16 characters of base64 are 96 bits.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 
@@ -32,6 +34,17 @@ def header(token: SecretStr) -> str:
     return f"{SCHEME} {token.get_secret_value()}"
 
 
+def shown(authorization: str | None) -> str | None:
+    """Return what ``Authorization`` shows as a bearer, None where that is nothing."""
+    scheme, _, found = (authorization or "").partition(" ")
+    return found.strip() or None if scheme.lower() == SCHEME.lower() else None
+
+
+def masked(text: str) -> str:
+    """Return a text for logs and problems without the keys that somebody put where none belongs."""
+    return _SECRET.sub("…", text)
+
+
 def check(token: SecretStr, authorization: str | None, *, what: str, whose: str) -> None:
     """Let in who shows the token in ``Authorization``; the time it takes tells nothing of it.
 
@@ -41,8 +54,8 @@ def check(token: SecretStr, authorization: str | None, *, what: str, whose: str)
         KeyRequiredError: none was shown.
         KeyRefusedError: another one was shown.
     """
-    scheme, _, shown = (authorization or "").partition(" ")
-    if scheme.lower() != SCHEME.lower() or not shown.strip():
+    found = shown(authorization)
+    if found is None:
         raise KeyRequiredError(f"{what} need the header Authorization: {SCHEME} TOKEN.")
-    if not secrets.compare_digest(shown.strip().encode(), token.get_secret_value().encode()):
+    if not secrets.compare_digest(found.encode(), token.get_secret_value().encode()):
         raise KeyRefusedError(f"This is not {whose} token.")

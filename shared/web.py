@@ -16,7 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from shared import browsers, telemetry
+from shared import browsers, telemetry, token
 from shared.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
 from shared.errors import (
     ClientGoneError,
@@ -97,10 +97,10 @@ def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
                 log_fields(request, code=error.code)
                 return problem_response(error, current)
             case HTTPException(status_code=404):
-                return problem_response(NotFoundError(f"There is no {request.url.path} here."), current)
+                return problem_response(NotFoundError(f"There is no {token.masked(request.url.path)} here."), current)
             case HTTPException(status_code=405):
                 allowed = ", ".join(sorted(_methods_of(request))) or "another method"
-                detail = f"{request.url.path} takes {allowed}, not {request.method}."
+                detail = f"{token.masked(request.url.path)} takes {allowed}, not {request.method}."
                 response = problem_response(MethodNotAllowedError(detail), current)
                 response.headers["Allow"] = allowed
                 return response
@@ -165,7 +165,7 @@ class RequestContext:
             if _route_path(scope) not in QUIET_PATHS or status == INTERNAL_ERROR:
                 fields: dict[str, Any] = {
                     "method": scope["method"],
-                    "path": scope["path"][:128],
+                    "path": token.masked(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
                     **scope["state"].get("log", {}),

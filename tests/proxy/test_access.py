@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from proxy import key
-from proxy.access import AWAY_SECONDS
 from proxy.key import Grant, Key, mint
+from proxy.key_book import AWAY_SECONDS
 from proxy.recent import Recent
 from proxy.store import StoreUnavailableError
 from tests.conftest import RedisAtHand
@@ -24,8 +24,10 @@ from tests.proxy.proxies import RunningProxy, nowhere, proxy
 from tests.waiting import wait_until
 
 NOBODY = "http://127.0.0.1:1"
+TOKEN = "an-operator-token-of-tests"
+OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 # A machine with other work to do is no Redis that is away.
-PATIENT: dict[str, Any] = {"keys": "on", "redis_timeout": 5.0}
+PATIENT: dict[str, Any] = {"keys": "on", "redis_timeout": 5.0, "operator_token": TOKEN}
 
 
 async def new_key(running: RunningProxy, **granted: Any) -> tuple[str, Key]:
@@ -95,9 +97,9 @@ async def test_without_a_right_key_nothing_is_read_or_sent_and_nothing_told_of_i
             told.add(response.json()["detail"])
         assert len(told) == 1, "what is wrong with it is nobody's business"
         assert one.requests == []
-        for path in ("/health", "/livez", "/readyz", "/metrics", "/languages", "/fleet"):
+        for path in ("/health", "/livez", "/readyz", "/languages"):
             assert (await running.client.get(path)).status_code == 200
-        metrics = (await running.client.get("/metrics")).text
+        metrics = (await running.client.get("/metrics", headers=OPERATOR)).text
         assert 'pairway_proxy_access_refusals_total{reason="none"} 5.0' in metrics
         assert 'pairway_proxy_access_refusals_total{reason="key"} 9.0' in metrics
         status, answer, headers = await running.translate("Hello", authorization=f"bEaReR   {shown}")
@@ -347,7 +349,7 @@ async def test_where_so_set_nobody_is_let_in_without_redis(one: FakeReplica, own
         response = await running.client.get("/usage", headers={"Authorization": f"Bearer {shown}"})
         assert response.status_code == 503
         assert len(one.requests) == 1
-        metrics = (await running.client.get("/metrics")).text
+        metrics = (await running.client.get("/metrics", headers=OPERATOR)).text
         assert 'pairway_proxy_access_refusals_total{reason="unavailable"} 4.0' in metrics
 
 

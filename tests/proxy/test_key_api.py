@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import subprocess
@@ -82,6 +83,7 @@ async def test_operators_create_list_change_and_revoke_keys(redis: RedisAtHand) 
         ({"name": "a", "pairs": ["en-xx1"]}, "pairs"),
         ({"name": "a", "ceiling": "urgent"}, "ceiling"),
         ({"name": "a", "expires_at": -1}, "expires_at"),
+        ({"name": "a", "expires_at": 1e15}, "expires_at"),
         ({"name": "a", "id": "0" * 12}, "id"),
         ({"name": "a", "digest": "0" * 64}, "digest"),
     ],
@@ -119,6 +121,7 @@ async def test_only_the_token_and_keys_to_operate_change_keys_and_the_fleet(redi
             ("GET", f"/keys/{plain['id']}", None),
             ("PATCH", f"/keys/{plain['id']}", {"name": "d"}),
             ("POST", "/fleet/replicas/drain", {"url": NOBODY}),
+            ("GET", "/fleet", None),
             ("DELETE", f"/keys/{plain['id']}", None),
         )
         for method, path, body in requests:
@@ -161,6 +164,42 @@ async def test_there_are_only_so_many_keys_and_operators_do_not_undo_each_other(
         assert [status for status, _ in changed] == [200, 200]
         _, view = await order(running, "GET", path)
         assert (view["requests_per_minute"], view["chars_per_day"]) == (7, 8)
+
+
+def test_what_a_key_may_is_worked_out_once() -> None:
+    made, _ = mint(Grant.model_validate({"name": "a", "pairs": ["en-de", "de-en"]}), 0.0)
+    assert made.caller is made.caller
+    assert Key.model_validate(made.model_dump() | {"pairs": ["en-fr"]}).caller != made.caller
+
+
+async def test_a_whole_key_in_a_path_is_repeated_nowhere(redis: RedisAtHand, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
+        _, made = await order(running, "POST", "/keys", {"name": "a"})
+        secret = made["key"][-32:]
+        for path in (made["key"], f"{made['id']}_{secret}", secret, made["key"].replace("_", "%5F")):
+            for where in (f"/keys/{path}", f"/{path}"):
+                response = await running.client.delete(where, headers=OPERATOR)
+                assert response.status_code == 404
+                assert secret not in response.text
+        assert (await order(running, "POST", f"/keys/{secret}", {}))[0] == 405
+        assert (await running.client.post(f"/keys/{secret}", headers=OPERATOR)).text.count(secret) == 0
+    ours = [str(vars(record)) for record in caplog.records if not record.name.startswith("http")]
+    assert any("/keys/…" in line for line in ours)
+    assert not [line for line in ours if secret in line]
+
+
+async def test_many_keys_are_read_in_pages_and_none_is_lost(
+    redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_store, "PAGE", 3)
+    async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
+        made = [(await order(running, "POST", "/keys", {"name": f"k{n}"}))[1] for n in range(8)]
+        for gone in (1, 3, 4, 5):
+            redis.client.delete(f"{PREFIX}key:{made[gone]['id']}")
+        _, listed = await order(running, "GET", "/keys")
+        assert [each["name"] for each in listed["keys"]] == ["k0", "k2", "k6", "k7"]
+        assert redis.client.zcard(f"{PREFIX}keys") == 4
 
 
 async def test_a_record_that_can_not_be_read_opens_nothing(
@@ -237,6 +276,19 @@ def test_what_the_command_can_not_do_it_says(command: Any, arguments: list[str],
     left, out, said = command(*arguments)
     assert (left, out) == (status, "")
     assert told in said
+
+
+def test_a_record_with_a_time_beyond_all_calendars_does_not_keep_others_from_being_listed(
+    command: Any, redis: RedisAtHand
+) -> None:
+    shown = [command("create", "--name", name)[1].split("_")[1] for name in ("sound", "odd")]
+    record: str = redis.client.get(f"{PREFIX}key:{shown[1]}")
+    redis.client.set(f"{PREFIX}key:{shown[1]}", json.dumps(json.loads(record) | {"expires_at": 1e15}))
+    status, listed, _ = command("list")
+    assert (status, "sound" in listed, shown[1] in listed) == (0, True, False)
+    assert command("limit", shown[0], "--expires", "9999-12-31T23:00:00-14:00")[0] == 2
+    assert command("limit", shown[0], "--expires", "9999-12-31T23:59:59")[0] == 0
+    assert "9999-12-31 23:59" in command("list")[1]
 
 
 def test_the_command_takes_no_key_and_repeats_none(command: Any) -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
+from apiserver.settings import Settings as ApiServerSettings
 from proxy.lease import RENEW_SECONDS, Lease
 from proxy.settings import Settings
 from proxy.store import Store
 from shared.background import JITTER
 from tests.processes import free_port, python_server
+from tests.proxy.proxies import proxy
 
 
 def refused(**values: Any) -> str:
@@ -185,6 +187,35 @@ def test_edges_that_can_not_be_meant_are_refused(
     monkeypatch.setenv(f"PROXY_{name.upper()}", value)
     with pytest.raises(ValidationError, match=told):
         Settings()
+
+
+def test_tokens_and_bodies_that_can_not_be_meant_are_refused() -> None:
+    token = SecretStr("a-token-that-is-long-enough")
+    with pytest.raises(ValidationError, match="must differ"):
+        Settings(operator_token=token, replica_token=token)
+    for settings in (Settings, ApiServerSettings):
+        with pytest.raises(ValidationError, match=r"MAX_BODY_BYTES \(2097152\) must not exceed"):
+            settings.model_validate({"max_bodies_bytes": 1_048_576})
+        settings.model_validate({"max_bodies_bytes": 2_097_152})
+
+
+@pytest.mark.parametrize(
+    ("given", "published"),
+    [
+        ({"trusted_proxies": ("10.0.0.1",)}, True),
+        ({"trusted_proxies": ("10.0.0.1",), "keys": "off"}, False),
+        ({"trusted_proxies": ("10.0.0.1",), "keys": "on"}, False),
+        ({"trusted_proxies": ("10.0.0.1",), "host": "0.0.0.0"}, False),
+        ({}, False),
+    ],
+)
+async def test_a_proxy_that_a_web_server_publishes_without_keys_says_so(
+    given: dict[str, Any], published: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert Settings.model_validate(given).published_without_keys == published
+    async with proxy(["http://127.0.0.1:1"], ready=False, **given):
+        pass
+    assert ("a web server before us" in caplog.text) == published
 
 
 def test_edges_as_operators_write_them(monkeypatch: pytest.MonkeyPatch) -> None:

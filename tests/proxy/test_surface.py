@@ -236,7 +236,7 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
 
 async def test_bodies_in_hand_have_a_bound_and_the_rest_is_told_to_come_back() -> None:
     fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], max_bodies_bytes=1_048_576) as running:
+    async with replicas(fake), proxy([fake], max_body_bytes=1_048_576, max_bodies_bytes=1_048_576) as running:
         stalled = asyncio.Event()
 
         async def slow() -> AsyncIterator[bytes]:

@@ -23,7 +23,7 @@ from tests.scripted_engine import ScriptedFactory
 
 TOKEN = "a-token-that-is-long-enough"
 LEFT_OUT = "positive_data_acceptance,negative_data_rejection"
-CHANGES = "^/fleet/replicas"
+CHANGES = "^/(fleet/replicas|keys)"
 # `make fuzz` looks for new ones.
 EXAMPLES, MANY_EXAMPLES = 8, 300
 
