@@ -25,7 +25,8 @@ OVERHANG: Final = 8
 # Bulk work holds at most one in so many of the places while there is more urgent work, or was within QUIET_SECONDS; else bulk may fill the batch.
 BULK_SHARE: Final = 4
 QUIET_SECONDS: Final = 5.0
-# Every so many grants one goes to the least urgent lane that waits, so that none starves.
+# Every so many grants one is fair: it goes to the waiting lane that was served longest ago, so that none starves. For that
+# a lane may hold one place more than its share: the shares of long texts and of bulk could else be full by turns for ever.
 FAIR_TURN: Final = 16
 # What bulk keeps its share beside.
 _URGENT: Final = tuple(lane for lane in Lane if lane < Lane.BULK_SHORT)
@@ -110,7 +111,9 @@ class Slots:
         self._queues = [_Queue() for _ in Lane]
         self._waiting = 0
         self._numbers = count()
-        self._grants = 0
+        self._grants = self._fair = 0
+        # By lane: the number of the grant with which it was served last, or after which it began to wait.
+        self._since = [0] * len(Lane)
 
     def __repr__(self) -> str:
         """Show how full it is."""
@@ -136,6 +139,8 @@ class Slots:
         if self._free and not queue.callers and self._may(lane):
             self._hold(lane)
             return
+        if not queue.callers:
+            self._since[lane] = self._grants
         waiter = _Waiter(claim.turn, next(self._numbers), asyncio.get_running_loop().create_future())
         queue.add(claim.caller, waiter)
         self._waiting += 1
@@ -189,11 +194,11 @@ class Slots:
         if self._rate is not None and self._free == self._room_below:
             self._rate.full_begins()
 
-    def _may(self, lane: Lane) -> bool:
-        """Say whether the lane may hold one more of the free places."""
-        if lane.is_long and self._long >= self.long_width:
+    def _may(self, lane: Lane, beyond: int = 0) -> bool:
+        """Say whether the lane may hold one more of the free places, with so many beyond its share."""
+        if lane.is_long and self._long >= self.long_width + beyond:
             return False
-        return lane < Lane.BULK_SHORT or self._bulk < self.bulk_width or self._is_quiet()
+        return lane < Lane.BULK_SHORT or self._bulk < self.bulk_width + beyond or self._is_quiet()
 
     def _is_quiet(self) -> bool:
         if self._urgent or any(self._queues[lane].callers for lane in _URGENT):
@@ -203,12 +208,17 @@ class Slots:
     def _grant(self) -> None:
         """Hand out what is free to those who wait and may have it."""
         while self._free and self._waiting:
-            fair = (self._grants + 1) % FAIR_TURN == 0
-            order = reversed(Lane) if fair else Lane
-            lane = next((each for each in order if self._queues[each].callers and self._may(each)), None)
+            waiting = [lane for lane in Lane if self._queues[lane].callers]
+            owed = min(waiting, key=self._since.__getitem__)
+            # Where the lane that it is owed to may not have it now, the fair turn waits for it.
+            fair = self._grants - self._fair >= FAIR_TURN - 1 and len(waiting) > 1 and self._may(owed, beyond=1)
+            lane = owed if fair else next(filter(self._may, waiting), None)
             if lane is None:
                 return
             self._grants += 1
+            self._since[lane] = self._grants
+            if fair:
+                self._fair = self._grants
             self._waiting -= 1
             self._hold(lane)
             waiter = self._queues[lane].pop()

