@@ -98,7 +98,7 @@ class Slots:
         overhang: int = 0,
         rate: DrainRate | None = None,
     ) -> None:
-        """Hand out ``at_once + overhang`` places; ``rate`` is told while ``at_once`` are held."""
+        """Hand out ``at_once + overhang`` places; ``rate`` is told how full the batch is."""
         self.at_once = at_once
         self.long_width = max(1, at_once // LONG_SHARE)
         self.bulk_width = max(1, at_once // BULK_SHARE)
@@ -138,6 +138,7 @@ class Slots:
         # While a place is free, whoever waits in another lane may not have it.
         if self._free and not queue.callers and self._may(lane):
             self._hold(lane)
+            self._tell()
             return
         if not queue.callers:
             self._since[lane] = self._grants
@@ -146,6 +147,7 @@ class Slots:
         self._waiting += 1
         if self._free:
             self._grant()  # time alone can have let bulk work in
+        self._tell()
         try:
             await waiter.place
         except asyncio.CancelledError:
@@ -154,6 +156,7 @@ class Slots:
             else:
                 queue.remove(claim.caller, waiter)
                 self._waiting -= 1
+                self._tell()
             raise
 
     @asynccontextmanager
@@ -180,8 +183,7 @@ class Slots:
             self._urgent_at = self.clock()
         if self._waiting:
             self._grant()
-        if self._rate is not None and self._free == self._room_below + 1:
-            self._rate.full_ends()
+        self._tell()
 
     def _hold(self, lane: Lane) -> None:
         self._free -= 1
@@ -191,8 +193,15 @@ class Slots:
             self._bulk += 1
         else:
             self._urgent += 1
-        if self._rate is not None and self._free == self._room_below:
-            self._rate.full_begins()
+
+    def _tell(self) -> None:
+        """Tell the rate how full the batch is; who waits while there is room waits for a share of the places."""
+        if self._rate is None:
+            return
+        if self._free <= self._room_below:
+            self._rate.full(1.0)
+        else:
+            self._rate.full(self.held / self.at_once if self._waiting else 0.0)
 
     def _may(self, lane: Lane, beyond: int = 0) -> bool:
         """Say whether the lane may hold one more of the free places, with so many beyond its share."""

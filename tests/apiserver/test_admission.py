@@ -32,11 +32,11 @@ def admission_of(
     clock = HandClock()
     drain = DrainRate(clock)
     if rate is not None:
-        drain.full_begins()
+        drain.full(1)
         for _ in range(2000):
             clock.now += 0.01
             drain.done(rate / 100)
-        drain.full_ends()
+        drain.full(0)
         assert drain.value == pytest.approx(rate, rel=0.01)
     return Admission(AT_ONCE, drain, QueueBounds(seconds, max_waiting)), clock
 

@@ -235,6 +235,27 @@ async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() 
     await scene.close()
 
 
+@pytest.mark.parametrize("lane", [Lane.INTERACTIVE_LONG, Lane.BULK_SHORT])
+async def test_the_rate_is_learnt_too_while_work_waits_only_for_its_share(lane: Lane) -> None:
+    rate = DrainRate(clock := HandClock())
+    scene = Scene(16, overhang=2, rate=rate)
+    scene.clock.now = 1.0  # its quiet times are not the rate's matter
+    await scene.want(Lane.STANDARD_SHORT)
+    await scene.want(lane, times=40)
+    await scene.give(lambda claim: claim.lane is Lane.STANDARD_SHORT)
+    assert len(scene.held) == 4
+    for _ in range(20):
+        clock.now += 1
+        rate.done(10)
+        await scene.give()
+    assert rate.value == pytest.approx(40, rel=0.1), "four of sixteen places do ten units a second"
+    for _ in range(20):
+        await scene.give()
+    clock.now += 100
+    assert rate.value == pytest.approx(40, rel=0.1), "nothing waits any more"
+    await scene.close()
+
+
 async def test_a_place_given_to_one_that_is_cancelled_in_that_moment_goes_on() -> None:
     scene = Scene(1)
     await scene.want(Lane.INTERACTIVE_SHORT, times=3)
