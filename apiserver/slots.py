@@ -11,7 +11,7 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from apiserver.lanes import LONG_SHARE
+from apiserver.lanes import LONG_SHARE, SHORT_SEGMENTS
 from shared.lane import Lane
 
 if TYPE_CHECKING:
@@ -58,27 +58,49 @@ class _Waiter:
 
 
 @dataclass(slots=True)
-class _Queue:
-    """One lane's waiters: callers take turns, each with what it wants first. Knows a caller only while it waits."""
+class _Line:
+    """One caller's waiters in a lane, in order; how many turns it had in advance, and whether its turn goes on."""
 
-    callers: OrderedDict[str, list[_Waiter]] = field(default_factory=OrderedDict[str, list[_Waiter]])
+    waiting: list[_Waiter] = field(default_factory=list[_Waiter])
+    advance: int = 0
+    in_turn: bool = False
+
+
+@dataclass(slots=True)
+class _Queue:
+    """One lane's waiters: callers take turns, each with what it wants first. Knows a caller only while it waits.
+
+    Up to ``most`` segments of one text go in one turn, for the text is of use only when all of it is done; for each
+    beyond the first its caller passes a later turn.
+    """
+
+    most: int
+    callers: OrderedDict[str, _Line] = field(default_factory=OrderedDict[str, _Line])
 
     def add(self, caller: str, waiter: _Waiter) -> None:
-        insort(self.callers.setdefault(caller, []), waiter)
+        insort(self.callers.setdefault(caller, _Line()).waiting, waiter)
 
     def pop(self) -> _Waiter:
-        caller, waiting = next(iter(self.callers.items()))
-        waiter = waiting.pop(0)
-        if waiting:
+        caller, line = next(iter(self.callers.items()))
+        while line.advance and not line.in_turn:
+            line.advance -= 1
             self.callers.move_to_end(caller)
-        else:
+            caller, line = next(iter(self.callers.items()))
+        waiter = line.waiting.pop(0)
+        if not line.waiting:
             del self.callers[caller]
+            return waiter
+        line.in_turn = line.waiting[0].turn == waiter.turn and line.advance < self.most - 1
+        if line.in_turn:
+            line.advance += 1
+        else:
+            self.callers.move_to_end(caller)
         return waiter
 
     def remove(self, caller: str, waiter: _Waiter) -> None:
-        waiting = self.callers[caller]
-        del waiting[bisect_left(waiting, waiter)]
-        if not waiting:
+        line = self.callers[caller]
+        del line.waiting[bisect_left(line.waiting, waiter)]
+        if not line.waiting:
             del self.callers[caller]
 
 
@@ -108,7 +130,7 @@ class Slots:
         self._rate = rate
         self._long = self._bulk = self._urgent = 0
         self._urgent_at = -inf
-        self._queues = [_Queue() for _ in Lane]
+        self._queues = [_Queue(1 if lane.is_long else SHORT_SEGMENTS) for lane in Lane]
         self._waiting = 0
         self._numbers = count()
         self._grants = self._fair = 0

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.drain import DrainRate
+from apiserver.lanes import SHORT_SEGMENTS
 from apiserver.slots import BULK_SHARE, FAIR_TURN, LONG_SHARE, QUIET_SECONDS, Claim, Slots
 from shared.lane import Lane
 from tests.apiserver.hand_clock import HandClock
@@ -137,6 +138,35 @@ async def test_of_one_callers_texts_the_first_goes_on_first() -> None:
     await scene.want(Lane.INTERACTIVE_LONG, turn=1, times=2)
     await scene.want(Lane.INTERACTIVE_LONG, turn=2)
     assert [(await scene.give()).turn for _ in range(5)] == [1, 1, 2, 3, 3]
+    await scene.close()
+
+
+async def test_a_short_texts_segments_go_in_one_turn_and_its_caller_passes_the_turns_it_had_in_advance() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE_SHORT, "held")
+    await scene.want(Lane.INTERACTIVE_SHORT, "texts", turn=100, times=4)
+    await scene.want(Lane.INTERACTIVE_SHORT, "texts", turn=101, times=2)
+    await scene.want(Lane.INTERACTIVE_SHORT, "one", times=5)
+    order = [(await scene.give()).caller for _ in range(11)]
+    assert order == ["texts"] * 4 + ["one"] * 4 + ["texts"] * 2 + ["one"]
+    await scene.close()
+
+
+async def test_a_turn_is_no_longer_than_a_short_text() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE_SHORT, "held")
+    await scene.want(Lane.INTERACTIVE_SHORT, "greedy", turn=100, times=3 * SHORT_SEGMENTS)
+    await scene.want(Lane.INTERACTIVE_SHORT, "modest")
+    order = [(await scene.give()).caller for _ in range(SHORT_SEGMENTS + 1)]
+    assert order == ["greedy"] * SHORT_SEGMENTS + ["modest"]
+    await scene.close()
+
+
+async def test_long_texts_take_turns_segment_by_segment() -> None:
+    scene = Scene(4)
+    await scene.want(Lane.INTERACTIVE_LONG, "a", turn=1, times=4)
+    await scene.want(Lane.INTERACTIVE_LONG, "b", turn=2, times=3)
+    assert [(await scene.give()).caller for _ in range(6)] == ["a", "b", "a", "b", "a", "b"]
     await scene.close()
 
 
