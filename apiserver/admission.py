@@ -2,7 +2,9 @@
 
 A request is taken on while ``ahead < at_once + share x min(rate x queue_seconds, max_waiting)``:
 
-* ``ahead`` are the units in hand of its own lane and more urgent ones (shared/lane.py);
+* ``ahead`` are the units in hand of its own lane and more urgent ones (shared/lane.py) that come before it. The slots
+  serve callers in turn (apiserver/slots.py), so of each other caller no more comes before a request than its own caller
+  has in hand with it; what its own caller has in hand is ahead in full. Who floods a model fills it for itself;
 * ``at_once`` is what the engine runs at once (``max_num_seqs``), ``rate`` what it gets done per second when it is full
   (apiserver/drain.py; before that is known, ``at_once`` units per second);
 * ``queue_seconds`` is the queueing delay to hold, ``max_waiting`` a bound on the queue whatever the rate;
@@ -10,15 +12,20 @@ A request is taken on while ``ahead < at_once + share x min(rate x queue_seconds
 
 So the limit follows the engine's speed, and an idle model takes any legal request. A long text may find its own cost more
 ahead: who takes long may wait as long as that. What could not be done before its deadline, at the rate measured, is
-refused too, unless nothing is ahead.
+refused too, unless nothing is ahead. A refusal's ``reason`` says which it was: ``full``, ``late``, or ``queue`` where no
+work could begin within the queue deadline.
+
+All callers together can have more in hand than the limit: the one with the most little more than that, the next half of
+it, the third a third, and so on, each with one request beyond; no more callers than the limit has units.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
+from apiserver.holdings import Holdings
 from apiserver.lanes import LONG_SHARE
 from shared.cost import cost_of
 from shared.errors import OverloadedError
@@ -53,18 +60,19 @@ class QueueBounds:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a request asks for: its class, how many texts, its cost in units, whether one of its texts is long."""
+    """What a request asks for: its class, how many texts, its cost in units, whether one of its texts is long; who asks."""
 
     priority: Priority
     texts: int
     cost: float
     long: bool
+    caller: str = ""
 
     @classmethod
-    def of(cls, texts: Sequence[str], priority: Priority) -> Demand:
+    def of(cls, texts: Sequence[str], priority: Priority, caller: str = "") -> Demand:
         """Judge a request before it is planned, by its characters."""
         sizes = list(map(len, texts))
-        return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), is_long(max(sizes)))
+        return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), is_long(max(sizes)), caller)
 
     @property
     def lane(self) -> Lane:
@@ -76,7 +84,7 @@ class Demand:
 class Permit:
     """Room that one request holds; what is done of it is room again at once."""
 
-    lane: Lane
+    demand: Demand
     left: float
     _admission: Admission
 
@@ -84,33 +92,31 @@ class Permit:
         """Note that so many of the request's units are done."""
         units = min(units, self.left)
         self.left -= units
-        self._admission.drained(self.lane, units)
+        self._admission.drained(self.demand, units)
 
 
 class Admission:
-    """One model's room; mutable state: units in hand per lane. Never waits. Not thread-safe: one event loop."""
+    """One model's room; mutable state: what is in hand. Never waits. Not thread-safe: one event loop."""
 
     def __init__(self, at_once: int, rate: DrainRate, bounds: QueueBounds) -> None:
         """Take what the engine runs at once (it may turn out otherwise when the engine starts: ``at_once`` is set then)."""
         self.at_once = at_once
         self.rate = rate
         self._bounds = bounds
-        self._units = [0.0] * len(Lane)
-        self._permits = [0] * len(Lane)
+        self._holdings = Holdings()
         self.texts = 0
 
     def __repr__(self) -> str:
         """Show how full it is."""
-        return f"<Admission {[round(units, 1) for units in self._units]} at {self._speed():.1f}/s>"
+        return f"<Admission {self._holdings} at {self._speed():.1f}/s>"
 
-    def ahead(self, lane: Lane) -> float:
-        """Return the units in hand of the lane and more urgent ones.
+    def ahead(self, lane: Lane, caller: str, cost: float) -> float:
+        """Return the units in hand that come before a further request of the caller with that cost.
 
         Of long texts no more goes before a short one than they may hold of the batch (apiserver/slots.py).
         """
-        if lane.is_long:
-            return sum(self._units[: lane + 1])
-        return sum(self._units[0 : lane + 1 : 2]) + min(sum(self._units[1:lane:2]), self.at_once / LONG_SHARE)
+        most = self._holdings.of(caller, lane) + cost
+        return self._holdings.before(lane, most, self.at_once / LONG_SHARE)
 
     def limit(self, priority: Priority) -> float:
         """Return how much may be ahead of a short request of the class."""
@@ -123,10 +129,7 @@ class Admission:
 
     def room(self) -> dict[Priority, ClassRoom]:
         """Return how full the model is for short requests of each class."""
-        return {
-            priority: ClassRoom(ahead=self.ahead(Lane.of(priority, is_long=False)), limit=self.limit(priority))
-            for priority in Priority
-        }
+        return {priority: self._room(priority) for priority in Priority}
 
     @contextmanager
     def permit(self, demand: Demand, remaining: float) -> Generator[Permit]:
@@ -136,45 +139,62 @@ class Admission:
             OverloadedError: there is no room now, or not enough time.
         """
         self._check(demand, remaining)
-        lane = demand.lane
-        held = Permit(lane, demand.cost, self)
-        self._units[lane] += demand.cost
-        self._permits[lane] += 1
+        held = Permit(demand, demand.cost, self)
+        self._holdings.add(demand.caller, demand.lane, demand.cost)
         self.texts += demand.texts
         try:
             yield held
         finally:
             self.texts -= demand.texts
-            self._permits[lane] -= 1
-            # What is left of sums and differences of fractions is no work.
-            self._units[lane] = self._units[lane] - held.left if self._permits[lane] else 0.0
+            self._holdings.take(demand.caller, demand.lane, held.left)
+            self._holdings.end(demand.caller)
 
-    def drained(self, lane: Lane, units: float) -> None:
-        """Take units that are done off the lane."""
-        self._units[lane] -= units
+    def drained(self, demand: Demand, units: float) -> None:
+        """Take units that are done off what is in hand."""
+        self._holdings.take(demand.caller, demand.lane, units)
         self.rate.done(units)
 
-    def late(self, demand: Demand) -> OverloadedError:
-        """Return the error for a request that got no slot within its patience."""
+    def unbegun(self, demand: Demand) -> OverloadedError:
+        """Return the error for a request in hand that got no slot within its patience."""
         message = f"None of the request's work could begin within {self.patience(demand.priority):g} s."
-        return OverloadedError(message, retry_after=self._bounded(self.ahead(demand.lane) - self.at_once))
+        return self._refusal(message, "queue", self.ahead(demand.lane, demand.caller, 0) - self.at_once)
 
     def _check(self, demand: Demand, remaining: float) -> None:
-        ahead = self.ahead(demand.lane)
+        ahead = self.ahead(demand.lane, demand.caller, demand.cost)
         limit = self.limit(demand.priority) + (demand.cost if demand.long else 0.0)
         if ahead >= limit:
             message = (
                 f"This model has {ahead:.0f} units of work in hand before this request ({demand.priority}), and takes it "
                 f"on below {limit:.0f}."
             )
-            raise OverloadedError(message, retry_after=self._bounded(ahead - limit + demand.cost))
+            raise self._refusal(message, "full", ahead - limit + demand.cost)
         rate = self.rate.value
-        beyond = ahead + demand.cost - self.at_once
-        if rate is not None and ahead > 0 and beyond > rate * remaining:
+        if rate is None or ahead <= 0:
+            return
+        in_time = self.at_once + rate * remaining
+        if ahead + demand.cost <= in_time:
+            return
+        seconds = max(0.0, ahead + demand.cost - self.at_once) / max(rate, SLOWEST_RATE)
+        message = f"This request would take about {seconds:.0f} s and has {remaining:.1f} s."
+        if demand.cost > in_time:
             message = (
-                f"This request would take about {beyond / max(rate, SLOWEST_RATE):.0f} s and has {remaining:.1f} s."
+                f"This request of {demand.cost:.0f} units is too large for the {remaining:.1f} s that it has, even if "
+                f"nothing were before it: this model does about {rate:.3g} units a second. Give it more time, or send less at once."
             )
-            raise OverloadedError(message, retry_after=self._bounded(beyond - rate * remaining))
+        # No more than what is ahead can be waited for.
+        raise self._refusal(message, "late", min(ahead, ahead + demand.cost - in_time))
+
+    def _refusal(self, message: str, reason: Literal["full", "late", "queue"], units: float) -> OverloadedError:
+        """Return the error, with the time that so many units take to drain."""
+        return OverloadedError(message, retry_after=self._bounded(units), facts={"reason": reason})
+
+    def _room(self, priority: Priority) -> ClassRoom:
+        lane = Lane.of(priority, is_long=False)
+        return ClassRoom(
+            ahead=self._holdings.before(lane, most_long=self.at_once / LONG_SHARE),
+            callers=self._holdings.before(lane, 1.0, self.at_once / LONG_SHARE),
+            limit=self.limit(priority),
+        )
 
     def _speed(self) -> float:
         """Return units per second, as far as known."""

@@ -19,15 +19,21 @@ class DrainRate:
 
     Time in which the engine has room is not counted at all, neither its seconds nor what was done in them: an engine with
     little to do does little, and that says nothing of what it could do.
+
+    Long texts and bulk may hold only a share of the places (apiserver/slots.py). While such wait for that alone, time
+    counts as full by the share of the places that are held: a second with a quarter of them as a quarter of one. What a
+    full batch would get done is then an estimate, a high one, for an engine gets more done for each of a few; it is
+    gone a few seconds after the batch is full.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin with nothing known."""
         self._clock = clock
-        self._full = False
-        self._at = 0.0
-        self._units = self._seconds = 0.0  # both faded alike
-        self._seen = 0.0
+        self._full: float = 0  # how full: 0 with room, 1 with every place held
+        self._at: float = 0
+        self._units: float = 0
+        self._seconds: float = 0  # both faded alike
+        self._seen: float = 0
 
     def __repr__(self) -> str:
         """Show the rate."""
@@ -39,15 +45,11 @@ class DrainRate:
         self._pass()
         return None if self._seen < KNOWN_AFTER_SECONDS else self._units / self._seconds
 
-    def full_begins(self) -> None:
-        """Note that the engine is full."""
-        if not self._full:
-            self._full, self._at = True, self._clock()
-
-    def full_ends(self) -> None:
-        """Note that the engine has room again."""
-        self._pass()
-        self._full = False
+    def full(self, share: float) -> None:
+        """Note that from now on the engine is full, by this share of its places (0 to 1); 0 while it has room."""
+        if share != self._full:
+            self._pass()
+            self._full, self._at = share, self._clock()
 
     def done(self, units: float) -> None:
         """Note work done."""
@@ -57,7 +59,7 @@ class DrainRate:
 
     def forget(self) -> None:
         """Begin anew: the engine is another."""
-        self._full = False
+        self._full = 0.0
         self._units = self._seconds = self._seen = 0.0
 
     def _pass(self) -> None:
@@ -65,7 +67,8 @@ class DrainRate:
         if not self._full:
             return
         now = self._clock()
-        passed, self._at = now - self._at, now
+        passed = (now - self._at) * self._full
+        self._at = now
         fade = exp(-passed / MEMORY_SECONDS)
         self._seen += passed
         self._units *= fade

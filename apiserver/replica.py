@@ -155,7 +155,7 @@ class Replica:
 
     async def _translate_on(self, host: ModelHost, job: _Job) -> list[Translation]:
         """Translate on one model, if it has room."""
-        demand = Demand.of(job.request.texts, job.priority)
+        demand = Demand.of(job.request.texts, job.priority, job.caller)
         labels = (host.entry.name, job.priority)
         admitted = job.deadline.clock()
         try:
@@ -180,7 +180,7 @@ class Replica:
                         return await _translate_all(translator, plans, job, work, demand.cost)
                 except TimeoutError:
                     if (timer.when() or ends) < ends:
-                        raise host.room.admission.late(demand) from None
+                        raise host.room.admission.unbegun(demand) from None
                     raise job.deadline.exceeded() from None
         except OverloadedError:
             self._metrics.refused.labels(*labels).inc()

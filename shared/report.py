@@ -36,12 +36,13 @@ class PairReport(BaseModel):
 class ClassRoom(BaseModel):
     """How full a model is for one class of requests, in units of cost (shared/cost.py).
 
-    ``ahead`` is what is in hand and goes before or beside a new short request of the class, ``callers`` what of it goes
-    before that of a caller who has nothing in hand. A request is taken on while its part of that is less than ``limit``.
+    ``ahead`` is what is in hand, in all, of what goes before or beside a new short request of the class. Callers are
+    served in turn, so before the first short text of one that has nothing in hand there are only ``callers``: of each
+    other no more than one unit. A request is taken on while what is before it is less than ``limit``.
     """
 
     ahead: float = Field(ge=0)
-    callers: float = Field(default=0.0, ge=0)
+    callers: float = Field(default=0, ge=0)
     limit: float = Field(ge=0)
 
 

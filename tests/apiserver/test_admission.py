@@ -1,5 +1,8 @@
 """Room: in units of cost and by class, decided at once, given back on every path."""
 
+# pyright: reportPrivateUsage=false
+# That nothing is left behind is to be seen only inside.
+
 from __future__ import annotations
 
 import asyncio
@@ -29,21 +32,21 @@ def admission_of(
     clock = HandClock()
     drain = DrainRate(clock)
     if rate is not None:
-        drain.full_begins()
+        drain.full(1)
         for _ in range(2000):
             clock.now += 0.01
             drain.done(rate / 100)
-        drain.full_ends()
+        drain.full(0)
         assert drain.value == pytest.approx(rate, rel=0.01)
     return Admission(AT_ONCE, drain, QueueBounds(seconds, max_waiting)), clock
 
 
-def short(priority: Priority = Priority.INTERACTIVE, texts: int = 1) -> Demand:
-    return Demand.of(["word"] * texts, priority)
+def short(priority: Priority = Priority.INTERACTIVE, texts: int = 1, caller: str = "") -> Demand:
+    return Demand.of(["word"] * texts, priority, caller)
 
 
-def long(units: int, priority: Priority = Priority.INTERACTIVE) -> Demand:
-    return Demand.of(["x" * (units * CHARS_PER_UNIT)], priority)
+def long(units: int, priority: Priority = Priority.INTERACTIVE, caller: str = "") -> Demand:
+    return Demand.of(["x" * (units * CHARS_PER_UNIT)], priority, caller)
 
 
 def filled(admission: Admission, demand: Demand, stack: ExitStack) -> tuple[int, OverloadedError]:
@@ -118,6 +121,56 @@ def test_of_long_texts_only_their_share_of_the_batch_is_before_short_ones() -> N
             pass
 
 
+@pytest.mark.parametrize("rate", [None, 50.0])
+def test_one_request_of_any_size_fills_the_model_for_its_own_caller_only(rate: float | None) -> None:
+    admission, _ = admission_of(rate)
+    huge = Demand.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 128, Priority.INTERACTIVE, "greedy")
+    with admission.permit(huge, FOREVER):
+        for priority in Priority:
+            assert admission.room()[priority].callers == 1
+            assert admission.room()[priority].ahead == huge.cost
+            with admission.permit(short(priority, caller="modest"), FOREVER):
+                pass
+            with pytest.raises(OverloadedError), admission.permit(short(priority, caller="greedy"), FOREVER):
+                pytest.fail("admitted")
+
+
+@pytest.mark.parametrize("flood", list(Priority))
+def test_a_flood_of_long_texts_sends_no_other_caller_away(flood: Priority) -> None:
+    admission, _ = admission_of()
+    with ExitStack() as stack:
+        filled(admission, long(9, flood, "greedy"), stack)
+        for priority in Priority:
+            for demand in (long(9, priority, "modest"), short(priority, caller="modest")):
+                with admission.permit(demand, FOREVER):
+                    pass
+
+
+def test_what_is_ahead_of_a_caller_is_its_own_and_of_each_other_no_more_than_that() -> None:
+    admission, _ = admission_of()
+    with ExitStack() as stack:
+        for caller, units in (("a", 2), ("b", 5), ("c", 20)):
+            stack.enter_context(admission.permit(short(texts=units, caller=caller), FOREVER))
+        lane = Lane.INTERACTIVE_SHORT
+        assert admission.ahead(lane, "d", 1) == 1 + 1 + 1
+        assert admission.ahead(lane, "d", 10) == 2 + 5 + 10
+        assert admission.ahead(lane, "b", 1) == 2 + 5 + 6
+        assert admission.ahead(lane, "c", 1) == 2 + 5 + 20
+        room = admission.room()[Priority.BULK]
+        assert (room.ahead, room.callers) == (27, 3)
+
+
+def test_as_many_callers_are_taken_on_as_the_limit_has_units() -> None:
+    admission, _ = admission_of()
+    with ExitStack() as stack:
+        for number in range(2 * AT_ONCE):
+            stack.enter_context(admission.permit(short(caller=str(number)), FOREVER))
+        room = admission.room()[Priority.INTERACTIVE]
+        assert room.callers == room.limit
+        with pytest.raises(OverloadedError), admission.permit(short(caller="one more"), FOREVER):
+            pytest.fail("admitted")
+
+
 def test_a_request_is_judged_by_its_longest_text() -> None:
     assert Demand.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 3, Priority.BULK).lane is Lane.BULK_SHORT
     assert Demand.of(["x", "x" * (SHORT_UNITS * CHARS_PER_UNIT + 1)], Priority.BULK).lane is Lane.BULK_LONG
@@ -131,19 +184,34 @@ def test_what_can_not_be_done_before_its_deadline_is_refused_at_once() -> None:
             pytest.fail("admitted")
         # 51 - 16 units at 10/s are 3.5 s: half a second later there is time enough.
         assert refused.value.retry_after == RETRY_AFTER_MIN
+        assert refused.value.facts == {"reason": "late"}
         with admission.permit(short(), 4.0):
             pass
+
+
+def test_what_is_too_large_for_its_own_time_is_told_so_and_not_to_wait_for_its_own_cost() -> None:
+    admission, _ = admission_of(10.0, seconds=60)
+    with admission.permit(short(texts=20), FOREVER):
+        with pytest.raises(OverloadedError, match="too large") as refused, admission.permit(short(texts=400), 5.0):
+            pytest.fail("admitted")
+        assert "400 units" in refused.value.detail
+        assert "10 units a second" in refused.value.detail
+        assert "5.0 s" in refused.value.detail
+        assert refused.value.facts == {"reason": "late"}
+        assert refused.value.retry_after == pytest.approx(2.0, rel=0.1), "what is ahead, at the rate"
+    with admission.permit(short(texts=400), 5.0):
+        pass  # an idle model takes any request
 
 
 def test_what_is_done_is_room_again() -> None:
     admission, _ = admission_of(50.0)
     with admission.permit(short(texts=40), FOREVER) as permit:
-        before = admission.ahead(Lane.INTERACTIVE_SHORT)
+        before = admission.ahead(Lane.INTERACTIVE_SHORT, "", 0)
         permit.done(30)
-        assert admission.ahead(Lane.INTERACTIVE_SHORT) == before - 30
+        assert admission.ahead(Lane.INTERACTIVE_SHORT, "", 0) == before - 30
         permit.done(30)
-        assert admission.ahead(Lane.INTERACTIVE_SHORT) == 0
-    assert admission.ahead(Lane.INTERACTIVE_SHORT) == 0
+        assert admission.ahead(Lane.INTERACTIVE_SHORT, "", 0) == 0
+    assert admission.ahead(Lane.INTERACTIVE_SHORT, "", 0) == 0
 
 
 @pytest.mark.parametrize("rate", [5.0, 20.0, 400.0])
@@ -170,6 +238,7 @@ def test_an_engine_that_stands_still_has_the_longest_retry_after() -> None:
     with ExitStack() as stack:
         taken, refused = filled(admission, short(), stack)
     assert taken == AT_ONCE
+    assert refused.facts == {"reason": "full"}
     assert refused.retry_after == RETRY_AFTER_MAX
 
 
@@ -177,7 +246,7 @@ def test_permits_come_back_after_an_error() -> None:
     admission, _ = admission_of()
     with pytest.raises(ZeroDivisionError), admission.permit(short(texts=3), FOREVER):
         raise ZeroDivisionError
-    assert (admission.texts, admission.ahead(Lane.BULK_LONG)) == (0, 0)
+    assert (admission.texts, admission.ahead(Lane.BULK_LONG, "", 0)) == (0, 0)
 
 
 async def test_permits_come_back_after_a_cancellation() -> None:
@@ -192,24 +261,32 @@ async def test_permits_come_back_after_a_cancellation() -> None:
     assert admission.texts == 3
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert (admission.texts, admission.ahead(Lane.BULK_LONG)) == (0, 0)
+    assert (admission.texts, admission.ahead(Lane.BULK_LONG, "", 0)) == (0, 0)
 
 
 @settings(deadline=None)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(list(Priority)), st.integers(1, 40), st.integers(1, 3000), st.floats(0, 50)),
+        st.tuples(
+            st.sampled_from(list(Priority)),
+            st.sampled_from("abcd"),
+            st.integers(1, 40),
+            st.integers(1, 3000),
+            st.floats(0, 50),
+        ),
         max_size=25,
     )
 )
 def test_nothing_is_taken_on_beyond_the_limit_and_nothing_is_left_behind(
-    wanted: list[tuple[Priority, int, int, float]],
+    wanted: list[tuple[Priority, str, int, int, float]],
 ) -> None:
     admission, _ = admission_of()
+    holdings = admission._holdings
     with ExitStack() as stack:
-        for priority, texts, chars, done in wanted:
-            demand = Demand.of(["x" * chars] * texts, priority)
-            before = admission.ahead(demand.lane)
+        for priority, caller, texts, chars, done in wanted:
+            demand = Demand.of(["x" * chars] * texts, priority, caller)
+            before = admission.ahead(demand.lane, caller, demand.cost)
+            assert holdings.of(caller, Lane(2 * priority.rank)) <= holdings.before(demand.lane)
             try:
                 permit = stack.enter_context(admission.permit(demand, FOREVER))
             except OverloadedError:
@@ -217,5 +294,7 @@ def test_nothing_is_taken_on_beyond_the_limit_and_nothing_is_left_behind(
             else:
                 assert before < admission.limit(priority) + (demand.cost if demand.long else 0)
                 permit.done(done)
+            assert all(0 <= room.callers <= room.ahead + 1e-9 for room in admission.room().values())
     assert admission.texts == 0
-    assert [admission.ahead(lane) for lane in Lane] == [0.0] * len(Lane)
+    assert len(holdings) == 0
+    assert [holdings.before(lane) for lane in Lane] == [0.0] * len(Lane)

@@ -18,7 +18,7 @@ from tests.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
 
 # More than SHORT_SEGMENTS segments (of some five sentences here) are a long text, which waits for its turn in our lanes.
-SENTENCES = 80
+SENTENCES = 160
 
 
 def document(name: str) -> str:

@@ -20,7 +20,7 @@ def work(rate: DrainRate, clock: HandClock, seconds: float, per_second: float) -
 def test_it_is_unknown_until_the_engine_has_been_full_for_a_while() -> None:
     clock = HandClock()
     rate = DrainRate(clock)
-    rate.full_begins()
+    rate.full(1)
     work(rate, clock, KNOWN_AFTER_SECONDS - 0.1, 50)
     assert rate.value is None
     work(rate, clock, 0.2, 50)
@@ -32,9 +32,9 @@ def test_times_with_room_teach_nothing() -> None:
     rate = DrainRate(clock)
     work(rate, clock, 60, 3)
     assert rate.value is None
-    rate.full_begins()
+    rate.full(1)
     work(rate, clock, 10, 80)
-    rate.full_ends()
+    rate.full(0)
     known = rate.value
     work(rate, clock, 60, 1)
     clock.now += 3600
@@ -45,7 +45,7 @@ def test_times_with_room_teach_nothing() -> None:
 def test_it_follows_an_engine_that_becomes_slower_and_one_that_stands_still() -> None:
     clock = HandClock()
     rate = DrainRate(clock)
-    rate.full_begins()
+    rate.full(1)
     work(rate, clock, 20, 100)
     work(rate, clock, 3 * MEMORY_SECONDS, 20)
     assert rate.value == pytest.approx(20, rel=0.3)
@@ -53,10 +53,23 @@ def test_it_follows_an_engine_that_becomes_slower_and_one_that_stands_still() ->
     assert rate.value == pytest.approx(0, abs=0.1)
 
 
+def test_a_share_of_the_places_counts_as_that_share_of_the_time() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    rate.full(0.25)
+    work(rate, clock, 3 * KNOWN_AFTER_SECONDS, 20)
+    assert rate.value is None
+    work(rate, clock, 2 * KNOWN_AFTER_SECONDS, 20)
+    assert rate.value == pytest.approx(80, rel=0.05)
+    rate.full(1)
+    work(rate, clock, 3 * MEMORY_SECONDS, 50)
+    assert rate.value == pytest.approx(50, rel=0.1), "what a full batch really does is learnt soon"
+
+
 def test_another_engine_begins_anew() -> None:
     clock = HandClock()
     rate = DrainRate(clock)
-    rate.full_begins()
+    rate.full(1)
     work(rate, clock, 10, 100)
     rate.forget()
     assert rate.value is None
@@ -73,7 +86,7 @@ def test_it_stays_between_the_least_and_the_most_that_was_done_while_full(
     rate = DrainRate(clock)
     seen: list[float] = []
     for full, seconds, per_second in turns:
-        (rate.full_begins if full else rate.full_ends)()
+        rate.full(full)
         if full:
             seen.append(per_second)
         for _ in range(20):

@@ -225,9 +225,9 @@ async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: Sc
     }
     # Four at once, and a second's work at four a second before the rate is known: all of that for interactive work.
     assert report["models"]["en-de"]["room"] == {
-        "interactive": {"ahead": 2, "limit": 8},
-        "standard": {"ahead": 2, "limit": 7},
-        "bulk": {"ahead": 2, "limit": 6},
+        "interactive": {"ahead": 2, "callers": 1, "limit": 8},
+        "standard": {"ahead": 2, "callers": 1, "limit": 7},
+        "bulk": {"ahead": 2, "callers": 1, "limit": 6},
     }
     assert report["models"]["en-de"]["rate"] is None
     assert len(report["models"]["en-de"]["revision"]) == 16

@@ -114,6 +114,7 @@ async def test_the_least_urgent_is_refused_first_at_once_and_with_a_time_to_come
     before = len(engine.asked)
     refused = await served.translate("x", headers={"X-Priority": "bulk"})
     assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    assert refused.json()["reason"] == "full"
     assert refused.headers["retry-after"] == "1"  # 28 of 8 + 20: one unit is soon done
     assert len(engine.asked) == before
     hold.append(asyncio.create_task(served.translate(["wood"] * 14, headers={"X-Priority": "standard"})))
@@ -142,6 +143,7 @@ async def test_what_could_not_be_done_in_time_is_refused_before_it_costs_anythin
     refused = await served.translate("x", headers={"X-Timeout-Ms": "2000"})
     assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
     assert "would take" in refused.json()["detail"]
+    assert refused.json()["reason"] == "late"
     assert 2 <= int(refused.headers["retry-after"]) <= 5  # 33 units at 8 a second are two seconds more than it has
     engine.gate.set()
     assert (await hold).status_code == 200
@@ -164,6 +166,7 @@ async def test_what_gets_no_slot_within_the_queue_deadline_is_refused_and_leaves
         late = await served.translate("late")
         assert (late.status_code, late.json()["code"]) == (503, "overloaded")
         assert "could begin" in late.json()["detail"]
+        assert late.json()["reason"] == "queue"
         assert late.headers["retry-after"]
         engine.gate.set()
         assert (await hold).status_code == 200, "what runs is not refused any more"

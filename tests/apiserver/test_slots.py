@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.drain import DrainRate
+from apiserver.lanes import SHORT_SEGMENTS
 from apiserver.slots import BULK_SHARE, FAIR_TURN, LONG_SHARE, QUIET_SECONDS, Claim, Slots
 from shared.lane import Lane
 from tests.apiserver.hand_clock import HandClock
@@ -139,6 +141,35 @@ async def test_of_one_callers_texts_the_first_goes_on_first() -> None:
     await scene.close()
 
 
+async def test_a_short_texts_segments_go_in_one_turn_and_its_caller_passes_the_turns_it_had_in_advance() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE_SHORT, "held")
+    await scene.want(Lane.INTERACTIVE_SHORT, "texts", turn=100, times=4)
+    await scene.want(Lane.INTERACTIVE_SHORT, "texts", turn=101, times=2)
+    await scene.want(Lane.INTERACTIVE_SHORT, "one", times=5)
+    order = [(await scene.give()).caller for _ in range(11)]
+    assert order == ["texts"] * 4 + ["one"] * 4 + ["texts"] * 2 + ["one"]
+    await scene.close()
+
+
+async def test_a_turn_is_no_longer_than_a_short_text() -> None:
+    scene = Scene(1)
+    await scene.want(Lane.INTERACTIVE_SHORT, "held")
+    await scene.want(Lane.INTERACTIVE_SHORT, "greedy", turn=100, times=3 * SHORT_SEGMENTS)
+    await scene.want(Lane.INTERACTIVE_SHORT, "modest")
+    order = [(await scene.give()).caller for _ in range(SHORT_SEGMENTS + 1)]
+    assert order == ["greedy"] * SHORT_SEGMENTS + ["modest"]
+    await scene.close()
+
+
+async def test_long_texts_take_turns_segment_by_segment() -> None:
+    scene = Scene(4)
+    await scene.want(Lane.INTERACTIVE_LONG, "a", turn=1, times=4)
+    await scene.want(Lane.INTERACTIVE_LONG, "b", turn=2, times=3)
+    assert [(await scene.give()).caller for _ in range(6)] == ["a", "b", "a", "b", "a", "b"]
+    await scene.close()
+
+
 async def test_long_texts_hold_their_share_and_no_more() -> None:
     scene = Scene(16)
     await scene.want(Lane.INTERACTIVE_LONG, times=20)
@@ -184,6 +215,33 @@ async def test_no_lane_starves() -> None:
     await scene.close()
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sets(st.sampled_from(Lane), min_size=2),
+    st.integers(1, 20),
+    st.integers(0, 2),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
+def test_of_lanes_that_always_wait_none_starves(
+    lanes: set[Lane], at_once: int, overhang: int, rng: Random, oldest_first: bool
+) -> None:
+    async def play() -> None:
+        scene = Scene(at_once, overhang=overhang)
+        rounds = 5 * len(lanes) * (FAIR_TURN + at_once)
+        for _ in range(rounds):
+            for lane in lanes:
+                if not scene.slots._queues[lane].callers:
+                    await scene.want(lane)
+            one = scene.held[0 if oldest_first else rng.randrange(len(scene.held))]
+            await scene.give(lambda claim, one=one: claim is one)
+        served = Counter(claim.lane for claim in scene.granted[-rounds // 2 :])
+        assert set(served) == lanes, served
+        await scene.close()
+
+    asyncio.run(play())
+
+
 async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() -> None:
     clock = HandClock()
     rate = DrainRate(clock)
@@ -204,6 +262,27 @@ async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() 
         assert await learn() is (left >= 1)
         if left:
             await scene.give()
+    await scene.close()
+
+
+@pytest.mark.parametrize("lane", [Lane.INTERACTIVE_LONG, Lane.BULK_SHORT])
+async def test_the_rate_is_learnt_too_while_work_waits_only_for_its_share(lane: Lane) -> None:
+    rate = DrainRate(clock := HandClock())
+    scene = Scene(16, overhang=2, rate=rate)
+    scene.clock.now = 1.0  # its quiet times are not the rate's matter
+    await scene.want(Lane.STANDARD_SHORT)
+    await scene.want(lane, times=40)
+    await scene.give(lambda claim: claim.lane is Lane.STANDARD_SHORT)
+    assert len(scene.held) == 4
+    for _ in range(20):
+        clock.now += 1
+        rate.done(10)
+        await scene.give()
+    assert rate.value == pytest.approx(40, rel=0.1), "four of sixteen places do ten units a second"
+    for _ in range(20):
+        await scene.give()
+    clock.now += 100
+    assert rate.value == pytest.approx(40, rel=0.1), "nothing waits any more"
     await scene.close()
 
 
@@ -245,7 +324,7 @@ def test_never_more_places_than_there_are_none_idle_for_urgent_work_and_nothing_
                 await scene.give()
             slots = scene.slots
             assert slots.held == len(scene.held) <= at_once + overhang
-            assert sum(claim.is_long for claim in scene.held) <= slots.long_width
+            assert sum(claim.is_long for claim in scene.held) <= slots.long_width + 1
             waiting = {lane for lane in Lane if slots._queues[lane].callers}
             if slots.held < at_once + overhang:
                 assert not waiting & {Lane.INTERACTIVE_SHORT, Lane.STANDARD_SHORT}
