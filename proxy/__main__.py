@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from proxy.app import create_app, create_operator_app
 from proxy.settings import PREFIX, Settings
 from shared import server
+from shared.bounds import Room
 from shared.environment import UnknownSettingError, describe, refuse_unknown
 from shared.program import EXIT_CONFIG, leave_on_signals
 from shared.telemetry import configure_logging
@@ -35,7 +36,7 @@ def main() -> int:
     config = partial(
         server.server_config,
         grace_seconds=grace,
-        connections=server.open_files_for(settings.max_connections),
+        room=Room(server.open_files_for(settings.max_connections)),
         trusted_proxies=settings.trusted_proxies,
     )
     running = server.DrainingServer(
