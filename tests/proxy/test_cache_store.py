@@ -27,6 +27,8 @@ from tests.proxy.proxies import RunningProxy, nowhere, proxy
 from tests.proxy.samples import replica, snapshot
 from tests.waiting import wait_until
 
+MIB = 1024 * 1024
+
 
 @pytest.fixture(scope="module")
 async def fake() -> AsyncGenerator[FakeReplica]:
@@ -42,7 +44,7 @@ def fresh(fake: FakeReplica) -> None:
 
 @asynccontextmanager
 async def cached(fake: FakeReplica, url: str) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=1_000_000, cache_redis_url=url) as running:
+    async with proxy([fake], cache_bytes=MIB, cache_redis_url=url) as running:
         yield running
 
 
@@ -241,9 +243,11 @@ REDIS = "redis://:secret@cache:6379/0"
     [
         ({"cache_redis_url": "http://cache"}, "is no URL of a Redis"),
         ({"cache_redis_url": REDIS}, "needs PROXY_CACHE_BYTES"),
-        ({"cache_bytes": 1, "cache_redis_url": REDIS, "redis_url": "redis://cache"}, "must be different servers"),
-        ({"cache_bytes": 1, "cache_redis_url": REDIS, "redis_url": "rediss://CACHE:6379/3"}, "must be different"),
-        ({"cache_bytes": 1, "cache_redis_url": "unix:///r", "redis_url": "unix:///r"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": REDIS, "redis_url": "redis://cache"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": REDIS, "redis_url": "rediss://CACHE:6379/3"}, "must be different"),
+        ({"cache_bytes": MIB, "cache_redis_url": "redis://localhost/1"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": "redis://[::1]:6379/1"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": "unix:///r", "redis_url": "unix:///r"}, "must be different servers"),
     ],
 )
 def test_settings_that_would_fill_the_fleets_redis_are_refused(values: dict[str, object], why: str) -> None:
@@ -254,6 +258,6 @@ def test_settings_that_would_fill_the_fleets_redis_are_refused(values: dict[str,
 
 @pytest.mark.parametrize("url", ["", REDIS, "unix:///r", "redis://127.0.0.1:6380"])
 def test_a_redis_of_its_own_is_taken(url: str) -> None:
-    settings = Settings(cache_bytes=1, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    settings = Settings(cache_bytes=MIB, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert settings.cache_redis_url.get_secret_value() == url
     assert "secret" not in repr(settings)
