@@ -12,6 +12,7 @@ from apiserver.catalog import CatalogError
 from apiserver.engine import ENVIRONMENT
 from apiserver.settings import PREFIX, Settings
 from shared import server
+from shared.bounds import Room
 from shared.environment import UnknownSettingError, describe, refuse_unknown
 from shared.program import EXIT_CONFIG, leave_on_signals
 from shared.reaper import Reaper
@@ -36,10 +37,8 @@ def main() -> int:
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    connections = server.open_files_for(settings.max_connections)
-    config = server.server_config(
-        app, host=settings.host, port=settings.port, grace_seconds=grace, connections=connections
-    )
+    room = Room(server.open_files_for(settings.max_connections))
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, room=room)
     running = server.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
     with Reaper(name="PAIRWAY_APISERVER", grace_seconds=0.0):

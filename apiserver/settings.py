@@ -133,6 +133,12 @@ class Settings(BaseSettings):
                 f"APISERVER_REQUEST_TIMEOUT ({self.request_timeout:g} s)"
             )
             raise ValueError(message)
+        if self.queue_seconds > self.request_timeout:
+            message = (
+                f"APISERVER_QUEUE_SECONDS ({self.queue_seconds:g} s) must not exceed "
+                f"APISERVER_REQUEST_TIMEOUT ({self.request_timeout:g} s): what waits so long is too late"
+            )
+            raise ValueError(message)
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from shared.languages import LanguagePair
 from shared.wire import AUTO, Translation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from proxy.cache import Recalled, TranslationCache
     from proxy.call import Call
@@ -95,7 +94,7 @@ class Answers:
         texts = [call.request.texts[index] for index in missing]
         rest = call.asking(call.request.model_copy(update={"text": texts}), None)
         try:
-            body, joined = await self._flights.share(rest, partial(self._compute, _only(recalled, missing)))
+            body, joined = await self._flights.share(rest, partial(self._compute, recalled.only(missing)))
         except RelayedError as error:
             error.detail = f"{error.detail} (Counted among the {len(missing)} texts that are not in the cache.)"
             raise
@@ -124,10 +123,6 @@ class Answers:
         self._metrics.cache_misses.labels(pair).inc(len(recalled.keys) - hits)
         if hits:
             self._metrics.texts.labels(pair).inc(hits)  # the dispatcher counts the others
-
-
-def _only(recalled: Recalled, indices: Sequence[int]) -> Recalled:
-    return replace(recalled, keys=[recalled.keys[index] for index in indices], found={})
 
 
 def _joined(request: TranslateRequest, values: Mapping[int, bytes]) -> bytes:

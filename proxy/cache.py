@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 from pydantic_core import to_json
@@ -27,13 +27,19 @@ if TYPE_CHECKING:
     from proxy.routing import Pivots
     from shared.wire import TranslateRequest
 
+# An entry has no more bytes: names, languages and warnings take a few hundred, and a translation has no 16 characters for
+# each of its text (apiserver/lengths.py).
+ENTRY_BYTES: Final = 16 * 1024
+BYTES_PER_CHAR: Final = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the cache knows of one request: its route now, who serves it, a key for each text, and what was found."""
+    """What the cache knows of one request: its route now, who serves it, its texts with their keys, and what was found."""
 
     route: Route
     served_by: tuple[Served, ...]
+    texts: Sequence[str]
     keys: Sequence[bytes]
     found: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
@@ -41,6 +47,20 @@ class Recalled:
     def missing(self) -> list[int]:
         """The indices of the texts that are not known."""
         return [index for index in range(len(self.keys)) if index not in self.found]
+
+    def only(self, indices: Sequence[int]) -> Recalled:
+        """Return the same of some of the texts, with nothing found."""
+        texts = [self.texts[index] for index in indices]
+        return Recalled(self.route, self.served_by, texts, [self.keys[index] for index in indices])
+
+    def entry(self, text: str, result: Translation) -> bytes | None:
+        """Return the text's translation as it is kept; None where it can not be one of this route's."""
+        languages = self.route.languages
+        way = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
+        made = result.model in model_names(self.served_by) or (result.model is None and result.translation == text)
+        value = encoded(result)
+        good = way and made and result.translation is not None and result.detected is None
+        return value if good and len(value) <= _longest(text) else None
 
 
 class TranslationCache:
@@ -89,7 +109,7 @@ class TranslationCache:
         keys = await unhurried(
             request, partial(text_digests, request, [[(leg.source, leg.target) for leg in route.legs], served_by])
         )
-        recalled = Recalled(route, served_by, keys)
+        recalled = Recalled(route, served_by, request.texts, keys)
         for index, key in enumerate(keys):
             if (value := self._lru.get(key)) is not None:
                 recalled.found[index] = value
@@ -102,24 +122,22 @@ class TranslationCache:
         if self._store is None or not missing:
             return
         there = await self._store.read(list(dict.fromkeys(recalled.keys[index] for index in missing)))
-        good = {key: entry for key, entry in there.items() if _is_translation(entry[1])}
-        for key, (expires, value) in good.items():
-            self._lru.put(key, value, min(expires, self._clock() + self._seconds))
-        recalled.found.update(
-            (index, good[recalled.keys[index]][1]) for index in missing if recalled.keys[index] in good
-        )
+        for index in missing:
+            if (found := there.get(recalled.keys[index])) is None:
+                continue
+            expires, value = found
+            if (entry := _checked(recalled, recalled.texts[index], value)) is not None:
+                self._lru.put(recalled.keys[index], entry, min(expires, self._clock() + self._seconds))
+                recalled.found[index] = entry
 
     def keep(self, recalled: Recalled, indices: Iterable[int], results: Sequence[Translation]) -> None:
         """Keep the results of the request's texts with these indices, if they are what the route stands for still."""
         if self._revisions.of(recalled.route) != recalled.served_by:
             return  # a model changed meanwhile: who knows which one answered
-        names = model_names(recalled.served_by)
         expires = self._clock() + self._seconds
         for index, result in zip(indices, results, strict=True):
-            usual = result.model is None or (result.model in names and result.route == recalled.route.languages)
-            if result.translation is None or not usual:
+            if (value := recalled.entry(recalled.texts[index], result)) is None:
                 continue
-            value = encoded(result)
             self._lru.put(recalled.keys[index], value, expires)
             if self._store is not None:
                 self._store.write(recalled.keys[index], value, expires)
@@ -136,9 +154,15 @@ def encoded(result: Translation) -> bytes:
     return to_json(result.to_json())
 
 
-def _is_translation(value: bytes) -> bool:
-    """Say whether an entry of the second tier is what we would write, so that nothing else gets into an answer."""
+def _checked(recalled: Recalled, text: str, value: bytes) -> bytes | None:
+    """Return what we would write for an entry of the second tier; None where none of us can have written it."""
+    if len(value) > _longest(text):
+        return None
     try:
-        return Translation.model_validate_json(value).translation is not None
+        return recalled.entry(text, Translation.model_validate_json(value))
     except ValidationError:
-        return False
+        return None
+
+
+def _longest(text: str) -> int:
+    return ENTRY_BYTES + BYTES_PER_CHAR * len(text)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.deadline import Deadline
     from shared.events import OnDelta
 
-# Shorter than the servers keep an idle connection (shared/web.py: 75 s), so that they never close one under a request.
+# Shorter than the servers keep an idle connection (shared/server.py: 75 s), so that they never close one under a request.
 IDLE_SECONDS: Final = 30.0
 # 128 texts of the largest size and what JSON adds; more is no answer of ours.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024

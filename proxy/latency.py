@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 # Characters that cost as much as a request does by itself. Load grows with the length, latency hardly does once sentences
 # run side by side; with 500 the latency per unit is even (measured on small models and two cores, 100 to 2,000 characters:
 # 78 to 100 ms; with 200: 41 to 79), and the simulated p95 is lowest (docs/decisions/0013-balancing.md).
-CHARS_PER_UNIT: Final = 500
+CHARS_PER_WORK_UNIT: Final = 500
 # How fast good samples take a bad one back: to 1/e in this time. Finagle's default is 10 s; a replica that was slow for a
 # while and is well again should have its share again within 5 s.
 DECAY_SECONDS: Final = 2.0
@@ -21,7 +21,7 @@ SILENCE_SECONDS: Final = 10.0
 
 def work_of(chars: int, texts: int = 1) -> float:
     """Return the units of work of so many texts with that many characters together; one unit is an empty text."""
-    return texts + chars / CHARS_PER_UNIT
+    return texts + chars / CHARS_PER_WORK_UNIT
 
 
 class PeakEwma:

@@ -19,9 +19,9 @@ from shared.telemetry import LogFormat
 from shared.wire import Limits
 
 PREFIX: Final = "PROXY_"
-
-
 _REDIS_PORT: Final = 6379
+# A few hundred sentences.
+_LEAST_CACHE_BYTES: Final = 1024 * 1024
 # scheme://host or scheme://host:port, as a browser writes it in Origin.
 _ORIGIN: Final = re.compile(r"\*|https?://[a-z0-9.\-\[\]:]+")
 
@@ -152,7 +152,8 @@ class Settings(BaseSettings):
     cache_bytes: int = Field(
         default=0,
         ge=0,
-        description="Bytes of memory for translations, so for what users wrote, to answer the same again; 0: none is kept.",
+        description="Bytes of memory (1 MiB and more) for translations, so for what users wrote, to answer the same again; "
+        "0: none is kept.",
     )
     cache_seconds: float = Field(
         default=86_400, ge=1, le=31_536_000, description="How long a translation is kept at most, seconds."
@@ -199,9 +200,19 @@ class Settings(BaseSettings):
     @classmethod
     def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for each in value:
-            if not _ORIGIN.fullmatch(each):
+            if not _ORIGIN.fullmatch(each) or split_url(each) is None:
                 message = f"{each!r} is no origin; write https://HOST or https://HOST:PORT, without a path, or *"
                 raise ValueError(message)
+        return value
+
+    @field_validator("cache_bytes")
+    @classmethod
+    def _is_worth_it(cls, value: int) -> int:
+        if 0 < value < _LEAST_CACHE_BYTES:
+            message = (
+                f"{value} is too little to be of use; write {_LEAST_CACHE_BYTES} (1 MiB) or more, or 0 for no cache"
+            )
+            raise ValueError(message)
         return value
 
     @field_validator("preferred_pivots")
@@ -311,4 +322,7 @@ class Settings(BaseSettings):
 def _server(url: SecretStr) -> object:
     """Return what tells one Redis server from another, as far as a URL says."""
     parts = split_url(url.get_secret_value())
-    return parts and (parts.path if parts.scheme == "unix" else (parts.hostname, parts.port or _REDIS_PORT))
+    if parts is None or parts.scheme == "unix":
+        return parts and parts.path
+    host = parts.hostname or ""
+    return "localhost" if is_loopback(host) else host, parts.port or _REDIS_PORT

@@ -7,55 +7,28 @@ from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from shared import browsers, web
+from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED
 from shared.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
+from shared.flow import Flow
 from shared.request_id import REQUEST_ID_HEADER
 
 if TYPE_CHECKING:
     import asyncio
 
+    from fastapi import Response
+
+    from shared.bounds import Room
+
 log = logging.getLogger(__name__)
 
-# Request line and headers: four times what web servers allow one header line (8 KiB), so that none before us allows more.
-MAX_HEAD_BYTES: Final = 32 * 1024
-# Browsers send some 20, web servers and meshes add 20 more.
-MAX_HEADERS: Final = 100
-# Requests that wait on one connection for the answers before them.
-MAX_PIPELINED: Final = 16
 # When a place for one more connection may be free again; seconds.
 RETRY_SECONDS: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a peer is waited for (seconds), and how slow it may be (bytes per second)."""
-
-    head: float = 10.0
-    """From the first byte of a head to its last."""
-    body: float = 20.0
-    """A body has this long, and more for each byte of it that came: whoever keeps the pace is never cut."""
-    pace: float = 16 * 1024
-    """128 kbit/s, less than the slowest line anybody works on; of an answer, a reader must take as much."""
-    stall: float = 30.0
-    """How long a reader may take less of an answer than the pace asks."""
-    linger: float = 5.0
-    """A body that nobody wants any more is read for so long, so that its answer is not lost to a reset."""
-
-
-@dataclass(slots=True)
-class Room:
-    """How many connections there may be, and those that may be closed for a new one, the longest idle first."""
-
-    connections: int
-    patience: Patience
-    idle: dict[Connection, None] = field(default_factory=dict["Connection", None])
-    refusing: bool = False
 
 
 class Connection(HttpToolsProtocol):
@@ -71,8 +44,11 @@ class Connection(HttpToolsProtocol):
         self._head_begun = False
         self._head_came = 0
         self._head_read = 0
+        # After a chunk's header: the trailers come now if it is the last chunk's, which the parser does not tell.
+        self._tail_open = False
         self._body_came = 0
         self._body_began = 0.0
+        self._paused_at = 0.0
         self._refusal: PairwayError | None = None
         # What comes is not read any more: the connection closes with the answer to the last good request.
         self._deaf = False
@@ -84,23 +60,16 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Take the connection if there is room, or one that is idle to close for it."""
         super().connection_made(transport)
+        self.flow = Flow(transport, self._stop_waiting, self._go_on_waiting)
+        welcome = self._room.enter()
         self._await_request()
-        if len(self.connections) <= self._room.connections:
-            self._room.refusing = False
-            return
-        oldest = next(iter(self._room.idle))
-        if oldest is not self:
-            oldest.timeout_keep_alive_handler()
-            return
-        if not self._room.refusing:  # a line for each would help who wants to fill the disk
-            log.warning("connections refused", extra={"connections": self._room.connections})
-        self._room.refusing = True
-        self._refuse(OverloadedError("There are too many connections.", retry_after=RETRY_SECONDS), told=False)
+        if not welcome:
+            self._refuse(OverloadedError("There are too many connections.", retry_after=RETRY_SECONDS), told=False)
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget everything of it."""
-        self._room.idle.pop(self, None)
+        self._room.leave(self.transport)
         self._receiving = _cancelled(self._receiving)
         self._sending = _cancelled(self._sending)
         self._unset_keepalive_if_required()
@@ -111,31 +80,50 @@ class Connection(HttpToolsProtocol):
         """Read on; then see what is to be waited for."""
         if self._deaf:
             return
-        self._room.idle.pop(self, None)
-        if self._head_open:
+        self._room.idle.pop(self.transport, None)
+        if self._head_open or self._tail_open:
             self._head_came += len(data)
         super().data_received(data)
         if self._deaf or self.transport.is_closing():
             return
-        if self._head_open and self._head_came > MAX_HEAD_BYTES:
+        if (self._head_open or self._tail_open) and self._head_came > MAX_HEAD_BYTES:
             self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
-        elif not self._head_open:
-            self._within(self._patience.body)
-        elif self._head_begun:
-            self._within(self._patience.head)
-        elif self._is_idle():
+        elif self._head_open and not self._head_begun and self._is_idle():
             self._await_request()
+        else:
+            self._await_rest()
 
     def _is_idle(self) -> bool:
         """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not tell)."""
         return not self.cycle or self.cycle.response_complete
 
     def _await_request(self) -> None:
-        self._room.idle[self] = None
+        self._room.idle[self.transport] = None
         if self.timeout_keep_alive_task is None:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
+
+    def _await_rest(self) -> None:
+        """See to it that the rest of a head or of a body comes in time; while we do not read, nothing can come."""
+        if self._deaf or self.flow.read_paused:
+            return
+        if not self._head_open:
+            self._within(self._body_left())
+        elif self._head_begun:
+            self._within(self._patience.head)
+
+    def _body_left(self) -> float:
+        """Return for how many seconds the rest of the body is waited for."""
+        return self._body_began + self._patience.body + self._body_came / self._patience.pace - self.loop.time()
+
+    def _stop_waiting(self) -> None:
+        self._paused_at = self.loop.time()
+        self._receiving = _cancelled(self._receiving)
+
+    def _go_on_waiting(self) -> None:
+        self._body_began += self.loop.time() - self._paused_at
+        self._await_rest()
 
     def _within(self, seconds: float) -> None:
         if self._receiving is None:
@@ -145,16 +133,12 @@ class Connection(HttpToolsProtocol):
         """Give up a head that is not whole in time, or a body that falls behind the pace."""
         self._receiving = None
         if self._head_open:
-            self._refuse(
-                SlowRequestError(f"The request line and the headers took more than {self._patience.head:g} s.")
-            )
+            message = f"The request line and the headers took more than {self._patience.head:g} s."
+            self._refuse(SlowRequestError(message))
             return
-        if not self._is_idle():
-            allowed = self._patience.body + self._body_came / self._patience.pace
-            left = self._body_began + allowed - self.loop.time()
-            if left > 0:
-                self._receiving = self.loop.call_later(left, self._too_slow)
-                return
+        if not self._is_idle() and (left := self._body_left()) > 0:
+            self._within(left)
+            return
         self._refuse(SlowRequestError(f"The body came in less than {self._patience.pace:g} bytes per second."))
 
     # ---- what the parser finds ----
@@ -176,8 +160,10 @@ class Connection(HttpToolsProtocol):
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
+        """Take a header; trailers, which come after the body in the same way, are counted and dropped."""
         self._count(len(name) + len(value) + len(b": \r\n"))
+        if not self._head_open:
+            return
         if len(self.headers) >= MAX_HEADERS:
             raise self._noted(HeadTooLargeError(limit=MAX_HEADERS, unit="headers"))
         super().on_header(name, value)
@@ -196,14 +182,19 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start the request, and the time for its body."""
         super().on_headers_complete()
-        self._head_open = False
+        self._head_open, self._head_came = False, 0
         self._receiving = _cancelled(self._receiving)
         self._body_came = 0
         self._body_began = self.loop.time()
 
+    def on_chunk_header(self) -> None:
+        """Take the next chunk, or the last, which is empty and has the trailers after it."""
+        self._tail_open = True
+
     @override
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
+        self._tail_open, self._head_came = False, 0
         self._body_came += len(body)
         super().on_body(body)
 
@@ -211,7 +202,7 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """End the request; what comes is the next one's head."""
         self._receiving = _cancelled(self._receiving)
-        self._head_open, self._head_begun, self._head_came = True, False, 0
+        self._head_open, self._head_begun, self._tail_open, self._head_came = True, False, False, 0
         super().on_message_complete()
 
     @override
@@ -245,12 +236,12 @@ class Connection(HttpToolsProtocol):
             self._receiving = _cancelled(self._receiving)
             self._within(self._patience.linger)
         elif self._is_idle() and not self._head_begun:
-            self._room.idle[self] = None
+            self._room.idle[self.transport] = None
 
     @override
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection, also one whose peer has not taken the last answer."""
-        self._room.idle.pop(self, None)
+        self._room.idle.pop(self.transport, None)
         self._close()
 
     def _close(self) -> None:
@@ -280,15 +271,24 @@ class Connection(HttpToolsProtocol):
         self._deaf = True
         self._receiving = _cancelled(self._receiving)
         self._unset_keepalive_if_required()
-        self._room.idle.pop(self, None)
+        self._room.idle.pop(self.transport, None)
         in_hand = None if self._is_idle() else self.cycle
         if in_hand is None and not self._head_open:
             self._close()  # the rest of a body whose answer is out
             return
         if told:
             log.info("request refused", extra={"status": error.http_status, "code": error.code})
-        if in_hand is not None and (self.pipeline or not in_hand.more_body):
+        if in_hand is not None and not in_hand.more_body:
             in_hand.keep_alive = False  # the latest, so all before it are answered
+            return
+        if (
+            in_hand is not None and self.pipeline
+        ):  # it is the last of them, its body does not come, and others are answered before it
+            in_hand.keep_alive = False
+            self.pipeline[0] = (
+                in_hand,
+                cast("Any", _problem(error)),
+            )  # a response is an app; uvicorn's types are its own
             return
         if in_hand is not None:
             in_hand.disconnected = True
@@ -296,23 +296,23 @@ class Connection(HttpToolsProtocol):
             if in_hand.response_started:
                 self.transport.abort()
                 return
-        self.transport.write(self._answer(error))
+        self.transport.write(self._written(_problem(error)))
         # Closing at once, with bytes unread, would be a reset, which can overtake the answer.
         self.transport.write_eof()
         self._receiving = self.loop.call_later(self._patience.linger if told else 0, self._close)
 
-    def _answer(self, error: PairwayError) -> bytes:
-        request_id = uuid.uuid4().hex
-        response = web.problem_response(error, request_id)
-        headers = [
-            *self.server_state.default_headers,
-            *response.raw_headers,
-            *browsers.protection(""),
-            (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
-            (b"connection", b"close"),
-        ]
+    def _written(self, response: Response) -> bytes:
+        headers = [*self.server_state.default_headers, *response.raw_headers, (b"connection", b"close")]
         lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-        return STATUS_LINE[error.http_status] + lines + b"\r\n" + bytes(response.body)
+        return STATUS_LINE[response.status_code] + lines + b"\r\n" + bytes(response.body)
+
+
+def _problem(error: PairwayError) -> Response:
+    """Return the error as every problem of ours is answered, for requests that the app does not see."""
+    request_id = uuid.uuid4().hex
+    response = web.problem_response(error, request_id)
+    response.raw_headers += [*browsers.protection(""), (REQUEST_ID_HEADER.lower().encode(), request_id.encode())]
+    return response
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from typing_extensions import override
 
-from shared.connection import Connection, Patience, Room
+from shared.connection import Connection
 
 if TYPE_CHECKING:
     import socket
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from shared.bounds import Room
+
 log = logging.getLogger(__name__)
 
 # Idle connections are kept longer than any pool of ours keeps them (proxy/client.py: 30 s), so that the client
 # end closes first and no request is sent into a closing socket.
 KEEP_ALIVE_SECONDS: Final = 75
-# Far more than a proxy serves at once; each idle one costs some 10 KiB.
-CONNECTIONS: Final = 16_384
-PATIENCE: Final = Patience()
 # Clients' share of the files that may be open; the rest is for replicas, Redis, engines and logs.
 CLIENTS_SHARE: Final = 0.75
 
@@ -111,17 +110,16 @@ def server_config(
     host: str,
     port: int,
     grace_seconds: float,
-    connections: int = CONNECTIONS,
+    room: Room,
     trusted_proxies: Sequence[str] = (),
-    patience: Patience = PATIENCE,
 ) -> uvicorn.Config:
     """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
 
-    ``connections`` is how many there may be at once; ``trusted_proxies`` are addresses and networks whose
-    ``X-Forwarded-For`` and ``-Proto`` are believed; ``patience`` is what peers are waited for.
+    ``room`` is for all connections of this process, whichever its sockets; ``trusted_proxies`` are addresses and networks
+    whose ``X-Forwarded-For`` and ``-Proto`` are believed.
     """
     # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
-    protocol: Any = partial(Connection, room=Room(connections, patience))
+    protocol: Any = partial(Connection, room=room)
     return uvicorn.Config(
         app,
         host=host,

@@ -7,7 +7,7 @@ import json
 import socket
 import struct
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from typing_extensions import override
 
+from shared.bounds import Room
 from shared.deadline import TIMEOUT_HEADER
 from shared.server import server_config
 from tests.waiting import wait_until
@@ -314,13 +315,16 @@ class _Uvicorn(uvicorn.Server):
 class Serving:
     """An app on a real socket."""
 
-    def __init__(self, app: FastAPI, *, grace_seconds: float = 1.0, **bounds: Any) -> None:
+    def __init__(self, app: FastAPI, room: Room | None = None, trusted_proxies: Sequence[str] = ()) -> None:
         self.app = app
+        self.room = room or Room()
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
-        config = server_config(app, host="127.0.0.1", port=0, grace_seconds=grace_seconds, **bounds)
+        config = server_config(
+            app, host="127.0.0.1", port=0, grace_seconds=1.0, room=self.room, trusted_proxies=trusted_proxies
+        )
         self._server = _Uvicorn(config)
         self._task: asyncio.Task[None] | None = None
 
@@ -348,9 +352,11 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, **bounds: Any) -> AsyncGenerator[Serving]:
-    """Serve the app through a real uvicorn while the block lasts; ``bounds`` are ``server_config``'s."""
-    served = Serving(app, **bounds)
+async def serving(
+    app: FastAPI, room: Room | None = None, trusted_proxies: Sequence[str] = ()
+) -> AsyncGenerator[Serving]:
+    """Serve the app through a real uvicorn while the block lasts."""
+    served = Serving(app, room, trusted_proxies)
     await served.start()
     try:
         yield served

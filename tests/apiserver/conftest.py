@@ -21,6 +21,7 @@ from apiserver.app import create_app
 from apiserver.engine import ENVIRONMENT, VllmEngine
 from apiserver.host import EngineFactory
 from apiserver.settings import Settings
+from shared.bounds import Room
 from shared.server import DrainingServer, server_config
 from tests.scripted_engine import ScriptedFactory
 from tests.waiting import wait_until
@@ -93,7 +94,7 @@ class Served:
 async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncGenerator[Served]:
     """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
     app = create_app(settings, factory)
-    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5)
+    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, room=Room())
     config.loop = "none"
     server = DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -184,9 +184,9 @@ async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0
     tmp_path: Path,
 ) -> None:
     # Long texts have more than APISERVER_REQUEST_TIMEOUT; the server may not leave before they are done.
-    settings = {"APISERVER_REQUEST_TIMEOUT": "1", "APISERVER_SECONDS_PER_1000_CHARS": "600"}
+    settings = {"APISERVER_REQUEST_TIMEOUT": "5", "APISERVER_SECONDS_PER_1000_CHARS": "600"}
     settings |= {"APISERVER_MODELS": "en-de", "APISERVER_DRAIN_SECONDS": "0.5"}
-    settings["APISERVER_QUEUE_SECONDS"] = "60"  # twenty of them are more work than should wait elsewhere
+    settings["APISERVER_QUEUE_SECONDS"] = "5"  # twenty of them are more work than should wait elsewhere
     with api_server(tmp_path, **settings) as (server, port):
         async with client_of(port) as client:
             await until_ready(client, {"en-de", "de-en"}, server)

@@ -70,6 +70,12 @@ def test_a_wrong_value_is_refused_and_its_field_named(monkeypatch: pytest.Monkey
         Settings()
 
 
+def test_a_queue_longer_than_a_request_may_take_is_refused_and_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APISERVER_QUEUE_SECONDS", "31")
+    with pytest.raises(ValidationError, match=r"QUEUE_SECONDS \(31 s\) .* APISERVER_REQUEST_TIMEOUT \(30 s\)"):
+        Settings()
+
+
 def test_an_argument_that_vllm_does_not_have_is_refused_with_the_closest() -> None:
     with pytest.raises(EngineArgumentError, match=r"models\.m\.engine\.max_num_seq is no .* max_num_seqs"):
         check_arguments(entry(max_num_seq=1), {"max_num_seqs", "dtype"})

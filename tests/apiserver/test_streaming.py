@@ -178,7 +178,7 @@ async def test_without_asking_for_events_there_are_none(served: Served) -> None:
 
 async def test_a_long_request_gets_more_time(settings_for: Callable[..., Settings]) -> None:
     factory = HoldingFactory()
-    quick = settings_for(request_timeout=0.2, seconds_per_1000_chars=100.0, max_request_timeout=0.6)
+    quick = settings_for(request_timeout=0.2, queue_seconds=0.2, seconds_per_1000_chars=100.0, max_request_timeout=0.6)
     async with serving(factory, quick) as served:
         await served.until_ready()
         assert "0.2 s" in (await served.translate("slow")).json()["detail"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from fastapi import FastAPI
 
+from shared.bounds import Room
 from shared.program import leave_on_signals
 from shared.server import DrainingServer, server_config
 from shared.telemetry import configure_logging
@@ -26,7 +27,7 @@ def launch(
     """Serve until told to stop; return the exit status."""
     leave_on_signals()
     configure_logging("info", "text")
-    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds)
+    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds, room=Room())
     server = DrainingServer(config, drain=drain, drain_seconds=drain_seconds)
 
     async def serve() -> None:

@@ -23,6 +23,8 @@ from tests.proxy.proxies import RunningProxy, proxy
 from tests.streams import hear
 from tests.waiting import wait_until
 
+MIB = 1024 * 1024
+
 
 @pytest.fixture(scope="module")
 async def fake() -> AsyncGenerator[FakeReplica]:
@@ -33,7 +35,7 @@ async def fake() -> AsyncGenerator[FakeReplica]:
 
 @pytest.fixture(scope="module")
 async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=1_000_000) as one:
+    async with proxy([fake], cache_bytes=MIB) as one:
         yield one
 
 
@@ -173,7 +175,7 @@ async def test_a_stream_is_told_at_once_where_all_of_it_is_known(running: Runnin
 async def test_an_upgrade_is_seen_at_once_and_old_entries_are_never_read_again(fake: FakeReplica) -> None:
     two = FakeReplica("en>de", name="two")
     two.ranks = {"en>de": 1}
-    async with replicas(two), proxy([fake, two], cache_bytes=1_000_000) as running:
+    async with replicas(two), proxy([fake, two], cache_bytes=MIB) as running:
         assert [(await ask(running, "old"))[0] for _ in range(2)] == ["miss", "hit"]
         fake.revision = "2"
         await running.sweeps()
@@ -197,7 +199,7 @@ async def test_an_upgrade_is_seen_at_once_and_old_entries_are_never_read_again(f
 async def test_what_a_model_answers_that_only_stands_in_is_not_kept(fake: FakeReplica) -> None:
     two = FakeReplica("en>de", name="two")
     two.ranks = {"en>de": 1}
-    async with replicas(two), proxy([fake, two], cache_bytes=1_000_000) as running:
+    async with replicas(two), proxy([fake, two], cache_bytes=MIB) as running:
         fake.translate = Script(problem=(503, "overloaded"), retry_after=30)
         for _ in range(2):
             source, answer = await ask(running, "stood in")
@@ -205,9 +207,9 @@ async def test_what_a_model_answers_that_only_stands_in_is_not_kept(fake: FakeRe
 
 
 async def test_the_cache_is_bounded(fake: FakeReplica) -> None:
-    async with proxy([fake], cache_bytes=20_000) as running:
-        await ask(running, [f"{number} {'word ' * 40}" for number in range(40)])
-        assert 10_000 < await metric(running, "cache_bytes") <= 20_000
+    async with proxy([fake], cache_bytes=MIB) as running:
+        await ask(running, [f"{number} {'word ' * 8_000}" for number in range(40)])
+        assert MIB / 2 < await metric(running, "cache_bytes") <= MIB
         entries, gone = await metric(running, "cache_entries"), await metric(running, "cache_evictions_total")
         assert entries + gone == 40
 

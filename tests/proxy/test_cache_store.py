@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import time
@@ -11,7 +12,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import ValidationError
 
-from proxy.cache import TranslationCache
+from proxy.cache import TranslationCache, encoded
 from proxy.cache_store import MAX_QUEUED_BYTES, PAUSE_SECONDS, CacheStore
 from proxy.lru import Lru
 from proxy.metrics import ProxyMetrics
@@ -25,6 +26,8 @@ from tests.proxy.clock import HandClock
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
 from tests.proxy.samples import replica, snapshot
 from tests.waiting import wait_until
+
+MIB = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def fresh(fake: FakeReplica) -> None:
 
 @asynccontextmanager
 async def cached(fake: FakeReplica, url: str) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=1_000_000, cache_redis_url=url) as running:
+    async with proxy([fake], cache_bytes=MIB, cache_redis_url=url) as running:
         yield running
 
 
@@ -80,29 +83,69 @@ async def test_what_one_proxy_had_translated_another_answers(redis: RedisAtHand,
     assert all(re.fullmatch(PREFIX + "cache:[0-9a-f]{64}", key) for key in keys), "nothing readable"
 
 
-async def test_a_copy_in_memory_lives_no_longer_than_the_entry(redis: RedisAtHand) -> None:
-    request = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
-    result = Translation(translation="Hallo", source_lang="en", target_lang="de", model="m", route=["en", "de"])
+REQUEST = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
+GOOD = Translation(translation="Hallo", source_lang="en", target_lang="de", model="m", route=["en", "de"])
+
+
+def cache(store: CacheStore, clock: HandClock) -> TranslationCache:
+    """Return a cache of a fleet in which the model m serves en>de."""
     model = ModelReport(running=0, waiting=0, limit=1, steps=0, step_age_s=None, kv_used=0, revision="1")
     fleet = snapshot(replica("http://one", "en>de", models={"m": model}))
+    return TranslationCache(
+        Lru(10_000, clock), store, lambda: fleet, None, Revisions(lambda: fleet), ProxyMetrics(), 60, clock
+    )
+
+
+async def test_a_copy_in_memory_lives_no_longer_than_the_entry(redis: RedisAtHand) -> None:
     clock, monotonic = HandClock(), HandClock()
     store = CacheStore(redis.url, PREFIX, clock, monotonic)
-    one, two = (
-        TranslationCache(
-            Lru(10_000, clock), store, lambda: fleet, None, Revisions(lambda: fleet), ProxyMetrics(), 60, clock
-        )
-        for _ in range(2)
-    )
-    recalled = await one.recall(request)
+    one, two = cache(store, clock), cache(store, clock)
+    recalled = await one.recall(REQUEST)
     assert recalled is not None
-    one.keep(recalled, [0], [result])
+    one.keep(recalled, [0], [GOOD])
     await store.flush()
     for passed, found in ((0, True), (59, True), (60, False)):
         clock.now = 1000.0 + passed
-        there = await two.recall(request)
+        there = await two.recall(REQUEST)
         assert there is not None
         assert bool(there.found) is found, "though it came into this memory later"
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("changed", "taken"),
+    [
+        ({}, True),
+        ({"more": "of another's"}, True),
+        ({"warnings": [{"code": "odd", "message": "It is odd.", "more": 1}]}, True),
+        ({"source_lang": "fr"}, False),
+        ({"target_lang": "<script>"}, False),
+        ({"route": ["en", "fr", "de"]}, False),
+        ({"model": "x" * 100_000}, False),
+        ({"model": "another"}, False),
+        ({"model": None}, False),
+        ({"model": None, "translation": "Hello"}, True),
+        ({"translation": None}, False),
+        ({"translation": "x" * 100_000}, False),
+        ({"detected": {"lang": "en", "confidence": 1}}, False),
+        ({"warnings": [{"code": "x", "message": "x"}] * 2_000}, False),
+    ],
+)
+async def test_an_entry_that_can_not_be_an_answer_to_this_is_not_taken_and_others_as_we_write_them(
+    redis: RedisAtHand, changed: dict[str, object], taken: bool
+) -> None:
+    clock = HandClock()
+    store = CacheStore(redis.url, PREFIX, clock, HandClock())
+    asked = await cache(store, clock).recall(REQUEST)
+    assert asked is not None
+    entry = {**GOOD.to_json(), **changed}
+    store.write(asked.keys[0], json.dumps(entry, indent=1).encode(), clock.now + 60)
+    await store.flush()
+    answered = await cache(store, clock).recall(REQUEST)
+    await store.close()
+    assert answered is not None
+    assert answered.found == ({0: encoded(Translation.model_validate(entry))} if taken else {})
+    assert b"more" not in answered.found.get(0, b"")
 
 
 RUBBISH = (b"", b"12345678", b"\x7f" * 9, b"A" * 8 + b"{}", b"A" * 8 + b'{"results":[]}')
@@ -200,9 +243,11 @@ REDIS = "redis://:secret@cache:6379/0"
     [
         ({"cache_redis_url": "http://cache"}, "is no URL of a Redis"),
         ({"cache_redis_url": REDIS}, "needs PROXY_CACHE_BYTES"),
-        ({"cache_bytes": 1, "cache_redis_url": REDIS, "redis_url": "redis://cache"}, "must be different servers"),
-        ({"cache_bytes": 1, "cache_redis_url": REDIS, "redis_url": "rediss://CACHE:6379/3"}, "must be different"),
-        ({"cache_bytes": 1, "cache_redis_url": "unix:///r", "redis_url": "unix:///r"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": REDIS, "redis_url": "redis://cache"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": REDIS, "redis_url": "rediss://CACHE:6379/3"}, "must be different"),
+        ({"cache_bytes": MIB, "cache_redis_url": "redis://localhost/1"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": "redis://[::1]:6379/1"}, "must be different servers"),
+        ({"cache_bytes": MIB, "cache_redis_url": "unix:///r", "redis_url": "unix:///r"}, "must be different servers"),
     ],
 )
 def test_settings_that_would_fill_the_fleets_redis_are_refused(values: dict[str, object], why: str) -> None:
@@ -213,6 +258,6 @@ def test_settings_that_would_fill_the_fleets_redis_are_refused(values: dict[str,
 
 @pytest.mark.parametrize("url", ["", REDIS, "unix:///r", "redis://127.0.0.1:6380"])
 def test_a_redis_of_its_own_is_taken(url: str) -> None:
-    settings = Settings(cache_bytes=1, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    settings = Settings(cache_bytes=MIB, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert settings.cache_redis_url.get_secret_value() == url
     assert "secret" not in repr(settings)

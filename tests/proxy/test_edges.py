@@ -209,7 +209,14 @@ async def test_a_proxy_with_two_ports_serves_both_and_stops_with_0(tmp_path: Pat
     port = free_port()
     async with (
         replicas(fake),
-        proxy_process(tmp_path, redis, fake, operator_port=str(port), drain_seconds="0") as (server, client),
+        proxy_process(
+            tmp_path,
+            redis,
+            fake,
+            operator_port=str(port),
+            drain_seconds="0",
+            trusted_proxies="127.0.0.1,0.0.0.0/0,::/0",
+        ) as (server, client),
     ):
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as operator:
             response = await operator.get("/fleet")
@@ -218,6 +225,8 @@ async def test_a_proxy_with_two_ports_serves_both_and_stops_with_0(tmp_path: Pat
         assert (await client.get("/fleet")).status_code == 404
         server.signal(signal.SIGTERM)
         assert await left_with(server) == 0
+        warned = [line for line in server.tail(100).splitlines() if "any client can claim any address" in line]
+        assert json.loads(warned[0])["trusted_proxies"] == ["0.0.0.0/0", "::/0"]
 
 
 async def test_a_proxy_whose_operators_port_is_taken_ends_with_1_and_leaves_nothing(

@@ -7,7 +7,7 @@ from math import exp, isclose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.latency import CHARS_PER_UNIT, DECAY_SECONDS, SILENCE_SECONDS, PeakEwma, work_of
+from proxy.latency import CHARS_PER_WORK_UNIT, DECAY_SECONDS, SILENCE_SECONDS, PeakEwma, work_of
 from tests.proxy.clock import HandClock
 
 SECONDS = st.floats(0, 1e6)
@@ -91,5 +91,5 @@ def test_the_average_stays_among_its_samples(steps: list[tuple[float, float]]) -
 @given(st.integers(0, 10**7), st.integers(0, 10**7))
 def test_longer_texts_are_more_work_and_an_empty_one_is_a_unit(one: int, other: int) -> None:
     assert work_of(0) == 1
-    assert work_of(CHARS_PER_UNIT) == 2
+    assert work_of(CHARS_PER_WORK_UNIT) == 2
     assert (work_of(one) <= work_of(other)) == (one <= other)

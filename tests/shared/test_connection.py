@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
 from shared import web
-from shared.connection import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Patience
+from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Patience, Room
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
 
@@ -22,8 +22,9 @@ HOST = b"Host: x\r\n"
 GET = b"GET /plain HTTP/1.1\r\n" + HOST
 GOOD = GET + b"\r\n"
 POST = b"POST /body HTTP/1.1\r\n" + HOST
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 # Short, so that tests are; the pace is quick, so that what is slow shows soon.
-HASTE = Patience(head=0.3, body=0.3, pace=1_000_000, stall=0.3, linger=0.2)
+HASTE = Patience(head=0.15, body=0.15, pace=1_000_000, stall=0.15, linger=0.1)
 BIG = b"x" * 30_000_000
 
 
@@ -79,6 +80,20 @@ async def peer(served: Serving) -> AsyncGenerator[Peer]:
         writer.close()
 
 
+async def body(request: Request) -> Response:
+    return Response(str(len(await request.body())))
+
+
+async def late(request: Request) -> Response:
+    await asyncio.sleep(2 * HASTE.body)
+    return await body(request)
+
+
+async def trailed(request: Request) -> Response:
+    await request.body()
+    return Response(str(request.headers.get("authorization")))
+
+
 def make_app() -> FastAPI:
     app = FastAPI()
     app.state.cancelled = 0
@@ -89,9 +104,6 @@ def make_app() -> FastAPI:
     async def slow() -> Response:
         await asyncio.sleep(0.2)
         return Response("slow")
-
-    async def body(request: Request) -> Response:
-        return Response(str(len(await request.body())))
 
     async def big() -> Response:
         return Response(BIG)
@@ -109,7 +121,8 @@ def make_app() -> FastAPI:
 
     for path, handler in (("/plain", plain), ("/slow", slow), ("/big", big), ("/stream", stream)):
         app.add_api_route(path, handler)
-    app.add_api_route("/body", body, methods=["POST"])
+    for path, handler in (("/body", body), ("/late", late), ("/trailed", trailed)):
+        app.add_api_route(path, handler, methods=["POST"])
     web.install(app)
     return app
 
@@ -122,7 +135,7 @@ async def served() -> AsyncGenerator[Serving]:
 
 @pytest.fixture(scope="module")
 async def hasty() -> AsyncGenerator[Serving]:
-    async with serving(make_app(), patience=HASTE) as one:
+    async with serving(make_app(), Room(patience=HASTE)) as one:
         yield one
 
 
@@ -248,12 +261,67 @@ async def _drip(one: Peer, data: bytes) -> None:
 
 
 async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> None:
-    async with serving(make_app(), patience=Patience(body=0.2, pace=100)) as one_server, peer(one_server) as one:
+    async with serving(make_app(), Room(patience=Patience(body=0.1, pace=200))) as one_server, peer(one_server) as one:
         one.send(POST + b"Content-Length: 100\r\n\r\n")
         for _ in range(5):
             one.send(b"x" * 20)
-            await asyncio.sleep(0.1)  # 200 bytes per second
+            await asyncio.sleep(0.05)  # 400 bytes per second
         assert (await one.answer())[2] == b"100"
+
+
+async def test_a_body_that_the_app_has_not_asked_for_is_not_late(hasty: Serving) -> None:
+    async with peer(hasty) as one:
+        one.send(b"POST /late HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 1_000_000)
+        assert (await one.answer())[2] == b"1000000"
+
+
+SLOW = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
+
+
+async def test_a_body_that_we_do_not_read_meanwhile_is_not_late(hasty: Serving) -> None:
+    """Nothing is read while a request waits for the answer before it: longer than a body has."""
+    async with peer(hasty) as one:
+        one.send(SLOW + POST + b"Content-Length: 400\r\n\r\n" + b"x" * 200)
+        await wait_until(lambda: hasty.begun == 1, 5, "the first is in hand")
+        one.send(b"x" * 200)
+        assert (await one.answer())[2] == b"slow"
+        assert (await one.answer())[2] == b"400"
+
+
+@pytest.mark.parametrize(("begun", "status"), [(b"Content-Length: 2\r\n\r\nx", 408), (CHUNKED + b"zz\r\n", 400)])
+async def test_a_request_in_a_row_whose_body_can_not_come_is_refused_in_its_turn(
+    hasty: Serving, begun: bytes, status: int
+) -> None:
+    async with peer(hasty) as one:
+        one.send(SLOW + SLOW + POST + begun)
+        for _ in range(2):
+            assert (await one.answer())[2] == b"slow"
+        await one.refused(status, {408: "request-timeout", 400: "bad-request"}[status])
+
+
+@pytest.mark.parametrize("trailer", [b"X: " + b"x" * 2_000_000, b"X: yyyy\r\n" * 200_000], ids=["one", "many"])
+async def test_trailers_without_end_are_431(served: Serving, trailer: bytes) -> None:
+    async with peer(served) as one:
+        one.send(POST + CHUNKED + b"1\r\nx\r\n0\r\n" + trailer)
+        problem = await one.refused(431, "head-too-large")
+        assert (problem["limit"], problem["unit"]) == (MAX_HEAD_BYTES, "bytes")
+
+
+async def test_trailers_are_no_headers(served: Serving) -> None:
+    trailers = b"Authorization: Bearer trailer\r\n" * (MAX_HEADERS + 1)
+    async with peer(served) as one:
+        one.send(b"POST /trailed HTTP/1.1\r\n" + HOST + CHUNKED + b"1\r\nx\r\n0\r\n" + trailers + b"\r\n" + GOOD)
+        assert (await one.answer())[2] == b"None"
+        assert (await one.answer())[2] == b"plain"
+
+
+async def test_a_chunk_that_comes_apart_is_no_trailer(served: Serving) -> None:
+    async with peer(served) as one:
+        for part in (POST + CHUNKED + b"100000\r\n", b"x" * 0x100000 + b"\r\n", b"0\r\n", b"\r\n"):
+            one.send(part)
+            await one.writer.drain()
+            await asyncio.sleep(0.01)  # segments of their own; however they come, the outcome is the same
+        assert (await one.answer())[2] == b"1048576"
 
 
 async def test_a_body_that_nobody_reads_is_not_waited_for(hasty: Serving) -> None:
@@ -290,13 +358,16 @@ async def test_who_takes_nothing_before_closing_is_cut_off(hasty: Serving) -> No
 
 
 async def test_a_reader_with_the_pace_gets_all() -> None:
-    async with serving(make_app(), patience=Patience(stall=0.2, pace=1000)) as one_server, peer(one_server) as one:
+    async with (
+        serving(make_app(), Room(patience=Patience(stall=0.1, pace=1000))) as one_server,
+        peer(one_server) as one,
+    ):
         one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
         await one.reader.readuntil(b"\r\n\r\n")
         got = 0
         while part := await one.reader.read(2_000_000):
             got += len(part)
-            await asyncio.sleep(0.01)  # slower than the server
+            await asyncio.sleep(0.003)  # slower than the server
         assert got == len(BIG)
 
 
@@ -331,7 +402,7 @@ async def test_empty_lines_before_a_request_are_no_request(served: Serving) -> N
 
 
 async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> None:
-    async with serving(make_app(), connections=3) as one_server, peer(one_server) as busy:
+    async with serving(make_app(), Room(3)) as one_server, peer(one_server) as busy:
         busy.send(POST + b"Content-Length: 1\r\n\r\n")
         async with peer(one_server) as first, peer(one_server) as second:
             for each in (first, second):
@@ -348,7 +419,7 @@ async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> N
 
 
 async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back() -> None:
-    async with serving(make_app(), connections=2) as one_server, peer(one_server) as one, peer(one_server) as other:
+    async with serving(make_app(), Room(2)) as one_server, peer(one_server) as one, peer(one_server) as other:
         for each in (one, other):
             each.send(POST + b"Content-Length: 1\r\n\r\n")
         await wait_until(lambda: one_server.begun == 2, 5, "both are in hand")
@@ -358,3 +429,27 @@ async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back(
         for each in (one, other):
             each.send(b"x")
             assert (await each.answer())[2] == b"1"
+
+
+async def test_those_who_leave_their_answers_unread_do_not_stay_beyond_the_bound() -> None:
+    async with serving(make_app(), Room(3)) as one_server:
+        with ExitStack() as held:
+            for _ in range(10):
+                still = held.enter_context(socket.create_connection(("127.0.0.1", one_server.port)))
+                still.sendall(b"GET /big HTTP/1.1\r\n" + HOST + b"\r\n")
+                await wait_until(lambda: one_server.room.idle and one_server.connections <= 3, 5, "within the bound")
+            async with peer(one_server) as new:
+                new.send(GOOD)
+                assert (await new.answer())[0] == 200
+                await wait_until(lambda: one_server.connections == 3, 5, "the newest")
+
+
+async def test_two_sockets_share_one_room() -> None:
+    room = Room(1)
+    async with serving(make_app(), room) as one, serving(make_app(), room) as other, peer(one) as first:
+        first.send(POST + b"Content-Length: 1\r\n\r\n")
+        await wait_until(lambda: one.begun == 1, 5, "it is in hand")
+        async with peer(other) as second:
+            assert (await second.answer())[0] == 503
+        first.send(b"x")
+        assert (await first.answer())[0] == 200

@@ -19,6 +19,7 @@ PROGRAM = """
 import asyncio, sys
 from fastapi import FastAPI, Response
 from shared import server
+from shared.bounds import Room
 app, draining = FastAPI(), asyncio.Event()
 @app.get("/readyz")
 async def readyz(): return Response(status_code=503 if draining.is_set() else 200)
@@ -26,7 +27,7 @@ async def readyz(): return Response(status_code=503 if draining.is_set() else 20
 async def slow(seconds: float):
     await asyncio.sleep(seconds)
     return "done"
-config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5)
+config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, room=Room())
 server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
 """
 

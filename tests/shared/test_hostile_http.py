@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared import web
+from shared.bounds import Patience, Room
 from shared.budget import ByteBudget
-from shared.connection import Patience
 from shared.deadline import Deadline
 from shared.telemetry import LogFormat, configure_logging
 from tests.fakes import Serving, serving
@@ -64,7 +64,8 @@ async def served() -> AsyncGenerator[Serving]:
     app.add_api_route("/plain", plain)
     app.add_api_route("/body", body, methods=["POST"])
     web.install(app)
-    async with serving(app, patience=Patience(head=0.1, body=0.1, linger=0.05), trusted_proxies=("127.0.0.1",)) as one:
+    room = Room(patience=Patience(head=0.1, body=0.1, linger=0.05))
+    async with serving(app, room, trusted_proxies=("127.0.0.1",)) as one:
         yield one
 
 
