@@ -351,3 +351,24 @@ def test_of_two_callers_that_wait_neither_gets_more_than_one_ahead(wants: list[s
         await scene.close()
 
     asyncio.run(play())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 2 * SHORT_SEGMENTS)), min_size=1, max_size=30))
+def test_of_two_callers_that_wait_neither_gets_more_than_one_short_text_ahead(texts: list[tuple[str, int]]) -> None:
+    async def play() -> None:
+        scene = Scene(1)
+        await scene.want(Lane.STANDARD_SHORT, "z")
+        left, got = Counter[str](), Counter[str]()
+        for turn, (caller, segments) in enumerate(texts):
+            await scene.want(Lane.STANDARD_SHORT, caller, turn, segments)
+            left[caller] += segments
+        while sum(left.values()):
+            caller = (await scene.give()).caller
+            left[caller] -= 1
+            got[caller] += 1
+            both = [name for name in left if left[name]]
+            assert all(abs(got[a] - got[b]) <= SHORT_SEGMENTS for a in both for b in both)
+        await scene.close()
+
+    asyncio.run(play())
