@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# What the log calls whoever shows the operator token.
+OPERATOR: Final = "operator token"
+
 RETRY_AFTER_SECONDS: Final = 1.0
 
 REFUSED: Final = "This key is not valid here: it is wrong, revoked or expired."
@@ -72,7 +75,7 @@ class Charge:
 class Access:
     """Lets callers in by their keys, or anybody where keys are off; counts what they use.
 
-    ``tell`` takes headers for whatever the answer will be.
+    ``tell`` takes headers for whatever the answer will be, ``who`` the id of the key that was shown, for the log.
     """
 
     def __init__(
@@ -98,7 +101,13 @@ class Access:
         """Wait until what is given back has been, as long as Redis may take."""
         await asyncio.gather(*self._giving_back)
 
-    async def enter(self, authorization: str | None, address: str, tell: Callable[[Mapping[str, str]], None]) -> Visit:
+    async def enter(
+        self,
+        authorization: str | None,
+        address: str,
+        tell: Callable[[Mapping[str, str]], None],
+        who: Callable[[str], None],
+    ) -> Visit:
         """Let a caller in for one request, and count it.
 
         Raises:
@@ -106,7 +115,7 @@ class Access:
         """
         if not self.on:
             return Visit(Caller(f"address {network_of(address)}"))
-        key = await self.identify(authorization, Scope.TRANSLATE)
+        key = await self.identify(authorization, Scope.TRANSLATE, who)
         counted = await self._count(key, Ask(requests=1))
         tell(limit_headers(key, counted))
         if not counted.granted:
@@ -161,7 +170,7 @@ class Access:
         """Return what a key has used."""
         return await self._count(key, Ask())
 
-    async def operate(self, authorization: str | None) -> None:
+    async def operate(self, authorization: str | None, who: Callable[[str], None]) -> None:
         """Let in an operator: by the token, or by a key with the scope.
 
         Raises:
@@ -173,22 +182,23 @@ class Access:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
         if wanted and secrets.compare_digest(shown.encode(), wanted.encode()):
+            who(OPERATOR)
             return
         if not self.on:
             self._refused("key")
             raise KeyRefusedError("This is not the operator token.")
-        await self.identify(authorization, Scope.OPERATE)
+        await self.identify(authorization, Scope.OPERATE, who)
 
-    async def watch(self, authorization: str | None) -> None:
+    async def watch(self, authorization: str | None, who: Callable[[str], None]) -> None:
         """Let in who only looks at the fleet: an operator where keys are on, anybody where they are off.
 
         Raises:
             PairwayError: what was shown does not open this.
         """
         if self.on:
-            await self.operate(authorization)
+            await self.operate(authorization, who)
 
-    async def identify(self, authorization: str | None, scope: Scope) -> Key:
+    async def identify(self, authorization: str | None, scope: Scope, who: Callable[[str], None]) -> Key:
         """Return the key that was shown, if it opens this.
 
         Raises:
@@ -200,7 +210,11 @@ class Access:
             key = None if key_id is None else await self._book.look_up(key_id)
         except StoreUnavailableError:
             raise self._unavailable() from None
-        if not opens(shown, key) or key is None or key.is_over(self._clocks.unix()):
+        if not opens(shown, key) or key is None:
+            self._refused("key")
+            raise KeyRefusedError(REFUSED)
+        who(key.id)
+        if key.is_over(self._clocks.unix()):
             self._refused("key")
             raise KeyRefusedError(REFUSED)
         if scope not in key.scopes:

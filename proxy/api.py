@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from fastapi.security import HTTPBearer
 
 from proxy import health as judge
+from proxy import orders
 from proxy.answers import Source
 from proxy.call import Call
 from proxy.key import Scope
@@ -67,17 +68,15 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = _parts(request)
     settings = parts.settings
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
-        tell = partial(web.answer_headers, request)
+        tell, who = partial(web.answer_headers, request), partial(orders.note_key, request)
         address = request.client.host if request.client else ""
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         try:
             async with asyncio.timeout(deadline.remaining()):
-                visit = await parts.access.enter(request.headers.get("authorization"), address, tell)
+                visit = await parts.access.enter(request.headers.get("authorization"), address, tell, who)
         except TimeoutError:
             raise deadline.exceeded() from None
-        if visit.key is not None:
-            web.log_fields(request, key=visit.key.id)
         body = await web.read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
@@ -104,7 +103,9 @@ async def usage(request: Request) -> Usage:
     access = _parts(request).access
     if not access.on:
         raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
-    key = await access.identify(request.headers.get("authorization"), Scope.TRANSLATE)
+    key = await access.identify(
+        request.headers.get("authorization"), Scope.TRANSLATE, partial(orders.note_key, request)
+    )
     counted = await access.used(key)
     web.answer_headers(request, limit_headers(key, counted))
     return Usage.of(key.view, counted)

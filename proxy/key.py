@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, WithJsonSchema
 
 from proxy.caller import Caller
+from shared.errors import InvalidRequestError
 from shared.languages import LanguagePair, canonical_tag
 from shared.priority import Priority
 
@@ -155,8 +156,23 @@ class Key(KeyView):
         return KeyView.model_validate(self.model_dump(exclude={"digest"}))
 
 
+def check_end(expires_at: float | None, now: float) -> None:
+    """Refuse an end that has been: a key is revoked for that, and a number of days is no time.
+
+    Raises:
+        InvalidRequestError: it has been.
+    """
+    if expires_at is not None and expires_at <= now:
+        raise InvalidRequestError([("expires_at", f"{expires_at:g} has been; it is now {now:.0f} (Unix seconds)")])
+
+
 def mint(grant: Grant, now: float) -> tuple[Key, str]:
-    """Return a new key, and what its holder is to show: it is nowhere else and can not be had again."""
+    """Return a new key, and what its holder is to show: it is nowhere else and can not be had again.
+
+    Raises:
+        InvalidRequestError: it would be over already.
+    """
+    check_end(grant.expires_at, now)
     name = secrets.token_hex(ID_BYTES)
     shown = f"pw_{name}_{''.join(secrets.choice(_ALPHABET) for _ in range(SECRET_CHARS))}"
     key = Key(**grant.model_dump(), id=name, created_at=now, digest=_digest(shown))

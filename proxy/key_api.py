@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from proxy import orders
-from proxy.key import ID, Changes, Grant, KeyView, mint
+from proxy.key import ID, Changes, Grant, KeyView, check_end, mint
 from proxy.store import StoreUnavailableError
 from shared import web
 from shared.errors import KeysUnavailableError, UnknownKeyError
@@ -86,6 +86,7 @@ async def create(request: Request) -> Created:
     key, shown = mint(await orders.read(request, Grant), time.time())
     with _keys(request) as keys:
         await keys.add(key)
+    web.log_fields(request, made=key.id)
     return Created(**key.view.model_dump(), key=shown)
 
 
@@ -116,6 +117,7 @@ async def change(request: Request, key_id: KeyId) -> KeyView:
     """Change what a key may; it holds on every proxy within a second."""
     await _ordered(request, key_id)
     asked = await orders.read(request, Changes)
+    check_end(asked.expires_at, time.time())
     with _keys(request) as keys:
         return (await keys.change(key_id, asked.named)).view
 

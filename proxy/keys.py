@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from proxy.key import ID, Changes, Grant, KeyView, Scope, mint
+from proxy.key import ID, Changes, Grant, KeyView, Scope, check_end, mint
 from proxy.key_store import KeyStore
 from proxy.quota import Ask
 from proxy.settings import PREFIX, Settings
@@ -131,7 +131,9 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
             used = f"used: {counted.requests} requests in 60 s, {counted.chars} characters today"
             return Usage.of(key.view, counted).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
         case "limit":
-            view = (await store.change(options.id, Changes.model_validate(granted).named)).view
+            changes = Changes.model_validate(granted)
+            check_end(changes.expires_at, time.time())
+            view = (await store.change(options.id, changes.named)).view
         case _:
             view = (await store.revoke(options.id)).view
     return view.model_dump(mode="json"), _table([view])
