@@ -23,6 +23,7 @@ from apiserver.arguments import check_arguments, check_share
 from apiserver.generation import EngineGoneError, Generation
 from apiserver.progress import EngineMetrics, StepCounter
 from apiserver.tokenizer import ModelTokenizer
+from shared import heap
 from shared.errors import BadRequestError, OverloadedError
 from shared.report import ModelReport
 
@@ -113,6 +114,7 @@ class VllmEngine:
             AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=_stat_loggers(registry, steps)
         )
         steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
+        heap.freeze()
         return cls(entry, llm, registry, steps)
 
     @property

@@ -45,7 +45,7 @@ from proxy.routing import Pivots
 from proxy.settings import WithoutRedis
 from proxy.store import Store
 from proxy.tracker import RETURN_SECONDS, HealthTracker
-from shared import web
+from shared import heap, web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
 from shared.version import VERSION
@@ -163,6 +163,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 await lease.renew()
                 await registry.recall()
                 await access.warn(published=settings.published_without_keys)
+                heap.freeze()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
                     yield

@@ -1,0 +1,26 @@
+"""A frozen heap: what lives is not looked through again, and garbage is still found."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from shared import heap
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_what_lives_is_out_of_sight_and_new_garbage_is_found() -> None:
+    kept = Ring()
+    try:
+        heap.freeze()
+        assert gc.get_freeze_count() > 0
+        assert not any(each is kept for each in gc.get_objects())
+        lost = weakref.ref(Ring())
+        gc.collect()
+        assert lost() is None
+    finally:
+        gc.unfreeze()
