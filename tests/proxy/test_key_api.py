@@ -84,6 +84,7 @@ async def test_operators_create_list_change_and_revoke_keys(redis: RedisAtHand) 
         ({"name": "a", "ceiling": "urgent"}, "ceiling"),
         ({"name": "a", "expires_at": -1}, "expires_at"),
         ({"name": "a", "expires_at": 1e15}, "expires_at"),
+        ({"name": "a", "expires_at": 30}, "expires_at"),
         ({"name": "a", "id": "0" * 12}, "id"),
         ({"name": "a", "digest": "0" * 64}, "digest"),
     ],
