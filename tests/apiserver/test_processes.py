@@ -17,7 +17,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.apiserver.conftest import PAIRS
-from tests.processes import Server, free_port, python_server
+from tests.processes import ROOT, Server, free_port, python_server
 from tests.waiting import wait_until
 
 # Two engines start one after the other, each importing vLLM: 15 s on an idle machine, several times that on a busy one.
@@ -179,6 +179,15 @@ async def _each_engines_metrics_appear_once(client: httpx.AsyncClient) -> None:
     assert by_model == {"en-de", "en-fr"}
 
 
+def wide_catalog(folder: Path) -> Path:
+    """Return the demo catalog with room for more texts at once."""
+    demo = ROOT / "deploy/models/demo.yaml"
+    text = demo.read_text().replace("max_num_seqs: 16", "max_num_seqs: 64").replace("../../models", f"{ROOT}/models")
+    assert "max_num_seqs: 64" in text
+    (folder / "wide.yaml").write_text(text)
+    return folder / "wide.yaml"
+
+
 @pytest.mark.timeout(300)
 async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0_and_leaves_nothing(
     tmp_path: Path,
@@ -186,7 +195,9 @@ async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0
     # Long texts have more than APISERVER_REQUEST_TIMEOUT; the server may not leave before they are done.
     settings = {"APISERVER_REQUEST_TIMEOUT": "5", "APISERVER_SECONDS_PER_1000_CHARS": "600"}
     settings |= {"APISERVER_MODELS": "en-de", "APISERVER_DRAIN_SECONDS": "0.5"}
-    settings["APISERVER_QUEUE_SECONDS"] = "5"  # twenty of them are more work than should wait elsewhere
+    # Twenty of them are more work than should wait elsewhere, and than sixteen at once would take on.
+    settings["APISERVER_QUEUE_SECONDS"] = "5"
+    settings["APISERVER_CATALOG"] = str(wide_catalog(tmp_path))
     with api_server(tmp_path, **settings) as (server, port):
         async with client_of(port) as client:
             await until_ready(client, {"en-de", "de-en"}, server)
