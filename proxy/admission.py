@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 # The part of the room that a caller with its fair share in hand leaves free, for those who have less, and for those who
 # come back when they were told to.
 RESERVE: Final = 0.2
-# With less than this in hand, whoever was sent away too far could have come: nobody else is. Under load the level swings
-# with each batch that ends, down to a half (measured).
+# With less than this in hand, whoever was sent away too far could have come: nobody else is.
 NEARLY_EMPTY: Final = 0.2
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0
@@ -146,8 +145,7 @@ class Admission:
         callers = len(pool.held) + newcomer
         share = held / (found.limit / callers) if found.limit else 1.0
         full = found.level(newcomer=False)
-        if full < NEARLY_EMPTY:
-            pool.promises.settle()
+        pool.promises.observe(empty=full < NEARLY_EMPTY)
         if found.level(newcomer=newcomer) >= (1.0 if kept else 1.0 - RESERVE * share):
             reason = "full" if full >= 1.0 or callers == 1 else "share"
         elif found.wait(newcomer=newcomer) > call.deadline.remaining():

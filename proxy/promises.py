@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LONGEST_SECONDS: Final = 60
 # A client that comes so much later than it was told has lost its place.
 GRACE_SECONDS: Final = 10.0
+# How long there must be room before the places given before are no reason any more to send others far away. Between two
+# reports, and when a batch ends, a fleet in full work may look empty for a moment.
+EMPTY_SECONDS: Final = 2.0
 # Clocks of clients, and the way of the answer.
 EARLY_SECONDS: Final = 0.05
 # Places kept at once; the oldest are forgotten first, and are then as good as new requests.
@@ -31,7 +34,7 @@ class Promises:
     """Queues in which nobody stands, one for each caller: who is refused is given a place in its own.
 
     Places are as far apart as the work before them takes, where all callers that wait get on alike. Mutable state: the
-    last place of each caller, and which request has which. Whoever comes back in time is let in before new requests; a
+    last place of each caller, which request has which, and since when hardly anything is in hand. Whoever comes back in time is let in before new requests; a
     place that is not taken delays nobody but later places of the same caller.
     """
 
@@ -40,6 +43,7 @@ class Promises:
         self._clock = clock
         self._last: OrderedDict[str, float] = OrderedDict()
         self._due: OrderedDict[bytes, float] = OrderedDict()
+        self._empty_since: float | None = None
 
     def __repr__(self) -> str:
         """Show how many have a place."""
@@ -70,9 +74,15 @@ class Promises:
         _shrink(self._due, MAX_PROMISES)
         return seconds
 
-    def settle(self) -> None:
-        """Note that there is room now: the next places are near ones, whether or not those before them are taken."""
-        self._last.clear()
+    def observe(self, *, empty: bool) -> None:
+        """Note whether hardly anything is in hand; once that lasts, the next places are near ones again."""
+        now = self._clock()
+        if not empty:
+            self._empty_since = None
+        elif self._empty_since is None:
+            self._empty_since = now
+        elif now - self._empty_since >= EMPTY_SECONDS:
+            self._last.clear()
 
     def redeem(self, call: Call) -> bool:
         """Say whether the request comes at the time it was told to; its place is used up."""
