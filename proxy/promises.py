@@ -34,7 +34,7 @@ class Promises:
     """Queues in which nobody stands, one for each caller: who is refused is given a place in its own.
 
     Places are as far apart as the work before them takes, where all callers that wait get on alike. Mutable state: the
-    last place of each caller, which request has which, and since when hardly anything is in hand. Whoever comes back in time is let in before new requests; a
+    last place of each caller, which request has which, since when hardly anything is in hand, and the last look. Whoever comes back in time is let in before new requests; a
     place that is not taken delays nobody but later places of the same caller.
     """
 
@@ -44,6 +44,7 @@ class Promises:
         self._last: OrderedDict[str, float] = OrderedDict()
         self._due: OrderedDict[bytes, float] = OrderedDict()
         self._empty_since: float | None = None
+        self._observed_at = clock()
 
     def __repr__(self) -> str:
         """Show how many have a place."""
@@ -75,13 +76,14 @@ class Promises:
         return seconds
 
     def observe(self, *, empty: bool) -> None:
-        """Note whether hardly anything is in hand; once that lasts, the next places are near ones again."""
+        """Note whether hardly anything is in hand, or nobody asked; once that lasts, the next places are near ones again."""
         now = self._clock()
         if not empty:
             self._empty_since = None
         elif self._empty_since is None:
-            self._empty_since = now
-        elif now - self._empty_since >= EMPTY_SECONDS:
+            self._empty_since = self._observed_at
+        self._observed_at = now
+        if self._empty_since is not None and now - self._empty_since >= EMPTY_SECONDS:
             self._last.clear()
 
     def redeem(self, call: Call) -> bool:

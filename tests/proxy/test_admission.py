@@ -207,6 +207,13 @@ def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
     door.enter("bob")
     door.sees(full_to(LIMIT))
     assert door.told("alice", "newer") == 1
+    for number in range(100):
+        door.told("alice", f"again {number}")
+    door.scene.now += EMPTY_SECONDS
+    door.sees(full_to(0))
+    door.enter("bob")
+    door.sees(full_to(LIMIT))
+    assert door.told("alice", "after a pause") == 1
 
 
 def test_a_place_is_lost_when_too_early_or_too_late() -> None:
