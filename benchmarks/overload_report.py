@@ -71,6 +71,11 @@ def _slashed(*numbers: float) -> str:
 
 def _more(bench: Bench) -> list[str]:
     lines: list[str] = []
+    if peak := bench.more.get("peak"):
+        lines.append(
+            f"Peak, of the medians of each rate and of the closed loop: {peak['requests']:.1f} requests/s, "
+            f"{peak['units']:.1f} units/s."
+        )
     if second := bench.more.get("returns"):
         lines.append(
             f"Burst: {second['refused']} refused, {second['came_back']} came back ({second['came_back_later']} of them "

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 # Nobody is sent away for longer: by then the load has changed, and so may have the fleet.
 LONGEST_SECONDS: Final = 60
+# Once all places up to that are given, they are given again from here on: of so many not all will come, and those who do
+# come spread out, not all at the last moment.
+AGAIN_SECONDS: Final = LONGEST_SECONDS / 2
 # A client that comes so much later than it was told has lost its place.
 GRACE_SECONDS: Final = 10.0
 # How long there must be room before the places given before are no reason any more to send others far away. Between two
@@ -66,10 +69,13 @@ class Promises:
         while self._last and next(iter(self._last.values())) <= now:
             self._last.popitem(last=False)
         # Who waits gets its part of what is done; told in whole seconds, a place is a little later than it is.
-        place = max(last, now + excess) + cost * (len(self._last) + 1) / rate
-        self._last[caller] = min(place, now + LONGEST_SECONDS)
+        distance = cost * (len(self._last) + 1) / rate
+        place = max(last, now + excess) + distance
+        if place > now + LONGEST_SECONDS:
+            place = now + min(AGAIN_SECONDS + distance, LONGEST_SECONDS)
+        self._last[caller] = place
         _shrink(self._last, MAX_CALLERS)
-        seconds = min(LONGEST_SECONDS, max(1, math.ceil(place - now)))
+        seconds = max(1, math.ceil(place - now))
         self._due.pop(fingerprint, None)
         self._due[fingerprint] = now + seconds
         _shrink(self._due, MAX_PROMISES)

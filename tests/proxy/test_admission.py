@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from typing import cast
 
@@ -214,6 +215,14 @@ def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
     door.enter("bob")
     door.sees(full_to(LIMIT))
     assert door.told("alice", "after a pause") == 1
+
+
+def test_when_all_places_are_given_no_second_of_the_later_half_gets_more_than_its_part() -> None:
+    door = Door(full_to(LIMIT, rate=2.0))
+    waits = Counter(door.told("alice", f"text {number}") for number in range(120 + 3 * 60))
+    assert set(waits) == set(range(1, 61))
+    assert {waits[second] for second in range(1, 31)} == {2}
+    assert {waits[second] for second in range(32, 60)} <= {7, 8, 9}
 
 
 def test_a_place_is_lost_when_too_early_or_too_late() -> None:
