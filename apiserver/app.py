@@ -26,6 +26,7 @@ from apiserver.replica import Replica
 from shared import web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
+from shared.hot_path import HotPath
 from shared.metrics import MergedCollector
 from shared.version import VERSION
 
@@ -116,5 +117,6 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
     )
     app.state.parts = parts
     web.install(app)
+    app.add_middleware(HotPath, answer=api.translate)
     app.include_router(api.routes)
     return app

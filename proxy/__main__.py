@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 from functools import partial
 from ipaddress import ip_network
+from typing import Final
 
 from pydantic import ValidationError
 
 from proxy.app import create_app, create_operator_app
+from proxy.processes import COULD_NOT_START, Processes
 from proxy.settings import PREFIX, Settings
 from shared import server
 from shared.bounds import Room
@@ -19,6 +22,9 @@ from shared.program import EXIT_CONFIG, leave_on_signals
 from shared.telemetry import configure_logging
 
 log = logging.getLogger(__name__)
+
+# Connections that wait to be accepted; uvicorn's own default.
+BACKLOG: Final = 2048
 
 
 def main() -> int:
@@ -36,25 +42,41 @@ def main() -> int:
     configure_logging(settings.log_level, settings.log_format)
     if everybody := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
         log.warning("any client can claim any address", extra={"trusted_proxies": everybody})
+    room = partial(Room, server.open_files_for(settings.max_connections))
+    if settings.processes == 1:
+        return _serve(settings, room())
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listening = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        log.error("no socket", extra={"host": settings.host, "port": settings.port, "error": str(error)})  # noqa: TRY400 - no news in the traceback
+        return COULD_NOT_START
+    with listening:
+        return Processes(settings.processes, lambda number: _serve(settings, room(), number, [listening])).run()
+
+
+def _serve(settings: Settings, room: Room, number: int = 0, listening: list[socket.socket] | None = None) -> int:
+    """Serve as the process of that number, on the socket if there is one."""
     app = create_app(settings)
-    # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
-    grace = settings.max_request_timeout
     config = partial(
         server.server_config,
-        grace_seconds=grace,
-        room=Room(server.open_files_for(settings.max_connections)),
+        # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
+        grace_seconds=settings.max_request_timeout,
+        room=room,
         trusted_proxies=settings.trusted_proxies,
     )
+    beside = None
+    if settings.operator_port:
+        port = settings.operator_port + number
+        beside = config(create_operator_app(app), host=settings.operator_host, port=port)
     running = server.DrainingServer(
         config(app, host=settings.host, port=settings.port),
         drain=app.state.draining.set,
         drain_seconds=settings.drain_seconds,
-        beside=config(create_operator_app(app), host=settings.operator_host, port=settings.operator_port)
-        if settings.operator_port
-        else None,
+        beside=beside,
     )
-    running.run()
-    return 0 if running.started and not running.failed else 1
+    running.run(listening)
+    return 0 if running.started and not running.failed else COULD_NOT_START
 
 
 if __name__ == "__main__":

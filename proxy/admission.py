@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from proxy.freight import Freight
 from proxy.promises import Promises
 from proxy.room import room_of
 from shared.errors import OverloadedError
@@ -112,9 +111,9 @@ class Admission:
             OverloadedError: no replica has room for this caller and class; ``retry_after`` says when one should.
         """
         held = [
-            (call, pair, self._pools[self._model(pair, snapshot)], freight.cost)
+            (call, pair, self._pools[self._model(pair, snapshot)], call.freight.cost)
             for call, pair in legs
-            if not (freight := Freight.of(call.request, call.priority)).is_long
+            if not call.freight.is_long
         ]
         # Once for all its legs: a place is used up when it is taken.
         comers = {(id(pool), id(call)): (pool, call) for call, _, pool, _ in held}
@@ -167,7 +166,7 @@ class Admission:
                 room = room_of(snapshot.replicas[url], snapshot.models[pair][url], standing.ledger, call.priority)
                 if room is None:
                     return None
-                full = standing.is_full(self._clock(), Freight.of(call.request, call.priority).lane)
+                full = standing.is_full(self._clock(), call.freight.lane)
                 rooms.append(replace(room, ahead=max(room.ahead, room.limit), callers=room.limit) if full else room)
             if rooms:
                 return _Found(rooms)

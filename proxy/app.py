@@ -48,6 +48,7 @@ from proxy.tracker import RETURN_SECONDS, HealthTracker
 from shared import heap, web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
+from shared.hot_path import HotPath
 from shared.version import VERSION
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
     )
     app.state.draining = draining
     web.install(app, settings.cors_origins)
+    app.add_middleware(HotPath, answer=api.translate)
     app.include_router(api.routes)
     if not settings.operator_port:
         for each in OPERATORS:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
+
+from proxy.freight import Freight
 
 if TYPE_CHECKING:
     from proxy.caller import Caller
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from shared.wire import TranslateRequest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """What is asked, by whom, until when, and what is measured of it.
 
@@ -29,6 +32,11 @@ class Call:
     request_id: str
     measured: Measured
     on_delta: OnDelta | None = None
+
+    @cached_property
+    def freight(self) -> Freight:
+        """How heavy it is."""
+        return Freight.of(self.request, self.priority)
 
     def asking(self, request: TranslateRequest, on_delta: OnDelta | None) -> Self:
         """Return the same call for a part of its texts, or a leg of their way."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proxy.client import BrokenAnswerError
-from proxy.freight import Freight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.call import Call
+    from proxy.freight import Freight
     from shared.deadline import Deadline
     from shared.errors import PairwayError
     from shared.events import OnDelta
@@ -51,7 +50,7 @@ class Relay:
             self._on_delta(self._indices[index], text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Errand:
     """What is sent to one replica: texts of one pair, as the client wants them; ``relay`` where it wants a stream."""
 
@@ -64,10 +63,10 @@ class Errand:
         """The texts, and what to do with them."""
         return self.call.request
 
-    @cached_property
+    @property
     def freight(self) -> Freight:
         """How heavy it is."""
-        return Freight.of(self.request, self.call.priority)
+        return self.call.freight
 
     @property
     def begun(self) -> bool:

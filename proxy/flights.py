@@ -128,7 +128,7 @@ class Flights:
         flight.waiters += 1
         self._revive(flight)
         try:
-            await asyncio.wait({flight.task}, timeout=seconds)
+            await _end_of(flight.task, seconds)
         finally:
             call.measured.pair = flight.call.measured.pair
             call.measured.replicas = list(flight.call.measured.replicas)
@@ -182,6 +182,27 @@ class Flights:
         self._flights.discard(flight)
         if self._newest.get(flight.digest) is flight:
             del self._newest[flight.digest]
+
+
+async def _end_of(task: asyncio.Task[bytes], seconds: float | None) -> None:
+    """Wait until the task has ended, whatever its end, or the seconds have passed (None: however long it takes).
+
+    What asyncio.wait does, at a third of its cost where there is no limit: each request waits here.
+    """
+    if seconds is not None:
+        await asyncio.wait({task}, timeout=seconds)
+        return
+    ended = asyncio.get_running_loop().create_future()
+
+    def tell(_: asyncio.Task[bytes]) -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    task.add_done_callback(tell)
+    try:
+        await ended
+    finally:
+        task.remove_done_callback(tell)
 
 
 def _own(error: PairwayError) -> PairwayError:

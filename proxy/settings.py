@@ -107,6 +107,13 @@ class Settings(BaseSettings):
         le=1_000_000,
         description="Clients' connections at once; also never more than three quarters of the open files allowed.",
     )
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Processes behind the one port, each with evidence, cache and metrics of its own; with more than one, "
+        "PROXY_OPERATOR_PORT and the ports after it are theirs, one each.",
+    )
     probe_interval: float = Field(
         default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
     )
@@ -268,8 +275,18 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _processes_are_told_apart(self) -> Settings:
+        if self.processes > 1 and not self.operator_port:
+            message = (
+                f"PROXY_PROCESSES ({self.processes}) needs PROXY_OPERATOR_PORT: each process has metrics of its own, and at "
+                "one port for all nobody could tell whose they are"
+            )
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _ports_differ(self) -> Settings:
-        if self.operator_port == self.port:
+        if self.operator_port and self.operator_port <= self.port < self.operator_port + self.processes:
             message = f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0"
             raise ValueError(message)
         return self

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
+import psutil
 
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
@@ -110,3 +113,124 @@ async def test_a_prober_that_is_killed_is_followed_within_3_s_and_nobody_notices
                 assert time.monotonic() - killed < 3, "taken over"
             one.state = "draining"
             await other.sees(one, "draining")
+
+
+async def translated(client: httpx.AsyncClient, count: int) -> set[int]:
+    """Ask on a new connection each time; return the statuses, 0 where the connection broke."""
+    found: set[int] = set()
+    for number in range(count):
+        sent = {"text": f"Hello {number}", "source_lang": "en", "target_lang": "de"}
+        try:
+            found.add((await client.post("/translate", json=sent, headers={"Connection": "close"})).status_code)
+        except httpx.TransportError:
+            found.add(0)
+    return found
+
+
+async def counted(ports: list[int]) -> list[float]:
+    """Return how many translations each process has counted, -1 where none listens."""
+    found: list[float] = []
+    async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
+        for port in ports:
+            try:
+                text = (await client.get(f"http://127.0.0.1:{port}/metrics")).text
+            except httpx.TransportError:
+                found.append(-1)
+                continue
+            lines = [line for line in text.splitlines() if line.startswith("pairway_proxy_requests_total{")]
+            found.append(sum(float(line.rsplit(" ", 1)[1]) for line in lines))
+    return found
+
+
+def two_ports() -> list[int]:
+    """Return two ports, one after the other, that were free a moment ago."""
+    while True:
+        first = free_port()
+        with socket.socket() as second:
+            try:
+                second.bind(("127.0.0.1", first + 1))
+            except OSError:
+                continue
+            return [first, first + 1]
+
+
+async def test_two_processes_share_the_port_and_one_that_dies_is_started_anew(
+    tmp_path: Path, redis: RedisAtHand
+) -> None:
+    one = FakeReplica("en>de")
+    ports = two_ports()
+    settings = {"processes": "2", "operator_port": str(ports[0]), "drain_seconds": "0"}
+    async with replicas(one), proxy_process(tmp_path, redis, one, **settings) as (server, client):
+
+        async def both() -> bool:
+            return -1 not in await counted(ports) and await translated(client, 20) == {200}
+
+        await wait_until(both, 20, "both processes serve")
+        before = sum(await counted(ports))
+        assert await translated(client, 50) == {200}
+        assert sum(await counted(ports)) == before + 50
+        first, second = (process.pid for process in psutil.Process(server.pid).children())
+        os.kill(first, signal.SIGKILL)
+        assert await translated(client, 50) <= {200, 0}, "what it had accepted is lost, and no more"
+        await wait_until(both, 20, "another one in its place")
+        now = {process.pid for process in psutil.Process(server.pid).children()}
+        assert second in now
+        assert len(now) == 2
+        server.signal(signal.SIGINT)
+        assert await left_with(server) == 0
+        assert not any(map(psutil.pid_exists, now))
+        assert "Traceback" not in server.tail(200)
+
+
+async def test_processes_end_with_the_one_that_started_them(tmp_path: Path, redis: RedisAtHand) -> None:
+    one = FakeReplica("en>de")
+    settings = {"processes": "2", "operator_port": str(two_ports()[0]), "drain_seconds": "0"}
+    async with replicas(one), proxy_process(tmp_path, redis, one, **settings) as (server, client):
+        children = psutil.Process(server.pid).children()
+        assert len(children) == 2
+        server.kill()
+
+        async def gone() -> bool:
+            return not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+
+        await wait_until(gone, 10, "both end")
+        assert await readiness(client) == 0
+
+
+async def test_processes_that_can_not_start_are_not_tried_again(tmp_path: Path, redis: RedisAtHand) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        environment = {
+            "PROXY_PORT": str(free_port()),
+            "PROXY_REDIS_URL": redis.url,
+            "PROXY_REDIS_PREFIX": PREFIX,
+            "PROXY_PROCESSES": "2",
+            "PROXY_OPERATOR_PORT": str(port),
+            "PROXY_DRAIN_SECONDS": "0",
+        }
+        server = python_server("proxy", tmp_path, environment, "proxy")
+        server.start()
+        try:
+            assert await left_with(server) == 1
+        finally:
+            server.stop()
+        assert "address already in use" in server.tail(100)
+
+
+async def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path, redis: RedisAtHand) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        environment = {
+            "PROXY_PORT": str(taken.getsockname()[1]),
+            "PROXY_REDIS_URL": redis.url,
+            "PROXY_REDIS_PREFIX": PREFIX,
+            "PROXY_PROCESSES": "2",
+            "PROXY_OPERATOR_PORT": str(free_port()),
+        }
+        server = python_server("proxy", tmp_path, environment, "proxy")
+        server.start()
+        try:
+            assert await left_with(server) == 1
+        finally:
+            server.stop()
+        assert "no socket" in server.tail()
+        assert "Traceback" not in server.tail(100)

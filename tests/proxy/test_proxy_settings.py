@@ -181,6 +181,7 @@ def test_a_proxy_with_a_wrong_setting_exits_with_78_and_says_which(
         ("cache_bytes", "1048575", r"too little .* 1048576 \(1 MiB\) or more, or 0"),
         ("replica_token", "short", "16 to 256"),
         ("operator_port", "8000", "must differ"),
+        ("processes", "2", "needs PROXY_OPERATOR_PORT"),
         ("max_connections", "0", "greater than or equal to 1"),
     ],
 )

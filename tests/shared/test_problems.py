@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from shared import errors, web
+from shared import errors, telemetry, web
 from shared.budget import ByteBudget
 from shared.deadline import Deadline
 from tests.fakes import Serving, serving
@@ -160,7 +160,7 @@ async def test_our_own_fault_shows_nothing_of_the_inside_and_its_traceback_can_b
     class Note(logging.Filter):
         def filter(self, record: logging.LogRecord) -> bool:
             if record.exc_info:
-                seen.append(web.telemetry.request_id.get())
+                seen.append(telemetry.request_id.get())
             return True
 
     note = Note()
