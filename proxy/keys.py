@@ -23,8 +23,9 @@ from proxy.quota import Ask
 from proxy.settings import PREFIX, Settings
 from proxy.store import StoreUnavailableError
 from proxy.usage import Usage
+from shared.access_errors import UnknownKeyError
 from shared.environment import UnknownSettingError, describe, refuse_unknown
-from shared.errors import PairwayError, UnknownKeyError
+from shared.errors import PairwayError
 from shared.priority import Priority
 from shared.program import EXIT_CONFIG
 
