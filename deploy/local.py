@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
 MARK = "PAIRWAY_LAUNCHER"
-# In the run folder: where the Redis of this run answers.
+# In the run folder, as long as the run: where its Redis answers.
 REDIS_URL_FILE = "redis-url"
 # From SIGTERM to SIGKILL. An API server ends its engine first (vLLM gives an EngineCore 5 s).
 STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
@@ -211,9 +211,10 @@ class Launcher:
             print("Ctrl-C stops everything.", flush=True)
 
     async def _stop(self) -> None:
-        """Stop the children in the reverse order of their start, the API servers together."""
+        """Stop the children in the reverse order of their start, the API servers together, and forget where Redis was."""
         for prefix in ("proxy", "apiserver-", "redis"):
             await asyncio.gather(*(child.stop() for child in self.children if child.name.startswith(prefix)))
+        (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)
 
 
 def complain(error: BaseException) -> None:

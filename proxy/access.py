@@ -15,15 +15,15 @@ from proxy.key_book import KeyBook
 from proxy.quota import Ask, limit_headers
 from proxy.store import StoreUnavailableError
 from shared import token
-from shared.address import network_of
-from shared.errors import (
+from shared.access_errors import (
     KeyRefusedError,
     KeyRequiredError,
     KeysUnavailableError,
     OperatorOffError,
     RateLimitedError,
-    TooLargeError,
 )
+from shared.address import network_of
+from shared.errors import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from shared.errors import PairRefusedError
+from shared.access_errors import PairRefusedError
 from shared.languages import LanguagePair, stand_ins
 from shared.priority import Priority
 

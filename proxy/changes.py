@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from proxy.replica_url import replica_url
-from shared.errors import FleetFullError
+from shared.access_errors import FleetFullError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -10,7 +10,8 @@ from proxy.errand import AttemptFailedError
 from proxy.hedge import Patience, Reason
 from proxy.outcome import OK, RETRY_AFTER_SECONDS, UNTRUSTED, Verdict, refusal
 from shared.caller import CALLER_HEADER
-from shared.errors import CODES, PairUnavailableError, ReplicaFailedError
+from shared.codes import CODES
+from shared.errors import PairUnavailableError, ReplicaFailedError
 from shared.priority import PRIORITY_HEADER
 from shared.request_id import REQUEST_ID_HEADER
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from proxy.changes import Verdict
 from proxy.fleet_view import Changed, Fleet, change_line, changes_in_force, replica_line
-from shared.errors import UnknownReplicaError
+from shared.access_errors import UnknownReplicaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

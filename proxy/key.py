@@ -65,7 +65,7 @@ def _pair(text: str) -> str:
 
 def _printable(name: str) -> str:
     if not name.isprintable() or not name.strip():
-        raise ValueError("must be printable and not blank")
+        raise ValueError(f"{name!r} is blank or not printable")
     return name.strip()
 
 
@@ -163,7 +163,8 @@ def check_end(expires_at: float | None, now: float) -> None:
         InvalidRequestError: it has been.
     """
     if expires_at is not None and expires_at <= now:
-        raise InvalidRequestError([("expires_at", f"{expires_at:g} has been; it is now {now:.0f} (Unix seconds)")])
+        message = f"{expires_at:.0f} has been; write Unix seconds after {now:.0f}, which is now, or null for never"
+        raise InvalidRequestError([("expires_at", message)])
 
 
 def mint(grant: Grant, now: float) -> tuple[Key, str]:

@@ -14,7 +14,7 @@ from proxy import orders
 from proxy.key import ID, Changes, Grant, KeyView, check_end, mint
 from proxy.store import StoreUnavailableError
 from shared import web
-from shared.errors import KeysUnavailableError, UnknownKeyError
+from shared.access_errors import KeysUnavailableError, UnknownKeyError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

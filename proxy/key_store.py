@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from proxy.key import Key
 from proxy.quota import BUCKETS, DAY_SECONDS, Counted
 from proxy.store import StoreUnavailableError, connect, mapped
-from shared.errors import KeysFullError, UnknownKeyError
+from shared.access_errors import KeysFullError, UnknownKeyError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

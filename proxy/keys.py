@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from proxy.key import ID, Changes, Grant, KeyView, Scope, check_end, mint
+from proxy.key import ID, MAX_UNIX, Changes, Grant, KeyView, Scope, mint
 from proxy.key_store import KeyStore
 from proxy.quota import Ask
 from proxy.settings import PREFIX, Settings
 from proxy.store import StoreUnavailableError
 from proxy.usage import Usage
+from proxy.wrong_fields import wrong_fields
+from shared.access_errors import UnknownKeyError
 from shared.environment import UnknownSettingError, describe, refuse_unknown
-from shared.errors import PairwayError, UnknownKeyError
+from shared.errors import PairwayError
 from shared.priority import Priority
 from shared.program import EXIT_CONFIG
 
@@ -40,11 +42,24 @@ TIMEOUT_SECONDS: Final = 5.0
 
 NONE: Final = "none"
 _UNITS: Final = {"h": 3600, "d": 86_400}
+# What a field is called on the command line.
+_OPTIONS: Final = {
+    "name": "--name",
+    "requests_per_minute": "--requests-per-minute",
+    "chars_per_day": "--chars-per-day",
+    "pairs": "--pairs",
+}
 _COLUMNS: Final = ("id", "name", "scopes", "requests/min", "chars/day", "pairs", "ceiling", "cached", "until", "state")
 
 
 def _limit(text: str) -> int | None:
-    return None if text == NONE else int(text)
+    """Read a number; whether it is too large, the field says."""
+    if text == NONE:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no whole number; write one such as 20, or {NONE}") from None
 
 
 def _pairs(text: str) -> list[str] | None:
@@ -52,13 +67,24 @@ def _pairs(text: str) -> list[str] | None:
 
 
 def _end(text: str) -> float | None:
-    """Read 30d, 12h, a date or a time (UTC unless it says otherwise)."""
+    """Read 30d, 12h, a date or a time (UTC unless it says otherwise), which is to come."""
     if text == NONE:
         return None
-    if found := re.fullmatch(r"(\d{1,6})([hd])", text):
-        return time.time() + int(found[1]) * _UNITS[found[2]]
-    at = datetime.fromisoformat(text)
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    right = f"write 30d, 12h, a date such as 2030-01-31, a time such as 2030-01-31T12:00, or {NONE}"
+    now = time.time()
+    if found := re.fullmatch(r"(\d{1,9})([hd])", text, re.ASCII):
+        at = now + int(found[1]) * _UNITS[found[2]]
+    else:
+        try:
+            read = datetime.fromisoformat(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text[:80]!r} is no time; {right}") from None
+        at = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    if at <= now:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} has been; {right}")
+    if at > MAX_UNIX:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is after the year 9999; {right}")
+    return at
 
 
 def _id(text: str) -> str:
@@ -95,11 +121,11 @@ def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
         command.add_argument(name, help=text, default=argparse.SUPPRESS, **more)
 
     add("--name", "whose key it is", required=required)
-    add("--scope", "what it opens; may be repeated", dest="scopes", action="append", choices=list(Scope))
+    add("--scope", "what it opens; may be repeated", dest="scopes", action="append", choices=list(map(str, Scope)))
     add("--requests-per-minute", f"in any 60 s, or {NONE}", type=_limit, metavar="N")
     add("--chars-per-day", f"per UTC day, or {NONE}", type=_limit, metavar="N")
     add("--pairs", f"such as en-de,en-fr, or {NONE} for all", type=_pairs)
-    add("--ceiling", "the most urgent class it gets", choices=list(Priority))
+    add("--ceiling", "the most urgent class it gets", choices=list(map(str, Priority)))
     add("--cached", "whether its texts may be kept in the cache", action=argparse.BooleanOptionalAction)
     add("--expires", f"30d, 12h, a date or a time, or {NONE}", dest="expires_at", type=_end)
 
@@ -132,7 +158,6 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
             return Usage.of(key.view, counted).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
         case "limit":
             changes = Changes.model_validate(granted)
-            check_end(changes.expires_at, time.time())
             view = (await store.change(options.id, changes.named)).view
         case _:
             view = (await store.revoke(options.id)).view
@@ -186,7 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(whole())
     except ValidationError as error:
-        sys.stderr.write(f"keys: {describe(error, '')}\n")
+        told = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in wrong_fields(error, Grant))
+        sys.stderr.write(f"keys: {told}\n")
         return EXIT_USAGE
     except PairwayError as error:
         sys.stderr.write(f"keys: {error.detail}\n")

@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
+from proxy.wrong_fields import wrong_fields
 from shared import web
 from shared.deadline import Deadline
 from shared.errors import BadRequestError, InvalidRequestError
@@ -25,7 +26,6 @@ M = TypeVar("M", bound=BaseModel)
 # A URL and a weight, or a key with some hundred pairs; whatever is longer is no order of an operator's.
 MAX_BODY_BYTES: Final = 4096
 BODY_SECONDS: Final = 5.0
-MAX_FIELDS_NAMED: Final = 10
 # Documents what authorize() reads by itself.
 OPERATOR: Final = Depends(
     HTTPBearer(scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or a key to operate.", auto_error=False)
@@ -86,6 +86,4 @@ def validated(model: type[M], members: dict[str, object]) -> M:
     try:
         return model.model_validate(members)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)[:MAX_FIELDS_NAMED]
-        told = [(str(item["loc"][0])[:64], item["msg"].removeprefix("Value error, ")) for item in found]
-        raise InvalidRequestError(told) from None
+        raise InvalidRequestError(wrong_fields(error, model)) from None

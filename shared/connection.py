@@ -16,6 +16,7 @@ from shared import browsers, web
 from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED
 from shared.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
 from shared.flow import Flow
+from shared.host_header import host_fault
 from shared.request_id import REQUEST_ID_HEADER
 
 if TYPE_CHECKING:
@@ -180,7 +181,9 @@ class Connection(HttpToolsProtocol):
 
     @override
     def on_headers_complete(self) -> None:
-        """Start the request, and the time for its body."""
+        """Start the request, if it names one host, and the time for its body."""
+        if fault := host_fault(self.headers, self.parser.get_http_version()):  # pyright: ignore[reportOptionalMemberAccess] - None only once the connection is lost
+            raise self._noted(BadRequestError(fault))
         super().on_headers_complete()
         self._head_open, self._head_came = False, 0
         self._receiving = _cancelled(self._receiving)
@@ -281,14 +284,11 @@ class Connection(HttpToolsProtocol):
         if in_hand is not None and not in_hand.more_body:
             in_hand.keep_alive = False  # the latest, so all before it are answered
             return
-        if (
-            in_hand is not None and self.pipeline
-        ):  # it is the last of them, its body does not come, and others are answered before it
+        # It is the last of them, its body does not come, and others are answered before it.
+        if in_hand is not None and self.pipeline:
             in_hand.keep_alive = False
-            self.pipeline[0] = (
-                in_hand,
-                cast("Any", _problem(error)),
-            )  # a response is an app; uvicorn's types are its own
+            # A response is an app; uvicorn's types are its own.
+            self.pipeline[0] = (in_hand, cast("Any", _problem(error)))
             return
         if in_hand is not None:
             in_hand.disconnected = True

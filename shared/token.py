@@ -6,7 +6,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
-from shared.errors import KeyRefusedError, KeyRequiredError
+from shared.access_errors import KeyRefusedError, KeyRequiredError
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

@@ -13,11 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from shared import browsers, token
+from shared.access_errors import KeyRequiredError
 from shared.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
 from shared.errors import (
     ClientGoneError,
     InternalError,
-    KeyRequiredError,
     MethodNotAllowedError,
     NotFoundError,
     PairwayError,

@@ -114,9 +114,11 @@ async def test_servers_are_set_up_by_their_environment(site: Site) -> None:
     assert settings["OMP_NUM_THREADS"] == "2"
     assert settings["PROXY_REPLICAS"] == f"http://127.0.0.1:{site.port + 1},http://127.0.0.1:{site.port + 2}"
     assert settings["PROXY_REDIS_URL"].startswith("redis://127.0.0.1:")
-    assert (site.folder / "run" / "redis-url").read_text() == settings["PROXY_REDIS_URL"], "for `make keys`"
+    redis_url = site.folder / "run" / "redis-url"
+    assert redis_url.read_text() == settings["PROXY_REDIS_URL"], "for `make keys`"
     launcher.terminate()
     assert launcher.wait(timeout=10) == 0
+    assert not redis_url.exists(), "nothing answers there any more"
 
 
 async def test_a_stop_while_starting_is_no_failure(site: Site) -> None:
@@ -174,6 +176,7 @@ def test_a_server_that_dies_while_starting_is_named(site: Site) -> None:
     launcher = site.launch(fake="--never --dies-after 0.5")
     site.assert_failed(launcher, "exited with 3", "run/logs/apiserver-", "no memory for the model", "line 20")
     assert "line 5\n" not in site.processes.said()
+    assert not (site.folder / "run" / "redis-url").exists(), "also after a failure"
 
 
 async def test_a_server_that_is_killed_later_is_named(site: Site) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.changes import MAX_CHANGES, UNDONE_SECONDS, Change, Changes, Verdict
-from shared.errors import FleetFullError
+from shared.access_errors import FleetFullError
 
 NAME, ONE, TWO = "http://fleet:1", "http://10.0.0.1:1", "http://10.0.0.2:1"
 

@@ -23,6 +23,7 @@ from tests.proxy.proxies import RunningProxy, nowhere, proxy
 NOBODY = "http://127.0.0.1:1"
 TOKEN = "an-operator-token-of-tests"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+CREATE = ["create", "--name", "a"]
 SHOWN = re.compile(r"pw_[0-9a-f]{12}_[0-9A-Za-z]{32}")
 
 
@@ -267,16 +268,23 @@ def test_the_command_does_it_all(command: Any, redis: RedisAtHand) -> None:
         (["limit", "0123456789ab", "--name", "x"], 1, "No key in force"),
         ([], 2, "required: command"),
         (["create"], 2, "--name"),
-        (["create", "--name", "a", "--requests-per-minute", "0"], 2, "REQUESTS_PER_MINUTE: Input should be greater"),
-        (["create", "--name", "a", "--pairs", "en"], 2, "PAIRS: 'en' is no pair"),
-        (["create", "--name", "a", "--expires", "soon"], 2, "--expires"),
-        (["create", "--name", "a", "--scope", "root"], 2, "--scope"),
+        (["create", "--name", ""], 2, "--name: '' is blank or not printable\n"),
+        ([*CREATE, "--requests-per-minute", "0"], 2, "--requests-per-minute: 0 is too small; 1 is the least\n"),
+        ([*CREATE, "--requests-per-minute", "-5"], 2, "--requests-per-minute: -5 is too small; 1 is the least\n"),
+        ([*CREATE, "--chars-per-day", "2.5"], 2, "'2.5' is no whole number; write one such as 20, or none\n"),
+        ([*CREATE, "--pairs", "en-de,xx"], 2, "--pairs: 'xx' is no pair; write en-de, or zh-Hant>de where "),
+        ([*CREATE, "--expires", "soon"], 2, "--expires: 'soon' is no time; write 30d, 12h, a date such as "),
+        ([*CREATE, "--expires", "2001-01-01"], 2, "--expires: '2001-01-01' has been; write 30d, "),
+        ([*CREATE, "--expires", "999999999d"], 2, "--expires: '999999999d' is after the year 9999; write 30d, "),
+        ([*CREATE, "--scope", "root"], 2, "--scope: invalid choice: 'root' (choose from 'translate', 'operate')"),
+        (["limit", "0123456789ab", "--expires", "0h"], 2, "--expires: '0h' has been; write 30d, "),
     ],
 )
 def test_what_the_command_can_not_do_it_says(command: Any, arguments: list[str], status: int, told: str) -> None:
     left, out, said = command(*arguments)
     assert (left, out) == (status, "")
     assert told in said
+    assert "Input should" not in said
 
 
 def test_a_record_with_a_time_beyond_all_calendars_does_not_keep_others_from_being_listed(

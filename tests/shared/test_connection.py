@@ -224,6 +224,33 @@ async def test_what_is_no_http_is_400_and_the_end(served: Serving, request_: byt
         await one.refused(400, "bad-request")
 
 
+NO_HOST = b"GET /plain HTTP/1.1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [(b"", "missing"), (HOST + b"X: y\r\nhOST: other\r\n", "2 headers Host"), (b"Host: x/y\r\n", "no host")],
+)
+async def test_a_request_names_one_host_or_is_400(served: Serving, hosts: bytes, told: str) -> None:
+    async with peer(served) as one:
+        one.send(NO_HOST + hosts + b"\r\n" + GOOD)
+        assert told in (await one.refused(400, "bad-request"))["detail"]
+
+
+async def test_http_1_0_needs_no_host_but_takes_no_two(served: Serving) -> None:
+    for hosts, status in ((b"", 200), (HOST, 200), (HOST + HOST, 400)):
+        async with peer(served) as one:
+            one.send(b"GET /plain HTTP/1.0\r\n" + hosts + b"\r\n")
+            assert (await one.answer())[0] == status
+
+
+async def test_a_request_in_a_row_without_a_host_does_not_cost_those_before_it_their_answers(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(GOOD + GOOD + NO_HOST + b"\r\n" + GOOD)
+        assert [(await one.answer())[2] for _ in range(2)] == [b"plain", b"plain"]
+        assert await one.rest() == b"", "closed with the last good answer"
+
+
 @pytest.mark.parametrize("head", [b"G", GET, GET + b"X: y\r\n", b"POST /body HTTP/1.1\r\nContent-Le"])
 async def test_a_head_that_is_not_whole_in_time_is_408(hasty: Serving, head: bytes) -> None:
     async with peer(hasty) as one:

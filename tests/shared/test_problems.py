@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
+from types import ModuleType
 
 import httpx
 import pytest
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from shared import errors, telemetry, web
+from shared import access_errors, errors, telemetry, web
 from shared.budget import ByteBudget
+from shared.codes import CODES
 from shared.deadline import Deadline
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
@@ -23,25 +25,25 @@ JSON = {"Content-Type": "application/json"}
 def every_error() -> list[errors.PairwayError]:
     return [
         errors.BadRequestError("x"),
-        errors.KeyRequiredError("x"),
-        errors.KeyRefusedError("x"),
-        errors.PairRefusedError("en-de", ["en-fr"]),
-        errors.OperatorOffError("x"),
+        access_errors.KeyRequiredError("x"),
+        access_errors.KeyRefusedError("x"),
+        access_errors.PairRefusedError("en-de", ["en-fr"]),
+        access_errors.OperatorOffError("x"),
         errors.UnknownPairError("en-de", ["en-fr"]),
-        errors.UnknownReplicaError("http://a:1"),
+        access_errors.UnknownReplicaError("http://a:1"),
         errors.SlowRequestError("x"),
-        errors.FleetFullError(9),
-        errors.UnknownKeyError("0123456789ab"),
-        errors.KeysFullError(9),
-        errors.PairRefusedError("en-de", ["en-fr"]),
-        errors.RateLimitedError("too many", retry_after=3.2),
-        errors.KeysUnavailableError("not now", retry_after=1.0),
+        access_errors.FleetFullError(9),
+        access_errors.UnknownKeyError("0123456789ab"),
+        access_errors.KeysFullError(9),
+        access_errors.PairRefusedError("en-de", ["en-fr"]),
+        access_errors.RateLimitedError("too many", retry_after=3.2),
+        access_errors.KeysUnavailableError("not now", retry_after=1.0),
         errors.NotFoundError("x"),
         errors.MethodNotAllowedError("x"),
         errors.TooLargeError("text", size=5, limit=4, unit="characters"),
         errors.UnsupportedMediaError("x"),
-        errors.RateLimitedError("x", retry_after=3),
-        errors.KeysUnavailableError("x"),
+        access_errors.RateLimitedError("x", retry_after=3),
+        access_errors.KeysUnavailableError("x"),
         errors.HeadTooLargeError(limit=3, unit="bytes"),
         errors.InvalidRequestError([("text", "is required")]),
         errors.LanguageUndetectedError("text", [("en", 0.51239)]),
@@ -120,13 +122,22 @@ def fresh(handlers: Handlers) -> None:
     handlers.work_ended.clear()
 
 
-def test_the_tree_in_the_docstring_is_the_tree() -> None:
-    told = {line.split()[1]: line.split()[2:4] for line in (errors.__doc__ or "").splitlines() if "── " in line}
-    told.pop("RelayedError")
-    real = {kind.__name__: [str(kind.http_status), kind.code] for kind in errors.PairwayError.__subclasses__()}
-    real.pop("RelayedError")
+@pytest.mark.parametrize("file", [errors, access_errors])
+def test_the_tree_in_the_docstring_is_the_tree(file: ModuleType) -> None:
+    told = {line.split()[1]: line.split()[2:4] for line in (file.__doc__ or "").splitlines() if "── " in line}
+    told.pop("RelayedError", None)
+    kinds = [kind for kind in errors.PairwayError.__subclasses__() if kind.__module__ == file.__name__]
+    real = {kind.__name__: [str(kind.http_status), kind.code] for kind in kinds}
+    real.pop("RelayedError", None)
     assert told == real
-    assert {type(error) for error in every_error()} == set(errors.PairwayError.__subclasses__())
+    assert told
+
+
+def test_every_code_is_listed() -> None:
+    kinds = set(errors.PairwayError.__subclasses__())
+    assert {type(error) for error in every_error()} == kinds
+    assert {kind.code for kind in kinds} == CODES
+    assert {"internal", "bad-request", "key-refused", "deadline-exceeded"} < CODES
 
 
 @pytest.mark.parametrize("error", every_error(), ids=lambda error: type(error).__name__)

@@ -1,0 +1,84 @@
+"""What operators are told of wrong fields: what was wrong, with which value, and what would be right."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+
+from proxy.key import Changes, Grant, check_end, mint
+from proxy.operators import Added
+from proxy.wrong_fields import MAX_FIELDS_NAMED, wrong_fields
+from shared.errors import InvalidRequestError
+
+NO_PAIR = "is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
+
+
+def told(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str]]:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(members)
+    return wrong_fields(caught.value, model)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("requests_per_minut", 3, "is no field; did you mean requests_per_minute?"),
+        ("id", "0" * 12, f"is no field; there are {', '.join(Grant.model_fields)}"),
+        ("requests_per_minute", -3, "-3 is too small; 1 is the least"),
+        ("requests_per_minute", 1.5, "1.5 is no whole number"),
+        ("requests_per_minute", "5", '"5" is no whole number'),
+        ("requests_per_minute", True, "true is no whole number"),
+        ("chars_per_day", 10**13, "10000000000000 is too large; 1000000000000 is the most"),
+        ("pairs", "en-de", '"en-de" is no list'),
+        ("pairs", ["xx"], f"'xx' {NO_PAIR}"),
+        ("pairs", [3], "3 is no text"),
+        ("pairs", [], "is empty; name one or more"),
+        ("pairs", ["en-de"] * 201, "201 are too many; 200 are the most"),
+        ("pairs", ["en-xx1"], "'xx1' names no language; examples: en, de-AT, zh-Hant"),
+        ("ceiling", "urgent", "\"urgent\" is none of 'interactive', 'standard' or 'bulk'"),
+        ("scopes", ["root"], "\"root\" is none of 'translate' or 'operate'"),
+        ("cached", "yes", '"yes" is neither true nor false'),
+        ("expires_at", -1, "-1 is too small; it must be more than 0"),
+        ("expires_at", 1e15, "1000000000000000 is too large; 253402300799 is the most"),
+        ("expires_at", "soon", '"soon" is no number'),
+        ("expires_at", float("inf"), "Infinity is no number"),
+        ("name", None, "null is no text"),
+        ("name", " ", "' ' is blank or not printable"),
+        ("name", "x" * 101, "101 characters are too many; 100 are the most"),
+    ],
+)
+def test_a_wrong_field_is_told_with_its_value_and_what_would_be_right(field: str, value: Any, sentence: str) -> None:
+    assert told(Changes, {field: value}) == [(field, sentence)]
+
+
+def test_what_is_missing_and_what_is_wrong_elsewhere() -> None:
+    assert told(Grant, {}) == [("name", "is required")]
+    assert told(Added, {"url": "http://a:1", "weight": 1e9}) == [("weight", "1000000000 is too large; 100 is the most")]
+    assert told(Added, {"url": "http://a:1", "weight": "1"}) == [("weight", '"1" is no number')]
+
+
+def test_a_rule_without_a_sentence_of_ours_is_told_in_pydantics_words() -> None:
+    class Odd(BaseModel):
+        field: str = Field(pattern="^a{2}$")
+
+    assert told(Odd, {"field": "{b}"}) == [("field", "\"{b}\": String should match pattern '^a{2}$'")]
+
+
+def test_what_is_told_is_bounded_and_shows_no_key() -> None:
+    shown = mint(Grant(name="a"), 0.0)[1]
+    assert shown not in str(told(Changes, {shown: 1, "ceiling": shown, "name": f"{shown}\n", "pairs": [shown]}))
+    many = told(Changes, {f"{'x' * 1000}{n}": "y" * 1000 for n in range(50)} | {"ceiling": "z" * 1000})
+    assert len(many) == MAX_FIELDS_NAMED
+    assert all(len(field) <= 64 and len(sentence) < 200 for field, sentence in many)
+
+
+def test_an_end_that_has_been_is_told_with_the_time_that_it_is() -> None:
+    now = time.time()
+    with pytest.raises(InvalidRequestError) as caught:
+        check_end(1_700_000_000.0, now)
+    assert caught.value.detail == (
+        f"expires_at: 1700000000 has been; write Unix seconds after {now:.0f}, which is now, or null for never."
+    )
