@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proxy.caller import Caller
+from proxy.caller import Caller, at_address
 from proxy.key import Key, Scope, id_of, opens
 from proxy.key_book import KeyBook
 from proxy.quota import Ask, limit_headers
@@ -22,7 +22,6 @@ from shared.access_errors import (
     OperatorOffError,
     RateLimitedError,
 )
-from shared.address import network_of
 from shared.errors import TooLargeError
 
 if TYPE_CHECKING:
@@ -101,20 +100,19 @@ class Access:
         """Wait until what is given back has been, as long as Redis may take."""
         await asyncio.gather(*self._giving_back)
 
+    @staticmethod
+    def anybody(address: str) -> Visit:
+        """Let in whoever asks from an address, where keys are off."""
+        return Visit(at_address(address))
+
     async def enter(
-        self,
-        authorization: str | None,
-        address: str,
-        tell: Callable[[Mapping[str, str]], None],
-        who: Callable[[str], None],
+        self, authorization: str | None, tell: Callable[[Mapping[str, str]], None], who: Callable[[str], None]
     ) -> Visit:
-        """Let a caller in for one request, and count it.
+        """Let in the caller with a key for one request, and count it.
 
         Raises:
             PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
         """
-        if not self.on:
-            return Visit(Caller(f"address {network_of(address)}"))
         key = await self.identify(authorization, Scope.TRANSLATE, who)
         counted = await self._count(key, Ask(requests=1))
         tell(limit_headers(key, counted))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final
 
 from shared.access_errors import PairRefusedError
+from shared.address import network_of
 from shared.languages import LanguagePair, stand_ins
 from shared.priority import Priority
 
 # 64 bits: callers of one fleet never meet in it by accident.
 _TAG_BYTES: Final = 8
+# Addresses that ask again and again are worked out once; more than are busy at a time.
+CACHED_CALLERS: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Caller:
     """Who asks: a key's id, or an address where keys are off.
 
@@ -27,7 +31,7 @@ class Caller:
     pairs: frozenset[LanguagePair] | None = None
     cached: bool = True
 
-    @property
+    @cached_property
     def tag(self) -> str:
         """What API servers tell callers apart by: the same in every proxy, and shorter than an address or a key's id.
 
@@ -43,3 +47,9 @@ class Caller:
         """
         if self.pairs is not None and not stand_ins(wanted, self.pairs):
             raise PairRefusedError(str(wanted), sorted(map(str, self.pairs)))
+
+
+@lru_cache(maxsize=CACHED_CALLERS)
+def at_address(address: str) -> Caller:
+    """Return who asks from an address, where keys are off."""
+    return Caller(f"address {network_of(address)}")

@@ -68,6 +68,8 @@ class Deadline:
     def extended(self, cap: float) -> Deadline:
         """Return the deadline as if it had been started with that cap (seconds): what the client asked for still holds."""
         given = min(self.wanted, cap)
+        if given == self.given:
+            return self
         return replace(self, expires_at=self.expires_at - self.given + given, given=given)
 
     def remaining(self) -> float:

@@ -103,7 +103,7 @@ async def test_what_redis_never_counted_is_not_taken_off_there(one: FakeReplica,
 
         async def fails() -> None:  # frozen() thaws a second time, which does no harm
             with frozen(own_redis):
-                visit = await access.enter(f"Bearer {shown}", "", lambda _: None, lambda _: None)
+                visit = await access.enter(f"Bearer {shown}", lambda _: None, lambda _: None)
                 # It entered in vain, so the charge asks nothing of Redis, which could still do it when it thaws.
                 async with access.spending(visit, 10, lambda _: None):
                     own_redis.server.signal(signal.SIGCONT)
