@@ -54,8 +54,9 @@ class Plan:
     @classmethod
     def of(cls, text: str) -> Plan:
         """Read what :meth:`as_json` made."""
-        fields = json.loads(text)
-        return cls(**{**fields, "wire": Wire(*fields["wire"])})
+        fields: dict[str, Any] = json.loads(text)
+        fields["wire"] = Wire(*fields["wire"])
+        return cls(**fields)
 
 
 class Load:
