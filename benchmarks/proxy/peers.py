@@ -53,7 +53,11 @@ _ROUTER: Final = (
     " --policy power_of_two --prometheus-port $spare --log-level warning"
 )
 _LITELLM: Final = "$bin/litellm --config $folder/litellm.yaml --host 127.0.0.1 --port $port --num_workers 1"
-_LITELLM_OFFLINE: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+# Nothing from the network; and no keys, as ours has none here: it listens on loopback, before a replica that holds nothing.
+_LITELLM_ALONE: Final = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
+}
 
 PEERS: Final = (
     Peer(DIRECT, "", TRANSLATE),
@@ -61,5 +65,5 @@ PEERS: Final = (
     Peer(RUST, _ROUTER, CHAT),
     Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", TRANSLATE, "nginx.conf"),
     Peer(PLAIN, "$python -m benchmarks.proxy.plain $port $first $second", TRANSLATE),
-    Peer("litellm", _LITELLM, CHAT, "litellm.yaml", _LITELLM_OFFLINE),
+    Peer("litellm", _LITELLM, CHAT, "litellm.yaml", _LITELLM_ALONE),
 )

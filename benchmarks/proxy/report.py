@@ -20,6 +20,8 @@ HEADS: Final = [
     "MB, most",
     "failed",
 ]
+# Of the end of a log.
+MOST_WHY: Final = 300
 OURS_DOES: Final = (
     "What `pairway` does for each request meanwhile: it makes the request's id and its log line; parses the JSON and checks it "
     "against the limits; finds the pair's route in the Snapshot (through a third language where need be); shares equal requests "
@@ -53,7 +55,7 @@ def report(rounds: Rounds, result: Result, machine: str, missing: Mapping[str, s
         lines += [_cells(row) for row in rounds.rows(connections)]
     if missing:
         lines += ["", "## Left out", ""]
-        lines += [f"* {name}: {why.strip().splitlines()[-1]}" for name, why in missing.items()]
+        lines += [f"* {name}: {' '.join(why.split())[-MOST_WHY:]}" for name, why in missing.items()]
     if result.checks:
         lines += ["", *_head(("target", "found", "promised", ""))]
         lines += [

@@ -105,7 +105,7 @@ def test_ratios_are_those_within_a_round() -> None:
     assert (row.rate, row.of_direct) == (500, 1)
     everybody = (DIRECT, OURS, RUST, PLAIN)
     assert judged(rounds, everybody, [32]).met
-    text = report_of(rounds, judged(rounds, everybody, [32]), "here", {"nginx": "why\nnot installed"})
+    text = report_of(rounds, judged(rounds, everybody, [32]), "here", {"nginx": "not\n installed"})
     assert "* nginx: not installed" in text
     assert "| pairway | 1200 (120 – 12000) | 500 | 1.000 | 1.00 | 2.00 | 1 | 0 |" in text
     assert "| direct | – |" in text
