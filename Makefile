@@ -35,7 +35,7 @@ FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
 .PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
-	bench-connections
+	bench-connections bench-proxy
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -116,6 +116,11 @@ bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails whe
 
 bench-connections: dev  ## Idle connections, slow readers and writers; fails when a target is missed. (OUT=.run/connections)
 	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections)
+
+bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fails when a target is missed. (PEERS= ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
+	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
 
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \

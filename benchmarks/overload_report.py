@@ -76,10 +76,11 @@ def _more(bench: Bench) -> list[str]:
             f"Peak, of the medians of each rate and of the closed loop: {peak['requests']:.1f} requests/s, "
             f"{peak['units']:.1f} units/s."
         )
-    if second := bench.more.get("returns"):
+    for number, second in enumerate(bench.more.get("returns", []), 1):
         lines.append(
-            f"Burst: {second['refused']} refused, {second['came_back']} came back ({second['came_back_later']} of them "
-            f"after the burst); Retry-After {second['median_wait']:.0f} s in the middle, {second['longest_wait']:.0f} s at most."
+            f"Burst {number}: {second['refused']} refused, {second['came_back']} came back, {second['succeeded']:.0f} % of them "
+            f"with success ({second['came_back_later']} after the burst, {second['succeeded_later']:.0f} %); Retry-After "
+            f"{second['median_wait']:.0f} s in the middle, {second['longest_wait']:.0f} s at most."
         )
     if "seldom_p95_ratio" in bench.more:
         lines.append(
