@@ -6,18 +6,16 @@ uvicorn has none of them: a head may come for ever, of any size, and a peer that
 from __future__ import annotations
 
 import logging
-import uuid
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from shared import browsers, web
+from shared import web
 from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED
 from shared.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
 from shared.flow import Flow
 from shared.host_header import host_fault
-from shared.request_id import REQUEST_ID_HEADER
 
 if TYPE_CHECKING:
     import asyncio
@@ -75,6 +73,10 @@ class Connection(HttpToolsProtocol):
         self._sending = _cancelled(self._sending)
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
+        # What refers to itself only the garbage collector can free, and ten thousand of them at once cost it 200 ms.
+        cast("Flow", self.flow).forget()
+        if self._is_idle():
+            self.cycle = cast("Any", None)  # as it was at first; uvicorn's types do not tell
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -288,7 +290,7 @@ class Connection(HttpToolsProtocol):
         if in_hand is not None and self.pipeline:
             in_hand.keep_alive = False
             # A response is an app; uvicorn's types are its own.
-            self.pipeline[0] = (in_hand, cast("Any", _problem(error)))
+            self.pipeline[0] = (in_hand, cast("Any", web.whole_problem(error)))
             return
         if in_hand is not None:
             in_hand.disconnected = True
@@ -296,7 +298,7 @@ class Connection(HttpToolsProtocol):
             if in_hand.response_started:
                 self.transport.abort()
                 return
-        self.transport.write(self._written(_problem(error)))
+        self.transport.write(self._written(web.whole_problem(error)))
         # Closing at once, with bytes unread, would be a reset, which can overtake the answer.
         self.transport.write_eof()
         self._receiving = self.loop.call_later(self._patience.linger if told else 0, self._close)
@@ -305,14 +307,6 @@ class Connection(HttpToolsProtocol):
         headers = [*self.server_state.default_headers, *response.raw_headers, (b"connection", b"close")]
         lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
         return STATUS_LINE[response.status_code] + lines + b"\r\n" + bytes(response.body)
-
-
-def _problem(error: PairwayError) -> Response:
-    """Return the error as every problem of ours is answered, for requests that the app does not see."""
-    request_id = uuid.uuid4().hex
-    response = web.problem_response(error, request_id)
-    response.raw_headers += [*browsers.protection(""), (REQUEST_ID_HEADER.lower().encode(), request_id.encode())]
-    return response
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:

@@ -21,6 +21,10 @@ class Flow(FlowControl):
         self._paused = paused
         self._resumed = resumed
 
+    def forget(self) -> None:
+        """Tell nobody any more: the connection has ended."""
+        self._paused = self._resumed = _tell_nobody
+
     @override
     def pause_reading(self) -> None:
         """Stop."""
@@ -34,3 +38,7 @@ class Flow(FlowControl):
         if self.read_paused:
             super().resume_reading()
             self._resumed()
+
+
+def _tell_nobody() -> None:
+    pass

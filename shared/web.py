@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import uuid
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from fastapi import FastAPI, Request, Response
@@ -72,6 +73,14 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
         case _:
             pass
     return JSONResponse(problem_of(error, request_id).model_dump(), error.http_status, headers, PROBLEM_JSON)
+
+
+def whole_problem(error: PairwayError) -> Response:
+    """Return the error as every problem of ours is answered, for requests that the app does not see."""
+    request_id = uuid.uuid4().hex
+    response = problem_response(error, request_id)
+    response.raw_headers += [*browsers.protection(""), (REQUEST_ID_HEADER.lower().encode(), request_id.encode())]
+    return response
 
 
 def answer_problem(request: Request, error: PairwayError) -> Response:

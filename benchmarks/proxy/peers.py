@@ -65,5 +65,6 @@ PEERS: Final = (
     Peer(RUST, _ROUTER, CHAT),
     Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", TRANSLATE, "nginx.conf"),
     Peer(PLAIN, "$python -m benchmarks.proxy.plain $port $first $second", TRANSLATE),
+    Peer("asgi-aiohttp", "$python -m benchmarks.proxy.bare $port $first $second", TRANSLATE),
     Peer("litellm", _LITELLM, CHAT, "litellm.yaml", _LITELLM_ALONE),
 )
