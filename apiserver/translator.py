@@ -111,7 +111,7 @@ class Translator:
         done = partial(work.done, cost / max(1, segments))
         warnings: list[Notice] = []
         if planned.inner:
-            inside = await _gathered(self._run(inner.plan, way, claim, done, None) for inner in planned.inner)
+            inside = await gathered(self._run(inner.plan, way, claim, done, None) for inner in planned.inner)
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
             planned = planned.with_inner(
@@ -184,7 +184,11 @@ class Translator:
 
         try:
             async with asyncio.TaskGroup() as group:
-                grow(1 if claim.is_long else most)
+                if most == 1:  # most requests: no task for it
+                    begun = 1
+                    await work()
+                else:
+                    grow(1 if claim.is_long else most)
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
         assembly.close()
@@ -212,11 +216,14 @@ def segments_of(planned: Plan) -> int:
     return len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
 
 
-async def _gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
+async def gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
     """Await all of the work; what fails first ends the rest and is raised itself."""
+    first, *others = work
+    if not others:  # most requests: no task for it
+        return [await first]
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in work]
+            tasks = [group.create_task(each) for each in (first, *others)]
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
