@@ -95,7 +95,7 @@ class VllmEngine:
 
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
-        from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
+        from vllm import AsyncEngineArgs, envs  # noqa: PLC0415 - see the module's docstring
         from vllm.platforms import current_platform  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
@@ -108,12 +108,15 @@ class VllmEngine:
             "scheduling_policy": "priority",  # short texts before the segments of long ones
             **entry.engine,
         }
+        # Between two starts nobody changes the environment, which vLLM else looks up several times for each request.
+        envs.disable_envs_cache()
         registry = CollectorRegistry()
         steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
         llm = AsyncLLM.from_engine_args(
             AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=_stat_loggers(registry, steps)
         )
         steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
+        envs.enable_envs_cache()
         heap.freeze()
         return cls(entry, llm, registry, steps)
 
