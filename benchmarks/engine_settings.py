@@ -54,11 +54,11 @@ class Variant(NamedTuple):
 
 VARIANTS: Final[Mapping[str, Variant]] = {
     "catalog": Variant({}),
+    "catalog-again": Variant({}),  # how far apart engines are that differ in nothing
     "eager": Variant({"enforce_eager": True}),
     "compiled": Variant({"enforce_eager": False}),
     "no-prefix-caching": Variant({"enable_prefix_caching": False}),
     "fcfs": Variant({"scheduling_policy": "fcfs"}),
-    "async-scheduling": Variant({"async_scheduling": True}),
     "no-async-scheduling": Variant({"async_scheduling": False}),
     "no-chunked-prefill": Variant({"enable_chunked_prefill": False}),
     "tokens-256": Variant({"max_num_batched_tokens": 256}),
