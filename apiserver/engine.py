@@ -95,7 +95,7 @@ class VllmEngine:
 
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
-        from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
+        from vllm import AsyncEngineArgs, envs  # noqa: PLC0415 - see the module's docstring
         from vllm.platforms import current_platform  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
@@ -108,12 +108,15 @@ class VllmEngine:
             "scheduling_policy": "priority",  # short texts before the segments of long ones
             **entry.engine,
         }
+        # Between two starts nobody changes the environment, which vLLM else looks up several times for each request.
+        envs.disable_envs_cache()
         registry = CollectorRegistry()
         steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
         llm = AsyncLLM.from_engine_args(
             AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=_stat_loggers(registry, steps)
         )
         steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
+        envs.enable_envs_cache()
         heap.freeze()
         return cls(entry, llm, registry, steps)
 
@@ -142,9 +145,8 @@ class VllmEngine:
 
     async def generate(self, ask: Ask, request_id: str) -> Generation:
         """Generate one answer; cancelling the task aborts the engine's request."""
-        from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
-
-        prompt = TokensPrompt(prompt_token_ids=list(ask.prompt_ids))
+        # Vllm's rendered form (vllm.inputs.TokensInput): what is not rendered goes through a thread of its renderer first.
+        prompt = {"type": "token", "prompt_token_ids": list(ask.prompt_ids)}
         priority = ask.priority if self._by_priority else 0
         with _mapped_errors():
             outputs = self._llm.generate(prompt, _parameters(ask), request_id, priority=priority)
@@ -159,7 +161,7 @@ class VllmEngine:
         # The token that ended the answer is no part of it.
         body = ids[:-1] if made.finish_reason == "stop" else ids
         return Generation(
-            made.text,
+            self._tokenizer.decode(body),
             ids,
             made.finish_reason,
             repeats=made.stop_reason == "repetition_detected",
@@ -231,8 +233,8 @@ async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) 
 
 
 def _parameters(ask: Ask) -> Any:
-    from vllm import SamplingParams  # noqa: PLC0415 - imported by now: a dictionary look-up
-    from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind  # noqa: PLC0415
+    # Imported by now: a dictionary look-up, unlike names of vllm itself, which looks for them each time.
+    from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 
     sampling = ask.sampling
     return SamplingParams(
@@ -246,6 +248,8 @@ def _parameters(ask: Ask) -> Any:
         stop_token_ids=list(sampling.stop_token_ids) or None,
         max_tokens=ask.max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
+        detokenize=False,  # once for the whole answer (ModelTokenizer.decode), not token by token
+        skip_clone=True,  # made for this one request: vLLM need not copy it deeply, which costs more than all else of it
         repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
     )
 

@@ -199,9 +199,11 @@ class Guards:
         labels = self._languages.labels(pair)
         if not labels:
             return False
+        label, share = self._languages.likeliest(text)
+        if label in labels or share < LEAST_OF_OTHER:
+            return False
         shares = self._languages.shares(text)
-        others = max((share for label, share in shares.items() if label not in labels), default=0.0)
-        return sum(shares.get(label, 0.0) for label in labels) < MOST_OF_TARGET and others >= LEAST_OF_OTHER
+        return sum(shares.get(label, 0.0) for label in labels) < MOST_OF_TARGET
 
 
 def _loops(source: str, words: str) -> bool:

@@ -45,6 +45,12 @@ class OutputLanguage:
             str(found["lang"]): float(found["score"]) for found in self._library.detect(text[:MAX_CHARS], k=_LABELS)
         }
 
+    def likeliest(self, text: str) -> tuple[str, float]:
+        """Return the likeliest of the model's labels and its probability, at a small part of the cost of all shares."""
+        for found in self._library.detect(text[:MAX_CHARS], k=1):
+            return str(found["lang"]), float(found["score"])
+        return "", 0.0
+
     def labels(self, pair: LanguagePair) -> Collection[str]:
         """Return the model's labels that a text in the pair's target may get; empty where the model does not know it.
 

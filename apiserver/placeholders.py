@@ -80,7 +80,8 @@ def literals(text: str) -> Counter[str]:
 
 def invented(source: str, output: str) -> bool:
     """Say whether the output has a placeholder or a tag (other than those of HTML entities) that the source lacks."""
-    return bool(_codes(output) - _codes(source))
+    codes = _codes(output)
+    return bool(codes) and bool(codes - _codes(source))
 
 
 def _codes(text: str) -> Counter[str]:

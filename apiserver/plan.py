@@ -75,6 +75,12 @@ class Plan:
         segments = (index for index, step in enumerate(steps) if isinstance(step, Words) and step.translatable)
         return cls(pair, tuple(steps), tuple(segments), tuple(inner))
 
+    @property
+    def only(self) -> Words | None:
+        """The one segment that the engine is asked for; None where there are none or several."""
+        step = self.steps[self.segments[0]] if len(self.segments) == 1 else None
+        return step if isinstance(step, Words) else None
+
     def with_inner(self, texts: Sequence[str]) -> Plan:
         """Return the plan with what the words inside its marks became, in the order of ``inner``."""
         marks: dict[int, list[Mark]] = {}

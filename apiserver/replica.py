@@ -14,7 +14,7 @@ from apiserver.generation import EngineGoneError
 from apiserver.lanes import SHORT_SEGMENTS
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
-from apiserver.translator import INLINE_CHARS, segments_of
+from apiserver.translator import INLINE_CHARS, gathered, segments_of
 from apiserver.work import Work
 from shared.cost import cost_of
 from shared.errors import (
@@ -268,20 +268,13 @@ async def _translate_all(
     sizes = [cost_of(len(text)) for text in job.request.texts]
     per_size = cost / sum(sizes)
     on_delta = job.relay.on_delta
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(
-                    translator.complete(
-                        each,
-                        f"{job.request_id}-{index}",
-                        work,
-                        cost=size * per_size,
-                        on_delta=None if on_delta is None else partial(on_delta, index),
-                    )
-                )
-                for index, (each, size) in enumerate(zip(plans, sizes, strict=True))
-            ]
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from None
-    return [task.result() for task in tasks]
+    return await gathered(
+        translator.complete(
+            each,
+            f"{job.request_id}-{index}",
+            work,
+            cost=size * per_size,
+            on_delta=None if on_delta is None else partial(on_delta, index),
+        )
+        for index, (each, size) in enumerate(zip(plans, sizes, strict=True))
+    )

@@ -76,6 +76,8 @@ _WRITTEN_IN: Final = {
 # How many Latin letters of English say as much as one of these, from the totals of the Tatoeba validation sentences
 # (docs/decisions/0009-guards.md). All other scripts are alphabets: 1.
 _WEIGHTS: Final = {"Hani": 3.1, "Kana": 1.5, "Hang": 2.2}
+# Before it there is no letter that counts as more than one: nearly all texts, which need no look at each letter.
+_FIRST_HEAVY: Final = chr(min(first for first, _, script in _BLOCKS if script in _WEIGHTS))
 
 
 @lru_cache(maxsize=CACHED_LETTERS)
@@ -102,6 +104,8 @@ def scripts_of(tag: str) -> frozenset[str]:
 
 def weight(text: str) -> float:
     """Return how much a text says, in Latin letters of English; digits count as letters."""
+    if not text or max(text) < _FIRST_HEAVY:
+        return float(sum(map(str.isalnum, text)))
     return weigh(Counter(script_of(char) for char in text if char.isalnum()))
 
 

@@ -46,7 +46,7 @@ Piece = Segment | str
 class Budget:
     """What a segment may hold at most: tokens, as ``count`` counts them, and sentences (None: as many as fit).
 
-    ``count`` is asked once for a sentence; a segment of several has their sum and a margin for what is between them,
+    ``count`` is asked once for a sentence, and not at all for a line of one that has no more bytes than that; a segment of several has their sum and a margin for what is between them,
     which holds for tokenizers to which the whole is no more than its parts.
     """
 
@@ -142,7 +142,11 @@ def joint(between: str, before: str, after: str, source: str, target: str) -> st
 def _packed(line: str, language: str, budget: Budget) -> list[_Span]:
     """Cut a line without hard white space into spans within the budget, each as full as the next sentence allows."""
     sentences: list[_Span] = []
-    for start, end in _between(line, sentence_ends(line, language)):
+    places = _between(line, sentence_ends(line, language))
+    if len(places) == 1 and (size := len(line.encode(errors="surrogatepass"))) <= budget.max_tokens:
+        # Most texts. A token is a byte at least, and a sentence that shares its segment with none need not be counted.
+        return [_span(line, *places[0], size)]
+    for start, end in places:
         tokens = budget.tokens(line[start:end])
         if tokens <= budget.max_tokens:
             sentences.append(_span(line, start, end, tokens))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokenizers import Tokenizer
+
+
+# What a tokenizer of bytes puts for some that are no character (yet).
+CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class ModelTokenizer:
@@ -22,6 +26,7 @@ class ModelTokenizer:
         """Take the model's own fast tokenizer (transformers)."""
         self._chat: Any = tokenizer
         own: Tokenizer = tokenizer.backend_tokenizer
+        self._own = own
         saved = own.to_str()
         self._first = words_tokenizer(saved)
         self._later = words_tokenizer(without_first_space(saved))
@@ -33,6 +38,10 @@ class ModelTokenizer:
     def encode_text(self, text: str, *, first: bool = True) -> list[int]:
         """Tokenise words; control tokens in them are split into ordinary ones. ``first``: no control token is before."""
         return (self._first if first else self._later).encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of an answer; control tokens leave no trace in it, nor does a character cut off at the end."""
+        return self._own.decode(ids, skip_special_tokens=True).rstrip(CUT_OFF)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
         """Render a conversation with the model's chat template and its arguments, generation prompt included."""

@@ -111,7 +111,7 @@ class Translator:
         done = partial(work.done, cost / max(1, segments))
         warnings: list[Notice] = []
         if planned.inner:
-            inside = await _gathered(self._run(inner.plan, way, claim, done, None) for inner in planned.inner)
+            inside = await gathered(self._run(inner.plan, way, claim, done, None) for inner in planned.inner)
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
             planned = planned.with_inner(
@@ -120,7 +120,10 @@ class Translator:
                     for inner, text in zip(planned.inner, texts, strict=True)
                 ]
             )
-        assembly = await self._run(planned, way, claim, done, on_delta)
+        if planned.only is None or claim.is_long:
+            assembly = await self._run(planned, way, claim, done, on_delta)
+        else:
+            assembly = await self._run_only(planned, planned.only, way, done, on_delta)
         warnings += assembly.warnings()
         return Translation(
             translation=assembly.text,
@@ -130,6 +133,23 @@ class Translator:
             route=[pair.source, pair.target],
             warnings=list({notice.code: notice for notice in reversed(warnings)}.values()),
         )
+
+    async def _run_only(
+        self,
+        planned: Plan,
+        only: Words,
+        way: ladder.Way,
+        done: Callable[[], None],
+        on_delta: Callable[[str], None] | None,
+    ) -> Assembly:
+        """Do what :meth:`_run` does for a plan of one segment, as most texts are: there is nothing to share out among tasks."""
+        assembly = Assembly(planned, on_delta)
+        made = await ladder.climb(only.text, only.block.marks, way)
+        self._count(planned.pair, made)
+        assembly.done(planned.segments[0], made)
+        done()
+        assembly.close()
+        return assembly
 
     async def _run(
         self,
@@ -193,7 +213,9 @@ class Translator:
     def _segment_limit(self, pair: LanguagePair, wish: Wish) -> int:
         """Return how many tokens of source one request can take, the answer being about as long."""
         terms: Mapping[str, str] = wish.protection.terms if self._entry.family.term_prompt else {}
-        limit = (self.engine.max_model_len - len(self._frames[pair].ids("", terms)) - ANSWER_MARGIN) // 2
+        frame = self._frames[pair]
+        around = len(frame.ids("", terms)) if terms else frame.bare_length
+        limit = (self.engine.max_model_len - around - ANSWER_MARGIN) // 2
         if limit < MIN_SEGMENT_TOKENS:
             raise TooLargeError("terms", size=len(terms), limit=len(terms) // 2, unit="entries (with this model)")
         return limit
@@ -212,11 +234,14 @@ def segments_of(planned: Plan) -> int:
     return len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
 
 
-async def _gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
+async def gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
     """Await all of the work; what fails first ends the rest and is raised itself."""
+    first, *others = work
+    if not others:  # most requests: no task for it
+        return [await first]
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in work]
+            tasks = [group.create_task(each) for each in (first, *others)]
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
     return [task.result() for task in tasks]

@@ -48,3 +48,12 @@ def test_the_right_language_has_nearly_all_of_the_share(languages: OutputLanguag
 @given(st.text(st.characters(codec=None), max_size=300))
 def test_any_text_has_shares(languages: OutputLanguage, text: str) -> None:
     assert sum(languages.shares(text).values()) < 1.01
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(codec=None), max_size=300))
+def test_the_likeliest_label_is_that_with_the_most_of_all_shares(languages: OutputLanguage, text: str) -> None:
+    shares = languages.shares(text)
+    label, share = languages.likeliest(text)
+    assert share == pytest.approx(max(shares.values(), default=0.0), abs=1e-4)
+    assert not shares or shares[label] == pytest.approx(share, abs=1e-4)

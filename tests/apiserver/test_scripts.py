@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.lengths import band
-from apiserver.scripts import UNKNOWN, script_of, scripts_in, scripts_of, weight
+from apiserver.scripts import UNKNOWN, script_of, scripts_in, scripts_of, weigh, weight
 from shared.languages import LanguagePair
 
 
@@ -60,3 +61,8 @@ def test_a_band_grows_with_the_text_and_narrows_in_proportion(pair: tuple[str, s
     assert all(one.most < two.most for one, two in pairwise(bands))
     assert 0 < bands[-2].least < 500 < bands[-2].most
     assert bands[-1].most / bands[-1].least < bands[3].most / max(bands[3].least, 1)
+
+
+@given(st.text(st.characters(codec=None), max_size=30))
+def test_a_weight_is_that_of_the_scripts_of_its_letters_and_digits(text: str) -> None:
+    assert weight(text) == pytest.approx(weigh(Counter(script_of(char) for char in text if char.isalnum())))

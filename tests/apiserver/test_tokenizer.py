@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream
 
-from apiserver.tokenizer import words_tokenizer
+from apiserver.tokenizer import ModelTokenizer, words_tokenizer
 
 SAVED = (Path(__file__).resolve().parents[2] / "models" / "en-de" / "tokenizer.json").read_text(encoding="utf-8")
 TEXT = words_tokenizer(SAVED)
@@ -54,3 +56,26 @@ def test_a_saved_truncation_or_padding_does_not_reach_texts() -> None:
         words_tokenizer(json.dumps(content)).encode("one two three four five six", add_special_tokens=False).ids
         == plain
     )
+
+
+class Loaded:
+    """What transformers makes of a saved tokenizer, as far as ours looks at it."""
+
+    backend_tokenizer = Tokenizer.from_str(SAVED)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=20))
+def test_an_answer_decoded_at_once_is_what_its_tokens_are_one_by_one(text: str) -> None:
+    tokenizer = ModelTokenizer(Loaded())
+    ids = tokenizer.encode_text(text)
+    stream = DecodeStream(ids=[CONTROL["<sep>"]], skip_special_tokens=True)
+    one_by_one = "".join(stream.step(Loaded.backend_tokenizer, each) or "" for each in [*ids, CONTROL["</s>"]])
+    assert tokenizer.decode([*ids, CONTROL["</s>"]]) == one_by_one
+
+
+def test_a_character_that_is_cut_off_leaves_no_trace() -> None:
+    tokenizer = ModelTokenizer(Loaded())
+    ids = tokenizer.encode_text("Tee 🫖")
+    assert tokenizer.decode(ids).strip() == "Tee 🫖"
+    assert tokenizer.decode(ids[:-1]).strip() == "Tee"
