@@ -1,0 +1,86 @@
+"""The scale benchmark's replicas: one process that answers ``/report`` at a thousand addresses, as cheaply as it can.
+
+    python -m benchmarks.scale_replicas PORT REPLICAS PAIRS SHAPE
+
+Each address is another replica; load and steps change from report to report. Prints how many reports it gave and how many
+connections it took when it ends, as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from benchmarks.scale_fleet import PaperFleet, Shape, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+END_OF_HEAD = b"\r\n\r\n"
+# Reports differ from look to look; after so many they begin again.
+LOOKS = 3
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was asked so far."""
+
+    reports: int = 0
+    connections: int = 0
+
+
+class Replicas(asyncio.Protocol):
+    """One connection; keep-alive, one request after the other, whatever it asks for."""
+
+    def __init__(self, answers: Sequence[Sequence[bytes]], counts: Counts) -> None:
+        """Take each replica's answers, one after the other."""
+        self._answers = answers
+        self._counts = counts
+        self._mine: Sequence[bytes] = ()
+        self._look = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Learn by the address whose connection this is."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._counts.connections += 1
+        self._mine = self._answers[number_of(transport.get_extra_info("sockname")[0])]
+
+    def data_received(self, data: bytes) -> None:
+        """Answer; a probe's head comes in one piece."""
+        if data.endswith(END_OF_HEAD):
+            self._counts.reports += 1
+            self._transport.write(self._mine[self._look % LOOKS])
+            self._look += 1
+
+
+def answer(body: str) -> bytes:
+    """Return the bytes of an answer."""
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body.encode())}\r\n\r\n"
+    return (head + body).encode()
+
+
+async def serve(port: int, fleet: PaperFleet) -> Counts:
+    """Answer until told to stop."""
+    counts = Counts()
+    # The bodies of polyglots are long; three looks of each are enough to be different.
+    answers = [
+        [answer(fleet.report(number, look).model_dump_json()) for look in range(LOOKS)]
+        for number in range(fleet.replicas)
+    ]
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stopped.set)
+    server = await loop.create_server(lambda: Replicas(answers, counts), "0.0.0.0", port, backlog=4096)  # noqa: S104 - all of 127/8
+    async with server:
+        await stopped.wait()
+    return counts
+
+
+if __name__ == "__main__":
+    counted = asyncio.run(serve(int(sys.argv[1]), PaperFleet(int(sys.argv[2]), int(sys.argv[3]), Shape(sys.argv[4]))))
+    print(json.dumps({"reports": counted.reports, "connections": counted.connections}))
