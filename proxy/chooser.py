@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from proxy import balancer
 from proxy.attempt import Choice
-from proxy.balancer import Candidate, warmth
-from proxy.room import room_of
+from proxy.balancer import SLOW_START_SECONDS, Candidate, warmth
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from proxy.evidence import LocalEvidence
     from proxy.fleet import Snapshot
     from proxy.freight import Freight
-    from proxy.pool import Pool
     from shared.languages import LanguagePair
 
 # Who is kept out is worked out again after this, or when a breaker changes: with hundreds out of a thousand it takes a
@@ -117,45 +115,34 @@ class Chooser:
         *,
         full_too: bool,
     ) -> str | None:
-        pool = self._evidence.pool(pair)
+        """Return the best of a few of these replicas, None where something speaks against all that were looked at."""
+        # What is the same for every look is looked up here: a request makes three, and has some microseconds for them.
+        evidence, pool, models = self._evidence, self._evidence.pool(pair), snapshot.models[pair]
+        now, known = evidence.now(), pool.own
+        checks_room = not (full_too or freight.is_long)
 
         def look(url: str) -> Candidate | None:
-            return (
-                None
-                if url in tried or url in out
-                else self._look(url, pair, pool, freight, snapshot, full_too=full_too)
+            """Return how a replica would be weighed, None where something speaks against it."""
+            if url in tried or url in out:
+                return None
+            own = known.get(url) or evidence.pair_standing(url, pair)
+            if own.stalls:
+                return None
+            replica = own.replica
+            if not full_too and replica.full and replica.is_full(now, freight.lane):
+                return None
+            if checks_room and not replica.has_room(models[url], freight.priority):
+                return None
+            latency = own.latency.at(now) or pool.paces[snapshot.ranks[pair][url]].usual
+            if own.tickets:
+                latency = max(latency, own.longest(now))
+            age = now - own.joined_at
+            return Candidate(
+                latency,
+                replica.work + replica.foreign,
+                replica.weight,
+                own.penalty if own.failures else 0.0,
+                1.0 if age >= SLOW_START_SECONDS else warmth(age),
             )
 
         return balancer.pick(urls, look, freight.work, self._rng)
-
-    def _look(
-        self, url: str, pair: LanguagePair, pool: Pool, freight: Freight, snapshot: Snapshot, *, full_too: bool
-    ) -> Candidate | None:
-        """Return how a replica would be weighed, None where something speaks against it."""
-        evidence = self._evidence
-        standing, own = evidence.standing(url), evidence.pair_standing(url, pair)
-        if own.stalls:
-            return None
-        now = evidence.now()
-        replica = snapshot.replicas[url]
-        foreign = evidence.foreign(url, standing, replica)
-        if not full_too:
-            if standing.is_full(now, freight.lane):
-                return None
-            room = (
-                None
-                if freight.is_long
-                else room_of(replica, snapshot.models[pair][url], standing.ledger, freight.priority)
-            )
-            if room is not None and room.ahead >= room.limit:
-                return None
-        latency = own.latency.value or pool.paces[snapshot.ranks[pair][url]].usual
-        if (oldest := own.oldest) is not None:
-            latency = max(latency, (now - oldest.started) / oldest.work)
-        return Candidate(
-            latency=latency,
-            in_flight=standing.work + foreign,
-            weight=replica.weight,
-            penalty=own.penalty,
-            warmth=warmth(now - own.joined_at),
-        )

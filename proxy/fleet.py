@@ -94,7 +94,7 @@ class Replica(BaseModel):
     @property
     def is_well(self) -> bool:
         """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
-        return self.state is ReplicaState.READY and all(self.pairs.values())
+        return self.state is ReplicaState.READY and (self.report is None or self.report.all_ready)
 
     @property
     def pairs(self) -> dict[LanguagePair, bool]:
@@ -102,7 +102,12 @@ class Replica(BaseModel):
         if self.report is None:
             return {}
         serving = self.state is ReplicaState.READY
-        return {pair.pair: serving and pair.ready for pair in self.report.pairs.values()}
+        return {pair: serving and report.ready for pair, report in self.report.by_pair.items()}
+
+    def serves(self, pair: LanguagePair) -> bool:
+        """Say whether it is ready for a pair now."""
+        report = None if self.report is None else self.report.by_pair.get(pair)
+        return report is not None and report.ready and self.state is ReplicaState.READY
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +136,7 @@ class Snapshot:
         total: dict[LanguagePair, int] = dict.fromkeys(ready, 0)
         for replica in by_url.values():
             serving = replica.state is ReplicaState.READY
-            for report in replica.report.pairs.values() if replica.report is not None else ():
-                pair = report.pair
+            for pair, report in replica.report.by_pair.items() if replica.report is not None else ():
                 total[pair] = total.get(pair, 0) + 1
                 ranked = ready.setdefault(pair, [])
                 if serving and report.ready:

@@ -6,17 +6,20 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proxy.breaker import BreakerState, CircuitBreaker, Permit
+from proxy.breaker import CircuitBreaker, Permit
 from proxy.latency import PeakEwma
-from proxy.room import LoadLedger
+from proxy.room import LoadLedger, Room
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from random import Random
 
+    from proxy.fleet import Replica
     from proxy.freight import Freight
     from shared.lane import Lane
     from shared.languages import LanguagePair
+    from shared.priority import Priority
+    from shared.report import ModelReport
 
 # What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that
 # fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
@@ -67,15 +70,17 @@ class PairStanding:
         "joined_at",
         "latency",
         "progressed_at",
+        "replica",
         "refused",
         "reset_at",
         "stalls",
         "tickets",
     )
 
-    def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with nothing known: a newcomer."""
+    def __init__(self, replica: Standing, clock: Callable[[], float], rng: Random) -> None:
+        """Begin with nothing known: a newcomer; ``replica`` is the standing that this is a part of."""
         self._clock = clock
+        self.replica = replica
         self.failed_at = 0.0
         self.failed_with = ""
         self.breaker = CircuitBreaker(clock, rng)
@@ -97,12 +102,13 @@ class PairStanding:
     @property
     def is_out(self) -> bool:
         """Whether only a trial may go there."""
-        return self.breaker.state is not BreakerState.CLOSED
+        return self.breaker.opened_at is not None
 
-    @property
-    def oldest(self) -> Ticket | None:
-        """The request that is in flight for longest."""
-        return next(iter(self.tickets.values()), None)
+    def longest(self, now: float) -> float:
+        """Return how long the oldest request in flight has taken, seconds per unit of work; 0 without one."""
+        for oldest in self.tickets.values():
+            return (now - oldest.started) / oldest.work
+        return 0.0
 
     def well(self) -> None:
         """Note that it does what it should."""
@@ -145,15 +151,20 @@ class Standing:
     """One replica. Mutable state: how much is in flight there, which lanes are full, which process it is, its pairs."""
 
     __slots__ = (
+        "_models",
         "_most",
         "_most_before",
         "_since",
+        "_ours_at_report",
+        "_reported_at",
+        "foreign",
         "full",
         "ledger",
         "pairs",
         "replica_id",
         "texts",
         "tickets",
+        "weight",
         "work",
     )
 
@@ -164,11 +175,42 @@ class Standing:
         self.texts = 0
         self._since = 0.0
         self._most = self._most_before = 0
+        self._reported_at: float | None = None
+        self._ours_at_report = 0
+        # What the last Snapshot says: texts there that are not ours, its share of the work, its models' room.
+        self.foreign = 0
+        self.weight = 1.0
+        self._models: Mapping[str, ModelReport] = {}
         self.ledger = LoadLedger()
         # Until when each lane is to be left alone; by then the next report says more.
         self.full: dict[Lane, float] = {}
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairStanding] = {}
+
+    def note(self, replica: Replica, now: float) -> None:
+        """Take in what a Snapshot says of it."""
+        self.weight = replica.weight
+        if replica.report is None:
+            return
+        self._models = replica.report.models
+        if replica.reported_at != self._reported_at:
+            self._reported_at, self._ours_at_report = replica.reported_at, self.most(now)
+            self.ledger.mark()
+        self.foreign = max(0, replica.report.in_flight - self._ours_at_report)
+
+    def room(self, model: str, priority: Priority) -> Room | None:
+        """Return how much room short requests of a class find at a model; None where the last report does not say."""
+        report = self._models.get(model)
+        said = report and report.room.get(priority)
+        if report is None or said is None:
+            return None
+        return Room(max(0.0, said.ahead + self.ledger.since(model, priority)), said.callers, said.limit, report.rate)
+
+    def has_room(self, model: str, priority: Priority) -> bool:
+        """Say whether a model takes on short requests of a class, as far as is known."""
+        report = self._models.get(model)
+        said = report and report.room.get(priority)
+        return said is None or max(0.0, said.ahead + self.ledger.since(model, priority)) < said.limit
 
     def is_full(self, now: float, lane: Lane) -> bool:
         """Say whether it asked to be left alone by this lane until later."""

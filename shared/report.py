@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
 from pydantic import BaseModel, Field
 
@@ -87,3 +88,13 @@ class ReplicaReport(BaseModel):
     weight: float = Field(default=1.0, gt=0)
     pairs: dict[str, PairReport]
     models: dict[str, ModelReport]
+
+    @cached_property
+    def by_pair(self) -> dict[LanguagePair, PairReport]:
+        """The pairs' reports by the pair itself."""
+        return {report.pair: report for report in self.pairs.values()}
+
+    @cached_property
+    def all_ready(self) -> bool:
+        """Whether every pair is ready."""
+        return all(report.ready for report in self.pairs.values())
