@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 import aiohttp
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
+from proxy.reports import Reports
 from shared import events
 from shared import token as tokens
 from shared.deadline import TIMEOUT_HEADER
-from shared.report import ReplicaReport
 from shared.wire import Problem, Translation, Translations
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from shared.deadline import Deadline
     from shared.events import OnDelta
+    from shared.report import ReplicaReport
 
 # Shorter than the servers keep an idle connection (shared/server.py: 75 s), so that they never close one under a request.
 IDLE_SECONDS: Final = 30.0
@@ -78,6 +79,7 @@ class ReplicaClient:
         self._session = session
         self._shown = shown
         self._probes = probes
+        self._reports = Reports()
 
     @classmethod
     @asynccontextmanager
@@ -165,7 +167,7 @@ class ReplicaClient:
             message = f"/report answered {status} with {len(body)} bytes"
             raise BrokenAnswerError(message)
         try:
-            return ReplicaReport.model_validate_json(body)
+            return self._reports.report(body)
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
             message = f"/report is not of this version of Pairway (wrong: {fields})"

@@ -214,12 +214,13 @@ class LocalEvidence:
 
         Not one whose canaries pass and that only waits for a client's request as its trial.
         """
+        pool = self._pools.get(pair)
+        if pool is None:
+            return []
         return [
             url
             for url in snapshot.ready[pair]
-            if (standing := self._standings.get(url)) is not None
-            and (own := standing.pairs.get(pair)) is not None
-            and (own.stalls or (own.is_out and own.failures))
+            if (own := pool.own.get(url)) is not None and (own.stalls or (own.is_out and own.failures))
         ]
 
     def note_snapshot(self, snapshot: Snapshot) -> None:

@@ -94,7 +94,7 @@ class Replica(BaseModel):
     @property
     def is_well(self) -> bool:
         """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
-        return self.state is ReplicaState.READY and (self.report is None or self.report.all_ready)
+        return self.state is ReplicaState.READY and (self.report is None or self.report.pairs.all_ready)
 
     @property
     def pairs(self) -> dict[LanguagePair, bool]:

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from proxy.changes import Change
 from proxy.fleet import Replica
+from proxy.reports import Reports
 from shared.languages import LanguagePair
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Store:
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
+        self._reports = Reports()
         self._prefix = prefix
         self._timeout = timeout
         self._clock = clock
@@ -163,7 +165,7 @@ class Store:
                     await self._ask("MGET", *(self._key(f"replica:{url}") for url in urls)) if urls else []
                 )
                 members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
-        parsed = (_parsed(Replica, record) for record in records if record is not None)
+        parsed = (_parsed(self._reports.replica, record) for record in records if record is not None)
         replicas = [replica for replica in parsed if replica is not None]
         pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
@@ -179,7 +181,7 @@ class Store:
                 found: dict[str, str] = await self._ask("HGETALL", key)
                 if renew and found:
                     await self._ask("EXPIRE", key, CHANGES_SECONDS)
-        changes = (_parsed(Change, record) for record in found.values())
+        changes = (_parsed(Change.model_validate_json, record) for record in found.values())
         return [change for change in changes if change is not None]
 
     async def write_changes(self, changes: Iterable[Change]) -> None:
@@ -196,9 +198,9 @@ class Store:
                 await self._ask("HDEL", self._key("changes"), *urls)
 
 
-def _parsed(model: type[M], record: str) -> M | None:
+def _parsed(read: Callable[[bytes], M], record: str) -> M | None:
     try:
-        return model.model_validate_json(record)
+        return read(record.encode())
     except ValidationError as error:
         log.debug("record can not be read", extra={"errors": error.error_count()})
         return None
