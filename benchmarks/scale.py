@@ -56,9 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replicas", type=int, default=1000, help="default: %(default)s")
     parser.add_argument("--pairs", type=int, default=300, help="default: %(default)s")
     parser.add_argument("--proxies", type=int, default=4, help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=5, help="repeats, of which the median counts (default: %(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="repeats, of which the median counts (default: %(default)s)"
+    )
     parser.add_argument("--picks", type=int, default=10_000, help="timed in each round (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="that the proxies are watched (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, help="that the proxies are watched (default: %(default)s)"
+    )
     parser.add_argument("--shapes", default=",".join(Shape), help="comma-separated (default: %(default)s)")
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path(".run/scale"), help="folder (default: %(default)s)")

@@ -17,7 +17,32 @@ from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, Ser
 from shared.version import VERSION
 
 # The first two make the pair that every replica serves.
-LANGUAGES: Final = tuple("en de fr es it pt nl pl cs sk sl hr ro hu fi sv da el bg et lv lt".split())
+LANGUAGES: Final = tuple(
+    [
+        "en",
+        "de",
+        "fr",
+        "es",
+        "it",
+        "pt",
+        "nl",
+        "pl",
+        "cs",
+        "sk",
+        "sl",
+        "hr",
+        "ro",
+        "hu",
+        "fi",
+        "sv",
+        "da",
+        "el",
+        "bg",
+        "et",
+        "lv",
+        "lt",
+    ]
+)
 OTHERS_EACH: Final = 3
 SHARED_MODEL: Final = "everyday"
 # Addresses 127.1.0.1 and up: each replica has a URL of its own, on one port of one process.
@@ -69,7 +94,9 @@ class PaperFleet:
     def report(self, number: int, look: int = 0) -> ReplicaReport:
         """Return what a replica reports at its n-th look: load and steps differ each time, what it serves does not."""
         pairs = self.pairs_of(number)
-        names = {pair: SHARED_MODEL if place == 0 else f"m{pair.source}{pair.target}" for place, pair in enumerate(pairs)}
+        names = {
+            pair: SHARED_MODEL if place == 0 else f"m{pair.source}{pair.target}" for place, pair in enumerate(pairs)
+        }
         if self.shape is Shape.POLYGLOTS:
             names = dict.fromkeys(pairs, SHARED_MODEL)
         load = (7 * number + 13 * look) % 40

@@ -116,10 +116,19 @@ async def sweeps(found: Found, fleet: PaperFleet, servers: Servers, rounds: int)
                 swept = await _swept(each.tracker)
                 if number >= WARM_UP_SWEEPS:
                     found.sweeps.setdefault(name, []).append(swept)
-                print(f"  {name}: CPU {swept.cpu:.2f} s, {swept.wall:.2f} s, pause {1000 * swept.pause:.0f} ms", flush=True)
-            ready = len(leader.registry.snapshot.ready[fleet.common]), len(follower.registry.snapshot.ready[fleet.common])
+                print(
+                    f"  {name}: CPU {swept.cpu:.2f} s, {swept.wall:.2f} s, pause {1000 * swept.pause:.0f} ms",
+                    flush=True,
+                )
+            ready = (
+                len(leader.registry.snapshot.ready[fleet.common]),
+                len(follower.registry.snapshot.ready[fleet.common]),
+            )
             if number >= WARM_UP_SWEEPS and ready != (fleet.replicas, fleet.replicas):
-                print(f"  ready: {ready}; redis: {leader.registry.redis_error} {follower.registry.redis_error}", flush=True)
+                print(
+                    f"  ready: {ready}; redis: {leader.registry.redis_error} {follower.registry.redis_error}",
+                    flush=True,
+                )
     found.redis = await asyncio.to_thread(_looked_into, servers)
 
 

@@ -61,32 +61,34 @@ def pick(urls: Sequence[str], look: Callable[[str], Candidate | None], work: flo
     """
     best: str | None = None
     held: Candidate | None = None
+    least = 0.0
     seen: list[str] = []
     for url in _draws(urls, rng):
         if url in seen or (candidate := look(url)) is None:
             continue
-        if held is None or _prefers(candidate, held, work, rng):
-            best, held = url, candidate
+        # Without the weight, which is a share of the work and no speed.
+        seconds = candidate.latency * (candidate.in_flight + work) + candidate.penalty
+        if held is None or _prefers(candidate, seconds, held, least, work, rng):
+            best, held, least = url, candidate, seconds
         seen.append(url)
         if len(seen) == CHOICES:
             break
     return best
 
 
-def _prefers(one: Candidate, other: Candidate, work: float, rng: Random) -> bool:
-    """Say whether the one is the better choice.
+def _prefers(one: Candidate, seconds: float, other: Candidate, least: float, work: float, rng: Random) -> bool:
+    """Say whether the one, with so many seconds, is a better choice than the other.
 
     Among equals chance decides by their weights, and a replica in its slow start stands back by chance: an idle fleet's
     scores differ by so little that a weight in them would leave one nothing at all, or everything.
     """
     if one.warmth != other.warmth and rng.random() >= min(one.warmth, other.warmth) / max(one.warmth, other.warmth):
         return one.warmth > other.warmth
-    # Seconds without the weight, which is a share of the work and no speed.
-    own = one.latency * (one.in_flight + work) + one.penalty
-    against = other.latency * (other.in_flight + work) + other.penalty
-    less, more = (own, against) if own < against else (against, own)
-    if more - less <= NEAR_SECONDS or more - less <= NEAR * less:
+    apart, smaller = (least - seconds, seconds) if seconds < least else (seconds - least, least)
+    if apart <= NEAR_SECONDS or apart <= NEAR * smaller:
         return rng.random() * (one.weight + other.weight) < one.weight
+    if one.weight == other.weight == 1.0:  # nearly always, and then the seconds are the score
+        return seconds < least
     return score(one, work) < score(other, work)
 
 

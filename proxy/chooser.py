@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Who is kept out is worked out again after this, or when a breaker changes: with hundreds out of a thousand it takes a
 # millisecond, and a trial that waits for it is no worse.
 KEPT_SECONDS: Final = 0.05
+_NOBODY: Final = frozenset[str]()
 
 
 class Chooser:
@@ -37,7 +38,7 @@ class Chooser:
         failed already), else one that nothing speaks against. Then, in the same order, one that is full. Then, as most
         of the pair's replicas look bad, our own eyes are what to doubt, and any of those.
         """
-        out = self._kept_out(pair, snapshot)
+        out = self._kept_out(pair, snapshot) if self._evidence.pool(pair).out else _NOBODY
         tiers = snapshot.tiers[pair]
         for urls in tiers:
             trial = self._due_trial(pair, urls, out, snapshot) if out and not tried else None
@@ -82,8 +83,6 @@ class Chooser:
     def _kept_out(self, pair: LanguagePair, snapshot: Snapshot) -> frozenset[str]:
         """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
         pool = self._evidence.pool(pair)
-        if not pool.out:
-            return frozenset()
         now = self._evidence.now()
         if now >= pool.kept_until:
             ready = snapshot.ranks[pair]
@@ -116,9 +115,9 @@ class Chooser:
         full_too: bool,
     ) -> str | None:
         """Return the best of a few of these replicas, None where something speaks against all that were looked at."""
-        # What is the same for every look is looked up here: a request makes three, and has some microseconds for them.
+        # What is the same for every look is looked up here: a request makes three, and has a microsecond for each.
         evidence, pool, models = self._evidence, self._evidence.pool(pair), snapshot.models[pair]
-        now, known = evidence.now(), pool.own
+        now, known, rank = evidence.now(), pool.own, freight.priority.rank
         checks_room = not (full_too or freight.is_long)
 
         def look(url: str) -> Candidate | None:
@@ -131,11 +130,12 @@ class Chooser:
             replica = own.replica
             if not full_too and replica.full and replica.is_full(now, freight.lane):
                 return None
-            if checks_room and not replica.has_room(models[url], freight.priority):
+            if checks_room and not replica.rooms.has(models[url], rank):
                 return None
             latency = own.latency.at(now) or pool.paces[snapshot.ranks[pair][url]].usual
-            if own.tickets:
-                latency = max(latency, own.longest(now))
+            oldest = own.oldest
+            if oldest is not None and (waits := (now - oldest.started) / oldest.freight.work) > latency:
+                latency = waits
             age = now - own.joined_at
             return Candidate(
                 latency,

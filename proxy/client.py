@@ -72,9 +72,7 @@ class Answer:
 class ReplicaClient:
     """Talks to replicas; use :meth:`open`."""
 
-    def __init__(
-        self, session: aiohttp.ClientSession, probes: aiohttp.ClientSession, shown: Mapping[str, str]
-    ) -> None:
+    def __init__(self, session: aiohttp.ClientSession, probes: aiohttp.ClientSession, shown: Mapping[str, str]) -> None:
         """Take the two sessions, and the headers that every request shows."""
         self._session = session
         self._shown = shown
@@ -123,7 +121,9 @@ class ReplicaClient:
             ) as response:
                 if on_delta is not None and response.content_type == events.EVENT_STREAM:
                     return await _read_events(response, on_delta)
-                answer = _answer(response.status, await _read(response, MAX_ANSWER_BYTES), response.headers.get("Retry-After"))
+                answer = _answer(
+                    response.status, await _read(response, MAX_ANSWER_BYTES), response.headers.get("Retry-After")
+                )
                 if on_delta is not None and answer.status == OK:
                     _tell_whole(answer.body, on_delta)
                 return answer

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 from shared.priority import Priority
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from proxy.freight import Freight
+    from shared.report import ModelReport
 
 
 class Room(NamedTuple):
@@ -22,40 +26,45 @@ class Room(NamedTuple):
     rate: float | None
 
 
-class LoadLedger:
-    """How this proxy's load at one replica has changed since its last report; mutable state: by model and class.
+class Rooms:
+    """How much room one replica's models have for each class of short requests. Mutable state: what the last report said.
 
-    Long texts are left out: a share of the batch is all that they take from others.
+    And by how much this proxy's load there has changed since; long texts are left out, a share of the batch is all that they
+    take from others. Lists go by the classes' ranks; each change counts for its class and those less urgent.
     """
 
-    __slots__ = ("_since",)
+    __slots__ = ("_said", "since")
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        # For each class the change of its own load and of more urgent ones'. What floating point leaves over lives until
-        # the next report.
-        self._since: dict[tuple[str, Priority], float] = {}
+        """Begin with nothing said: there is room."""
+        self._said: dict[str, tuple[list[float], list[float]]] = {}
+        self.since: dict[str, list[float]] = {}
 
-    def add(self, model: str, freight: Freight) -> None:
-        """Count a request."""
-        self._change(model, freight, freight.cost)
+    def note(self, models: Mapping[str, ModelReport]) -> None:
+        """Take a new report: it holds what is in flight now."""
+        self.since = {}
+        self._said = {name: _by_rank(report) for name, report in models.items()}
 
-    def remove(self, model: str, freight: Freight) -> None:
-        """Count it no longer."""
-        self._change(model, freight, -freight.cost)
-
-    def _change(self, model: str, freight: Freight, by: float) -> None:
+    def add(self, model: str, freight: Freight, cost: float) -> None:
+        """Count a request's cost, or less than nothing when it ends."""
         if not freight.is_long:
-            for each in _CLASSES[freight.priority.rank :]:
-                self._since[model, each] = self._since.get((model, each), 0.0) + by
+            since = self.since.setdefault(model, [0.0] * len(Priority))
+            for rank in range(freight.priority.rank, len(since)):
+                since[rank] += cost
 
-    def mark(self) -> None:
-        """Note that a report has just come: it holds what is in flight now."""
-        self._since.clear()
+    def has(self, model: str, rank: int) -> bool:
+        """Say whether a model takes on short requests of that class, as far as is known."""
+        said = self._said.get(model)
+        if said is None:
+            return True
+        since = self.since.get(model)
+        return said[0][rank] + (since[rank] if since else 0.0) < said[1][rank]
 
-    def since(self, model: str, priority: Priority) -> float:
-        """Return by how much the load of this class and more urgent ones has changed since the report."""
-        return self._since.get((model, priority), 0.0) if self._since else 0.0
 
-
-_CLASSES: Final = tuple(Priority)
+def _by_rank(report: ModelReport) -> tuple[list[float], list[float]]:
+    """Return what is ahead of each class, and its limit: none where it is not said, and for 0 one that nothing is below."""
+    rooms = [report.room.get(each) for each in Priority]
+    return (
+        [room.ahead if room else 0.0 for room in rooms],
+        [(room.limit or -math.inf) if room else math.inf for room in rooms],
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from proxy.breaker import CircuitBreaker, Permit
 from proxy.latency import PeakEwma
-from proxy.room import LoadLedger, Room
+from proxy.room import Room, Rooms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,9 +69,10 @@ class PairStanding:
         "failures",
         "joined_at",
         "latency",
+        "oldest",
         "progressed_at",
-        "replica",
         "refused",
+        "replica",
         "reset_at",
         "stalls",
         "tickets",
@@ -92,6 +93,7 @@ class PairStanding:
         self.reset_at = 0.0  # what began before says nothing of how it is now
         self.joined_at = self.progressed_at = clock()
         self.tickets: OrderedDict[int, Ticket] = OrderedDict()
+        self.oldest: Ticket | None = None  # of those
 
     @property
     def penalty(self) -> float:
@@ -103,12 +105,6 @@ class PairStanding:
     def is_out(self) -> bool:
         """Whether only a trial may go there."""
         return self.breaker.opened_at is not None
-
-    def longest(self, now: float) -> float:
-        """Return how long the oldest request in flight has taken, seconds per unit of work; 0 without one."""
-        for oldest in self.tickets.values():
-            return (now - oldest.started) / oldest.work
-        return 0.0
 
     def well(self) -> None:
         """Note that it does what it should."""
@@ -154,14 +150,14 @@ class Standing:
         "_models",
         "_most",
         "_most_before",
-        "_since",
         "_ours_at_report",
         "_reported_at",
+        "_since",
         "foreign",
         "full",
-        "ledger",
         "pairs",
         "replica_id",
+        "rooms",
         "texts",
         "tickets",
         "weight",
@@ -181,7 +177,7 @@ class Standing:
         self.foreign = 0
         self.weight = 1.0
         self._models: Mapping[str, ModelReport] = {}
-        self.ledger = LoadLedger()
+        self.rooms = Rooms()
         # Until when each lane is to be left alone; by then the next report says more.
         self.full: dict[Lane, float] = {}
         self.replica_id: str | None = None
@@ -195,7 +191,7 @@ class Standing:
         self._models = replica.report.models
         if replica.reported_at != self._reported_at:
             self._reported_at, self._ours_at_report = replica.reported_at, self.most(now)
-            self.ledger.mark()
+            self.rooms.note(replica.report.models)
         self.foreign = max(0, replica.report.in_flight - self._ours_at_report)
 
     def room(self, model: str, priority: Priority) -> Room | None:
@@ -204,13 +200,9 @@ class Standing:
         said = report and report.room.get(priority)
         if report is None or said is None:
             return None
-        return Room(max(0.0, said.ahead + self.ledger.since(model, priority)), said.callers, said.limit, report.rate)
-
-    def has_room(self, model: str, priority: Priority) -> bool:
-        """Say whether a model takes on short requests of a class, as far as is known."""
-        report = self._models.get(model)
-        said = report and report.room.get(priority)
-        return said is None or max(0.0, said.ahead + self.ledger.since(model, priority)) < said.limit
+        since = self.rooms.since.get(model)
+        ahead = said.ahead + (since[priority.rank] if since else 0.0)
+        return Room(max(0.0, ahead), said.callers, said.limit, report.rate)
 
     def is_full(self, now: float, lane: Lane) -> bool:
         """Say whether it asked to be left alone by this lane until later."""
@@ -223,10 +215,11 @@ class Standing:
     def take(self, ticket: Ticket, own: PairStanding) -> None:
         """Count a request as in flight."""
         own.tickets[id(ticket)] = ticket
+        own.oldest = own.oldest or ticket
         self.tickets += 1
         self.work += ticket.work
         self.texts += ticket.freight.texts
-        self.ledger.add(ticket.model, ticket.freight)
+        self.rooms.add(ticket.model, ticket.freight, ticket.freight.cost)
         self._most = max(self.most(ticket.started), self.texts)
 
     def most(self, now: float) -> int:
@@ -239,8 +232,10 @@ class Standing:
     def give_back(self, ticket: Ticket, own: PairStanding) -> None:
         """Count it no longer."""
         del own.tickets[id(ticket)]
+        if own.oldest is ticket:
+            own.oldest = next(iter(own.tickets.values()), None)
         self.tickets -= 1
         self.texts -= ticket.freight.texts
-        self.ledger.remove(ticket.model, ticket.freight)
+        self.rooms.add(ticket.model, ticket.freight, -ticket.freight.cost)
         # What floating point leaves over must not add up.
         self.work = self.work - ticket.work if self.tickets else 0.0
