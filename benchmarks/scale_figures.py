@@ -96,8 +96,8 @@ class Found:
             "",
             *table(("Redis", ""), ((name, f"{value:,.0f}") for name, value in self.redis.items())),
             "",
-            f"`/health`: {self.health_bytes:,} bytes. {len(self.proxies)} real proxies, nobody asks them anything; "
-            f"the replicas gave {self.reports_per_second:.0f} reports a second:",
+            (f"`/health`: {self.health_bytes:,} bytes. {len(self.proxies)} real proxies, nobody asks them anything; "
+            f"the replicas gave {self.reports_per_second:.0f} reports a second:"),
             "",
             *table(
                 ("proxy", "CPU s a second", "MB", "/health ms", "CPU ms each"),

@@ -75,11 +75,14 @@ class LocalEvidence:
 
     def pair_standing(self, url: str, pair: LanguagePair) -> PairStanding:
         """Return how a replica does with a pair; a newcomer's standing where nothing is known."""
-        standing = self.standing(url)
-        found = standing.pairs.get(pair)
+        known = self._pools[pair].own
+        found = known.get(url)
         if found is None:
-            found = standing.pairs[pair] = PairStanding(standing, self._clock, self._rng)
-            self._pools[pair].own[url] = found
+            standing = self.standing(url)
+            found = standing.pairs.get(pair)
+            if found is None:
+                found = standing.pairs[pair] = PairStanding(standing, self._clock, self._rng)
+            known[url] = found
         return found
 
     def load(self, url: str, snapshot: Snapshot) -> int:

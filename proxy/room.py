@@ -40,9 +40,12 @@ class Rooms:
         self._said: dict[str, tuple[list[float], list[float]]] = {}
         self.since: dict[str, list[float]] = {}
 
-    def note(self, models: Mapping[str, ModelReport]) -> None:
-        """Take a new report: it holds what is in flight now."""
+    def mark(self) -> None:
+        """Note that a report has just come: it holds what is in flight now."""
         self.since = {}
+
+    def say(self, models: Mapping[str, ModelReport]) -> None:
+        """Take what it says."""
         self._said = {name: _by_rank(report) for name, report in models.items()}
 
     def add(self, model: str, freight: Freight, cost: float) -> None:

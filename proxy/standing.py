@@ -188,10 +188,12 @@ class Standing:
         self.weight = replica.weight
         if replica.report is None:
             return
-        self._models = replica.report.models
+        if replica.report.models is not self._models:
+            self._models = replica.report.models
+            self.rooms.say(self._models)
         if replica.reported_at != self._reported_at:
             self._reported_at, self._ours_at_report = replica.reported_at, self.most(now)
-            self.rooms.note(replica.report.models)
+            self.rooms.mark()
         self.foreign = max(0, replica.report.in_flight - self._ours_at_report)
 
     def room(self, model: str, priority: Priority) -> Room | None:

@@ -21,6 +21,7 @@ from shared.errors import OverloadedError, ReplicaFailedError
 from shared.lane import SHORT_UNITS
 from shared.metrics import Measured
 from shared.priority import Priority
+from shared.report import ServedPairs
 from shared.wire import TranslateRequest
 from tests.proxy.samples import models, pair, replica, snapshot
 from tests.proxy.test_evidence import EN_DE, A, B, Scene
@@ -153,7 +154,7 @@ def test_a_refusal_of_one_leg_takes_no_place_at_the_other() -> None:
     other = models(ahead=LIMIT, limit=LIMIT, rate=2.0, name="n")
     report = replica(B, "en>fr", models=other).report
     assert report is not None
-    french = {label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()}
+    french = ServedPairs({label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()})
     full = Replica.reported(B, report.model_copy(update={"pairs": french}), 100.0)
     door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0)), full))
     for _ in range(5):
@@ -219,11 +220,12 @@ def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
 def test_a_place_is_lost_when_too_early_or_too_late() -> None:
     door = Door(full_to(LIMIT))
     due = door.told("alice", "early")
-    door.sees(full_to(LIMIT - 0.5))
+    door.sees(full_to(0))
     for _ in range(5):
         door.inside.enter_context(
-            door.admission.admitted([(door.call("alice", "x", Priority.BULK), EN_DE)], full_to(0))
+            door.admission.admitted([(door.call("alice", "x", Priority.BULK), EN_DE)], door.fleet)
         )
+    door.sees(full_to(LIMIT - 0.5))
     door.scene.now += due - 0.5
     due = door.told("alice", "early")
     door.scene.now += due + GRACE_SECONDS + 0.1
