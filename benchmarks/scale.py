@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import uvloop
+
 from benchmarks.scale_figures import Found, report
 from benchmarks.scale_fleet import PaperFleet, Shape
 from benchmarks.scale_picks import builds, picks
@@ -81,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with Reaper("PAIRWAY_SCALE", GRACE_SECONDS):
         for shape in options.shapes.split(","):
             fleet = PaperFleet(options.replicas, options.pairs, Shape(shape))
-            found.append(asyncio.run(measure(fleet, out, options, options.parts.split(","))))
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as the proxy runs
+                found.append(runner.run(measure(fleet, out, options, options.parts.split(","))))
             found[-1].judge(result)
     machine = (
         f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, load average {load_before:.1f} before; {options.replicas} "

@@ -130,7 +130,7 @@ class Chooser:
             replica = own.replica
             if not full_too and replica.full and replica.is_full(now, freight.lane):
                 return None
-            if checks_room and not replica.rooms.has(models[url], rank):
+            if checks_room and replica.rooms.full and (models[url], rank) in replica.rooms.full:
                 return None
             latency = own.latency.at(now) or pool.paces[snapshot.ranks[pair][url]].usual
             oldest = own.oldest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.priority import Priority
 
@@ -30,23 +30,26 @@ class Rooms:
     """How much room one replica's models have for each class of short requests. Mutable state: what the last report said.
 
     And by how much this proxy's load there has changed since; long texts are left out, a share of the batch is all that they
-    take from others. Lists go by the classes' ranks; each change counts for its class and those less urgent.
+    take from others. Lists go by the classes' ranks; each change counts for its class and those less urgent. ``full`` are
+    the models and ranks that have no room now: every pick asks for it, three times.
     """
 
-    __slots__ = ("_said", "since")
+    __slots__ = ("_said", "full", "since")
 
     def __init__(self) -> None:
         """Begin with nothing said: there is room."""
         self._said: dict[str, tuple[list[float], list[float]]] = {}
         self.since: dict[str, list[float]] = {}
+        self.full: set[tuple[str, int]] = set()
 
-    def mark(self) -> None:
-        """Note that a report has just come: it holds what is in flight now."""
-        self.since = {}
-
-    def say(self, models: Mapping[str, ModelReport]) -> None:
-        """Take what it says."""
+    def note(self, models: Mapping[str, ModelReport], *, anew: bool) -> None:
+        """Take what a report says; one that has just come (``anew``) holds what is in flight now."""
+        if anew:
+            self.since = {}
         self._said = {name: _by_rank(report) for name, report in models.items()}
+        self.full.clear()
+        for name in self._said:
+            self._judge(name)
 
     def add(self, model: str, freight: Freight, cost: float) -> None:
         """Count a request's cost, or less than nothing when it ends."""
@@ -54,14 +57,19 @@ class Rooms:
             since = self.since.setdefault(model, [0.0] * len(Priority))
             for rank in range(freight.priority.rank, len(since)):
                 since[rank] += cost
+            self._judge(model)
 
-    def has(self, model: str, rank: int) -> bool:
-        """Say whether a model takes on short requests of that class, as far as is known."""
-        said = self._said.get(model)
-        if said is None:
-            return True
-        since = self.since.get(model)
-        return said[0][rank] + (since[rank] if since else 0.0) < said[1][rank]
+    def _judge(self, model: str) -> None:
+        if (said := self._said.get(model)) is not None:
+            since = self.since.get(model, _NOTHING)
+            for rank, (ahead, limit, more) in enumerate(zip(*said, since, strict=True)):
+                if ahead + more < limit:
+                    self.full.discard((model, rank))
+                else:
+                    self.full.add((model, rank))
+
+
+_NOTHING: Final = [0.0] * len(Priority)
 
 
 def _by_rank(report: ModelReport) -> tuple[list[float], list[float]]:

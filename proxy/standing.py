@@ -188,12 +188,12 @@ class Standing:
         self.weight = replica.weight
         if replica.report is None:
             return
-        if replica.report.models is not self._models:
+        anew = replica.reported_at != self._reported_at
+        if anew or replica.report.models is not self._models:
             self._models = replica.report.models
-            self.rooms.say(self._models)
-        if replica.reported_at != self._reported_at:
+            self.rooms.note(self._models, anew=anew)
+        if anew:
             self._reported_at, self._ours_at_report = replica.reported_at, self.most(now)
-            self.rooms.mark()
         self.foreign = max(0, replica.report.in_flight - self._ours_at_report)
 
     def room(self, model: str, priority: Priority) -> Room | None:

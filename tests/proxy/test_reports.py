@@ -66,6 +66,8 @@ def test_what_is_wrong_is_told_by_its_place_in_the_whole() -> None:
 def test_what_is_kept_is_bounded() -> None:
     reports = Reports()
     for number in range(5):
-        reports.report(written("en>de", version="1").replace(b'"why":null', b'"why":"%d%b"' % (number, b"x" * 9_000_000)))
+        reports.report(
+            written("en>de", version="1").replace(b'"why":null', b'"why":"%d%b"' % (number, b"x" * 9_000_000))
+        )
     assert reports._bytes <= MAX_KNOWN_BYTES  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     assert reports._bytes == sum(map(len, reports._known))  # pyright: ignore[reportPrivateUsage] - the same
