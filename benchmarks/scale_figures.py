@@ -66,7 +66,6 @@ class Found:
     sweeps: dict[str, list[Sweep]] = field(default_factory=dict[str, "list[Sweep]"])
     redis: dict[str, float] = field(default_factory=dict[str, float])
     builds_ms: dict[str, float] = field(default_factory=dict[str, float])
-    health_bytes: int = 0
     proxies: list[Watched] = field(default_factory=list[Watched])
     reports_per_second: float = 0.0
 
@@ -96,13 +95,12 @@ class Found:
             "",
             *table(("Redis", ""), ((name, f"{value:,.0f}") for name, value in self.redis.items())),
             "",
-            (f"`/health`: {self.health_bytes:,} bytes. {len(self.proxies)} real proxies, nobody asks them anything; "
-            f"the replicas gave {self.reports_per_second:.0f} reports a second:"),
+            f"{len(self.proxies)} real proxies that nobody asks anything; reports a second: {self.reports_per_second:.0f}",
             "",
             *table(
-                ("proxy", "CPU s a second", "MB", "/health ms", "CPU ms each"),
+                ("proxy", "CPU s a second", "MB", "/health bytes", "/health ms", "CPU ms each"),
                 (
-                    ("leads" if each.leads else "follows", f"{each.cpu:.2f}", f"{each.rss_mb:.0f}",
+                    ("leads" if each.leads else "follows", f"{each.cpu:.2f}", f"{each.rss_mb:.0f}", f"{each.health_bytes:,}",
                      f"{each.health_ms:.0f}", f"{each.page_cpu_ms:.1f}")
                     for each in self.proxies
                 ),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 WARM_UP: Final = 20
 # What is so slow that all the times would take longer is timed as often as fits in here.
-MOST_SECONDS: Final = 1.0
+MOST_SECONDS: Final = 0.3
 # Of a pair's replicas some are out, as after a rack has failed.
 SICK_ONE_IN: Final = 10
 NOBODY: Final = frozenset[str]()

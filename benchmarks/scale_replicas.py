@@ -2,8 +2,7 @@
 
     python -m benchmarks.scale_replicas PORT REPLICAS PAIRS SHAPE
 
-Each address is another replica; load and steps change from report to report. Prints how many reports it gave and how many
-connections it took when it ends, as JSON.
+Each address is another replica; load and steps change from report to report. ``/counted`` says how many reports it gave.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import asyncio
 import json
 import signal
 import sys
-from dataclasses import dataclass
+from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 from benchmarks.scale_fleet import PaperFleet, Shape, number_of
@@ -21,22 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 END_OF_HEAD = b"\r\n\r\n"
+COUNTED = b"GET /counted "
 # Reports differ from look to look; after so many they begin again.
 LOOKS = 3
-
-
-@dataclass(slots=True)
-class Counts:
-    """What was asked so far."""
-
-    reports: int = 0
-    connections: int = 0
 
 
 class Replicas(asyncio.Protocol):
     """One connection; keep-alive, one request after the other, whatever it asks for."""
 
-    def __init__(self, answers: Sequence[Sequence[bytes]], counts: Counts) -> None:
+    def __init__(self, answers: Sequence[Sequence[bytes]], counts: Counter[str]) -> None:
         """Take each replica's answers, one after the other."""
         self._answers = answers
         self._counts = counts
@@ -46,13 +38,14 @@ class Replicas(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Learn by the address whose connection this is."""
         self._transport = cast("asyncio.Transport", transport)
-        self._counts.connections += 1
         self._mine = self._answers[number_of(transport.get_extra_info("sockname")[0])]
 
     def data_received(self, data: bytes) -> None:
         """Answer; a probe's head comes in one piece."""
-        if data.endswith(END_OF_HEAD):
-            self._counts.reports += 1
+        if data.startswith(COUNTED):
+            self._transport.write(answer(json.dumps(self._counts)))
+        elif data.endswith(END_OF_HEAD):
+            self._counts["reports"] += 1
             self._transport.write(self._mine[self._look % LOOKS])
             self._look += 1
 
@@ -63,9 +56,9 @@ def answer(body: str) -> bytes:
     return (head + body).encode()
 
 
-async def serve(port: int, fleet: PaperFleet) -> Counts:
+async def serve(port: int, fleet: PaperFleet) -> None:
     """Answer until told to stop."""
-    counts = Counts()
+    counts: Counter[str] = Counter()
     # The bodies of polyglots are long; three looks of each are enough to be different.
     answers = [
         [answer(fleet.report(number, look).model_dump_json()) for look in range(LOOKS)]
@@ -78,9 +71,7 @@ async def serve(port: int, fleet: PaperFleet) -> Counts:
     server = await loop.create_server(lambda: Replicas(answers, counts), "0.0.0.0", port, backlog=4096)  # noqa: S104 - all of 127/8
     async with server:
         await stopped.wait()
-    return counts
 
 
 if __name__ == "__main__":
-    counted = asyncio.run(serve(int(sys.argv[1]), PaperFleet(int(sys.argv[2]), int(sys.argv[3]), Shape(sys.argv[4]))))
-    print(json.dumps({"reports": counted.reports, "connections": counted.connections}))
+    asyncio.run(serve(int(sys.argv[1]), PaperFleet(int(sys.argv[2]), int(sys.argv[3]), Shape(sys.argv[4]))))

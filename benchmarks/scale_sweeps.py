@@ -179,11 +179,12 @@ async def proxies(found: Found, fleet: PaperFleet, servers: Servers, folder: Pat
             await wait_until(lambda port=port: asyncio.to_thread(_serves_all, port, fleet), READY_SECONDS, "all ready")
         await asyncio.sleep(2)
         processes = [psutil.Process(server.pid) for server in running]
-        mock = psutil.Process(servers.replicas.pid)
-        before, reports = [_cpu(each) for each in processes], mock.cpu_times()
+        counted = f"http://127.0.0.1:{servers.replicas_port}/counted"
+        before, reports = [_cpu(each) for each in processes], json.loads(await asyncio.to_thread(_get, counted))
         await asyncio.sleep(seconds)
+        given = json.loads(await asyncio.to_thread(_get, counted))["reports"] - reports["reports"]
+        found.reports_per_second = given / seconds
         spent = [(_cpu(each) - then) / seconds for each, then in zip(processes, before, strict=True)]
-        del reports
         for port, process, cpu in zip(ports, processes, spent, strict=True):
             found.proxies.append(await asyncio.to_thread(_looked_at, port, process, cpu))
     finally:

@@ -41,8 +41,7 @@ class Chooser:
         out = self._kept_out(pair, snapshot) if self._evidence.pool(pair).out else _NOBODY
         tiers = snapshot.tiers[pair]
         for urls in tiers:
-            trial = self._due_trial(pair, urls, out, snapshot) if out and not tried else None
-            if trial is not None:
+            if out and not tried and (trial := self._due_trial(pair, urls, out, snapshot)) is not None:
                 return trial
             if (url := self._pick(pair, urls, tried, out, freight, snapshot, full_too=False)) is not None:
                 return self._permitted(url, pair, snapshot)
@@ -91,11 +90,15 @@ class Chooser:
             ejected = [url for url in known if url not in refused]
             pool.kept_out = frozenset(refused) | frozenset(ejected[: (len(ready) - len(refused)) // 2])
             pool.kept_until = now + KEPT_SECONDS
+            waits = (self._evidence.pair_standing(url, pair).breaker.retry_in() for url in pool.kept_out)
+            pool.trial_at = now + min(waits, default=0.0)
         return pool.kept_out
 
     def _due_trial(
         self, pair: LanguagePair, urls: Collection[str], out: Collection[str], snapshot: Snapshot
     ) -> Choice | None:
+        if self._evidence.now() < self._evidence.pool(pair).trial_at:
+            return None
         ranks = snapshot.ranks[pair]
         rank = next((ranks[url] for url in urls), None)
         for url in out:

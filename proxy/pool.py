@@ -40,7 +40,7 @@ class Pace:
 class Pool:
     """Mutable state: the pace of each rank of models, each replica's standing, who answered last when, who is out or in doubt."""
 
-    __slots__ = ("doubtful", "good_at", "kept_out", "kept_until", "out", "own", "paces")
+    __slots__ = ("doubtful", "good_at", "kept_out", "kept_until", "out", "own", "paces", "trial_at")
 
     def __init__(self) -> None:
         """Begin with nothing known."""
@@ -51,6 +51,7 @@ class Pool:
         self.doubtful: dict[str, None] = {}  # worth a canary
         self.kept_out: frozenset[str] = frozenset()  # those of ``out`` that get nothing, as last worked out
         self.kept_until = 0.0
+        self.trial_at = 0.0  # when the first of those may be tried
 
     @property
     def usual(self) -> float:
