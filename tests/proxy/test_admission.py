@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.admission import RESERVE, Admission
+from proxy.admission import FEW, RESERVE, SECONDS_EACH, Admission
 from proxy.call import Call
 from proxy.caller import Caller
 from proxy.fleet import Replica, Snapshot
@@ -18,7 +18,7 @@ from proxy.promises import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS
 from shared.cost import CHARS_PER_UNIT
 from shared.deadline import Deadline
 from shared.errors import OverloadedError, ReplicaFailedError
-from shared.lane import SHORT_UNITS
+from shared.lane import SHORT_UNITS, Lane
 from shared.metrics import Measured
 from shared.priority import Priority
 from shared.report import ServedPairs
@@ -270,3 +270,20 @@ def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[st
         stay.close()
     assert all(1 <= wait <= LONGEST_SECONDS for wait in waits)
     assert [pool.held for pool in door.admission._pools.values() if pool.held] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+
+
+def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_moment() -> None:
+    urls = [f"http://{number}" for number in range(FEW + 1)]
+
+    def all_full_to(ahead: float) -> Snapshot:
+        return snapshot(*(replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0)) for url in urls))
+
+    door = Door(all_full_to(LIMIT))
+    door.told()
+    door.sees(all_full_to(0))
+    door.enter()
+    for url in urls:
+        door.scene.evidence.standing(url).fills(Lane.INTERACTIVE_SHORT, door.scene.now, 1.0)
+    door.enter("bob")
+    door.scene.now += SECONDS_EACH * len(urls)
+    door.told("carol")
