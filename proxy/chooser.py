@@ -63,7 +63,7 @@ class Chooser:
         ranks = snapshot.ranks.get(pair, {})
         pool = self._evidence.pool(pair)
         failing = (url for url in pool.doubtful if self._evidence.pair_standing(url, pair).failures)
-        wary = frozenset(pool.out) | frozenset(failing)
+        wary = frozenset(pool.out).union(failing)
         for urls in snapshot.tiers.get(pair, ()):
             if ranks[urls[0]] == first.rank:
                 url = self._pick(pair, urls, tried, wary, freight, snapshot, full_too=False)
@@ -111,7 +111,7 @@ class Chooser:
         pair: LanguagePair,
         urls: tuple[str, ...],
         tried: Collection[str],
-        out: Collection[str],
+        out: frozenset[str],
         freight: Freight,
         snapshot: Snapshot,
         *,
@@ -119,22 +119,23 @@ class Chooser:
     ) -> str | None:
         """Return the best of a few of these replicas, None where something speaks against all that were looked at."""
         # What is the same for every look is looked up here: a request makes three, and has a microsecond for each.
-        evidence, pool, models = self._evidence, self._evidence.pool(pair), snapshot.models[pair]
-        now, known, rank = evidence.now(), pool.own, freight.priority.rank
-        checks_room = not (full_too or freight.is_long)
+        evidence, pool = self._evidence, self._evidence.pool(pair)
+        now, known, barred = evidence.now(), pool.own, out.union(tried) if tried else out
 
         def look(url: str) -> Candidate | None:
             """Return how a replica would be weighed, None where something speaks against it."""
-            if url in tried or url in out:
+            if barred and url in barred:
                 return None
             own = known.get(url) or evidence.pair_standing(url, pair)
             if own.stalls:
                 return None
             replica = own.replica
-            if not full_too and replica.full and replica.is_full(now, freight.lane):
-                return None
-            if checks_room and replica.rooms.full and (models[url], rank) in replica.rooms.full:
-                return None
+            if not full_too and (replica.full or replica.rooms.full):
+                if replica.is_full(now, freight.lane):
+                    return None
+                model = snapshot.models[pair][url]
+                if not freight.is_long and (model, freight.priority.rank) in replica.rooms.full:
+                    return None
             latency = own.latency.at(now) or pool.paces[snapshot.ranks[pair][url]].usual
             oldest = own.oldest
             if oldest is not None and (waits := (now - oldest.started) / oldest.freight.work) > latency:
