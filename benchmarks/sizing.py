@@ -24,9 +24,9 @@ from benchmarks.sizing_simulation import FleetRun
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The shares and lengths of bench-overload's requests (benchmarks/overload_mix.py) with the Tatoeba sentences: 12 of 20 are
-# two sentences joined, 5 two to four, 3 six to twelve.
-OVERLOAD_MIX: Final = [(0.6, 84), (0.25, 120), (0.15, 370)]
+# The lengths of bench-overload's requests (benchmarks/overload_mix.py, Tatoeba's en-de sentences), each the mean of a
+# twentieth of 4,000 of them.
+OVERLOAD_CHARS: Final = (42, 49, 53, 57, 60, 63, 67, 70, 73, 77, 81, 86, 92, 101, 113, 127, 158, 228, 314, 409)
 SEEDS: Final = (1, 2, 3)
 # The p95 of that many requests moves by some percent from seed to seed; a fleet's queues settle within the first third.
 REQUESTS: Final = 3000
@@ -105,7 +105,7 @@ def read(file: Path, most_segments: int) -> Measured:
     """Read either kind of file."""
     text = file.read_text()
     if '"loads"' in text:
-        return Measured.of_overload(text, most_segments, OVERLOAD_MIX)
+        return Measured.of_overload(text, most_segments, [(1.0, chars) for chars in OVERLOAD_CHARS])
     return Measured.model_validate_json(text)
 
 
