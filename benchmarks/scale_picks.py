@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.scale_figures import Spread
 from proxy.admission import Admission
-from proxy.attempt import Choice
+from proxy.attempt import Attempt, Choice
 from proxy.call import Call
 from proxy.caller import Caller
 from proxy.chooser import Chooser
@@ -65,7 +65,7 @@ class Seen:
             for _ in range(3):
                 self._ask(pair, url, Verdict.FAILED)
 
-    def _attempt(self, pair: LanguagePair, url: str):  # noqa: ANN202 - see evidence.attempt
+    def _attempt(self, pair: LanguagePair, url: str) -> Attempt:
         ranks, models = self.snapshot.ranks[pair], self.snapshot.models[pair]
         permit = self.evidence.pair_standing(url, pair).breaker.acquire()
         return self.evidence.attempt(Choice(url, pair, ranks[url], permit, models[url]), self.freight, lambda: None)
@@ -152,7 +152,8 @@ def _admission(seen: Seen, pair: LanguagePair) -> Callable[[], object]:
 def builds(fleet: PaperFleet, rounds: int) -> dict[str, float]:
     """Return milliseconds of what is done once for each Snapshot: made anew, and with newer reports of the same."""
     seen = Seen(fleet, 1)
-    anew, noted = [], []
+    anew: list[float] = []
+    noted: list[float] = []
     for look in range(rounds):
         now = time.time() + look
         fresh = [each.model_copy(update={"reported_at": now}) for each in seen.replicas]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from proxy.fleet import Replica
 from shared.report import ReplicaReport, ServedPairs
-
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    M = TypeVar("M", Replica, ReplicaReport)
 
 # Bound on what is kept of it, as JSON: hundreds of replicas with 300 pairs each, all different. The oldest goes first.
 MAX_KNOWN_BYTES: Final = 32 * 1024 * 1024
