@@ -13,7 +13,7 @@ from typing import Final
 
 from shared.languages import LanguagePair
 from shared.priority import Priority
-from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServerState
+from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION
 
 # The first two make the pair that every replica serves.
@@ -104,12 +104,14 @@ class PaperFleet:
             started_at=1_790_000_000.0 + number,
             state=ServerState.READY,
             in_flight=load,
-            pairs={
-                str(pair): PairReport(
-                    source=pair.source, target=pair.target, model=name, ready=True, why=None, canary=CANARY
-                )
-                for pair, name in names.items()
-            },
+            pairs=ServedPairs(
+                {
+                    str(pair): PairReport(
+                        source=pair.source, target=pair.target, model=name, ready=True, why=None, canary=CANARY
+                    )
+                    for pair, name in names.items()
+                }
+            ),
             models={name: _model(name, load, look) for name in dict.fromkeys(names.values())},
         )
 

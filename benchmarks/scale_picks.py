@@ -138,9 +138,7 @@ def _route(seen: Seen, pair: LanguagePair) -> Callable[[], object]:
 def _admission(seen: Seen, pair: LanguagePair) -> Callable[[], object]:
     admission = Admission(seen.evidence, ProxyMetrics(), time.monotonic)
     request = TranslateRequest(text="Where is the station?", source_lang=pair.source, target_lang=pair.target)
-    call = Call(
-        request, Caller("me"), Priority.INTERACTIVE, Deadline.after(3600, time.monotonic), "1", Measured(time.monotonic)
-    )
+    call = Call(request, Caller("me"), Priority.INTERACTIVE, Deadline.after(3600, time.monotonic), "1", Measured())
 
     def admit() -> None:
         with admission.admitted([(call, pair)], seen.snapshot):

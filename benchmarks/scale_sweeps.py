@@ -152,11 +152,11 @@ async def _swept(tracker: HealthTracker) -> Sweep:
 
 def _looked_into(servers: Servers) -> dict[str, float]:
     """Return how many keys there are, and their bytes."""
-    with Redis(port=servers.redis_port, decode_responses=True) as redis:
+    client: Any = Redis(port=servers.redis_port, decode_responses=True)  # partly untyped in redis-py
+    with client as redis:
         keys: list[str] = list(redis.scan_iter(count=1000))
         sizes = {key: int(redis.memory_usage(key, samples=0) or 0) for key in keys}
-        used: Any = redis.info("memory")
-        return {**by_kind(sizes, PREFIX), "bytes used_memory": float(used["used_memory"])}
+        return {**by_kind(sizes, PREFIX), "bytes used_memory": float(redis.info("memory")["used_memory"])}
 
 
 async def proxies(found: Found, fleet: PaperFleet, servers: Servers, folder: Path, count: int, seconds: float) -> None:

@@ -67,7 +67,7 @@ async def loops(fleet: Fleet, seconds: float, measured: Measured) -> tuple[Measu
         load = await fleet.load([Stream("open", rate=part * best)], 2 * seconds, WARM_UP_SECONDS)
         opened.append((part * best, figures(load, "open")))
         print(f"open, {part * best:.1f}/s: p50 {opened[-1][1].p50:.0f}, p95 {opened[-1][1].p95:.0f} ms", flush=True)
-    return Measured(**{**measured.model_dump(), "closed": rows, "steps": []}), opened
+    return measured.model_copy(update={"closed": rows, "steps": []}), opened
 
 
 async def measure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -11,7 +13,7 @@ from shared.report import ReplicaReport
 from tests.proxy.samples import models, replica, report
 
 
-def written(*ready: str, **changes: object) -> bytes:
+def written(*ready: str, **changes: Any) -> bytes:
     return report(*ready, **{"models": models(ahead=1, limit=2), **changes}).model_dump_json().encode()
 
 
