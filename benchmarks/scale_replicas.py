@@ -1,8 +1,9 @@
 """The scale benchmark's replicas: one process that answers ``/report`` at a thousand addresses, as cheaply as it can.
 
-    python -m benchmarks.scale_replicas PORT REPLICAS PAIRS SHAPE
+    python -m benchmarks.scale_replicas REPLICAS PAIRS SHAPE
 
 Each address is another replica; load and steps change from report to report. ``/counted`` says how many reports it gave.
+Prints the port, one that no other process has at any address.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def answer(body: str) -> bytes:
     return (head + body).encode()
 
 
-async def serve(port: int, fleet: PaperFleet) -> None:
+async def serve(fleet: PaperFleet) -> None:
     """Answer until told to stop."""
     counts: Counter[str] = Counter()
     # The bodies of polyglots are long; three looks of each are enough to be different.
@@ -68,10 +69,11 @@ async def serve(port: int, fleet: PaperFleet) -> None:
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stopped.set)
-    server = await loop.create_server(lambda: Replicas(answers, counts), "0.0.0.0", port, backlog=4096)  # noqa: S104 - all of 127/8
+    server = await loop.create_server(lambda: Replicas(answers, counts), "0.0.0.0", 0, backlog=4096)  # noqa: S104 - all of 127/8
+    print(server.sockets[0].getsockname()[1], flush=True)
     async with server:
         await stopped.wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), PaperFleet(int(sys.argv[2]), int(sys.argv[3]), Shape(sys.argv[4]))))
+    asyncio.run(serve(PaperFleet(int(sys.argv[1]), int(sys.argv[2]), Shape(sys.argv[3]))))

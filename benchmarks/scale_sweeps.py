@@ -69,17 +69,15 @@ class Core(NamedTuple):
 @asynccontextmanager
 async def started(fleet: PaperFleet, folder: Path, python: str) -> AsyncGenerator[Servers]:
     """Start a Redis and the replicas; leave neither behind."""
-    redis_port, port = free_port(), free_port()
+    redis_port = free_port()
     redis = redis_server(redis_port, folder)
-    command = [python, "-m", "benchmarks.scale_replicas", str(port), str(fleet.replicas), str(fleet.pairs), fleet.shape]
+    command = [python, "-m", "benchmarks.scale_replicas", str(fleet.replicas), str(fleet.pairs), fleet.shape]
     replicas = Server(command, folder / f"replicas-{fleet.shape}.log")
-    servers = Servers(redis, replicas, redis_port, port)
     try:
         redis.start()
         replicas.start()
-        url = fleet.urls(port)[-1] + "/report"
-        await wait_until(lambda: asyncio.to_thread(_answers, url), READY_SECONDS, "the replicas")
-        yield servers
+        said = await wait_until(lambda: replicas.tail(1), READY_SECONDS, "the replicas' port")
+        yield Servers(redis, replicas, redis_port, int(said))
     finally:
         replicas.stop()
         redis.stop()
@@ -213,13 +211,6 @@ def _cpu(process: psutil.Process) -> float:
 def _get(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - our own server
         return answer.read()
-
-
-def _answers(url: str) -> bool:
-    try:
-        return bool(_get(url))
-    except OSError:
-        return False
 
 
 def _serves_all(port: int, fleet: PaperFleet) -> bool:
