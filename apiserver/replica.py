@@ -27,7 +27,7 @@ from shared.errors import (
 from shared.identity import needs_translation
 from shared.languages import LanguagePair, closeness, stand_ins
 from shared.priority import Priority
-from shared.report import PairReport, ReplicaReport, ServerState
+from shared.report import PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.untranslated import same_language, unchanged
 from shared.version import VERSION
 from shared.wire import AUTO, TextFormat, TranslateRequest, Translation
@@ -207,7 +207,7 @@ class Replica:
             state=state,
             in_flight=sum(host.room.admission.texts for host in self.hosts),
             weight=self._weight,
-            pairs=pairs,
+            pairs=ServedPairs(pairs),
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
         )
 

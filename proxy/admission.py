@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from proxy.promises import Promises
-from proxy.room import room_of
 from shared.errors import OverloadedError
+from shared.lane import Lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from proxy.metrics import ProxyMetrics
     from proxy.room import Room
     from shared.languages import LanguagePair
+    from shared.priority import Priority
 
 # The part of the room that a caller with its fair share in hand leaves free, for those who have less, and for those who
 # come back when they were told to.
@@ -28,6 +28,11 @@ RESERVE: Final = 0.2
 NEARLY_EMPTY: Final = 0.2
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0
+# So many replicas are looked at anew for each request, in a microsecond each. Of more a look is believed for so many
+# seconds for each of them, so that all looks take some percent of the time: 50 ms with 1,000, in which they fill by less
+# than they do until the next report.
+FEW: Final = 8
+SECONDS_EACH: Final = 50e-6
 _WHY: Final = {
     "full": "Every replica for {} is full for {} requests.",
     "share": "The replicas for {} are nearly full of {} requests, and you have your share of them in hand.",
@@ -57,40 +62,43 @@ class _Pool:
             del self.held[caller]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The rooms of those replicas that would be asked for a pair, at least one."""
+class _Found(NamedTuple):
+    """Those replicas that would be asked for a pair: their ``limit`` and ``rate`` together, and how it is at the emptiest.
 
-    rooms: Sequence[Room]
+    ``excess`` are the seconds until the first is no longer over its limit. ``levels`` say how full the emptiest is, 1 for
+    full, and ``waits`` in how many seconds what is ahead there is done: for a caller with something in hand, and for a
+    newcomer, for whom only the number of callers counts, who are served in turn.
+    """
 
-    @property
-    def limit(self) -> float:
-        return sum(room.limit for room in self.rooms)
+    limit: float
+    rate: float
+    excess: float
+    levels: tuple[float, float]
+    waits: tuple[float, float]
 
-    @property
-    def rate(self) -> float:
-        return sum(room.rate or 0.0 for room in self.rooms) or UNKNOWN_RATE
-
-    @property
-    def excess(self) -> float:
-        """Seconds until the first is no longer over its limit."""
-        return min(max(0.0, room.ahead - room.limit) / room.rate if room.rate else 0.0 for room in self.rooms)
-
-    def level(self, *, newcomer: bool) -> float:
-        """How full the emptiest is, 1 for full; for a newcomer by the number of callers, who are served in turn."""
-        return min(
-            (room.callers if newcomer else room.ahead) / room.limit if room.limit else 1.0 for room in self.rooms
+    @classmethod
+    def of(cls, rooms: Sequence[Room]) -> Self:
+        """Put the rooms of at least one together."""
+        return cls(
+            sum(room.limit for room in rooms),
+            sum(room.rate or 0.0 for room in rooms) or UNKNOWN_RATE,
+            min(max(0.0, room.ahead - room.limit) / room.rate if room.rate else 0.0 for room in rooms),
+            (
+                min(room.ahead / room.limit if room.limit else 1.0 for room in rooms),
+                min(room.callers / room.limit if room.limit else 1.0 for room in rooms),
+            ),
+            (
+                min(room.ahead / room.rate if room.rate else 0.0 for room in rooms),
+                min(room.callers / room.rate if room.rate else 0.0 for room in rooms),
+            ),
         )
-
-    def wait(self, *, newcomer: bool) -> float:
-        """Seconds until what is ahead at the emptiest is done."""
-        return min((room.callers if newcomer else room.ahead) / room.rate if room.rate else 0.0 for room in self.rooms)
 
 
 class Admission:
     """Lets requests of short texts in; long ones are for the replicas to judge, who know how long they take.
 
-    Mutable state: what each caller has in hand and was promised, by model. One event loop.
+    Mutable state: what each caller has in hand and was promised, by model; how full many replicas were at the last look.
+    One event loop.
     """
 
     def __init__(self, evidence: LocalEvidence, metrics: ProxyMetrics, clock: Callable[[], float]) -> None:
@@ -99,6 +107,9 @@ class Admission:
         self._metrics = metrics
         self._clock = clock
         self._pools: defaultdict[str, _Pool] = defaultdict(lambda: _Pool(clock))
+        # Of one Snapshot, by pair and class: until when it is believed, and what was found.
+        self._looks: dict[tuple[LanguagePair, Priority], tuple[float, _Found | None]] = {}
+        self._looked_at: Snapshot | None = None
 
     @contextmanager
     def admitted(self, legs: Sequence[tuple[Call, LanguagePair]], snapshot: Snapshot) -> Generator[None]:
@@ -143,11 +154,11 @@ class Admission:
         newcomer = not held
         callers = len(pool.held) + newcomer
         share = held / (found.limit / callers) if found.limit else 1.0
-        full = found.level(newcomer=False)
+        full = found.levels[0]
         pool.promises.observe(empty=full < NEARLY_EMPTY)
-        if found.level(newcomer=newcomer) >= (1.0 if kept else 1.0 - RESERVE * share):
+        if found.levels[newcomer] >= (1.0 if kept else 1.0 - RESERVE * share):
             reason = "full" if full >= 1.0 or callers == 1 else "share"
-        elif found.wait(newcomer=newcomer) > call.deadline.remaining():
+        elif found.waits[newcomer] > call.deadline.remaining():
             reason = "late"
         else:
             return
@@ -156,20 +167,38 @@ class Admission:
         raise OverloadedError(_WHY[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
     def _look(self, call: Call, pair: LanguagePair, snapshot: Snapshot) -> _Found | None:
-        """Return the rooms of the preferred replicas that are not out; None where one does not say how full it is."""
-        for urls in snapshot.tiers.get(pair, ()):
+        """Return how full the pair's replicas are for the call's class: now, or of very many a moment ago."""
+        tiers = snapshot.tiers.get(pair, ())
+        if len(tiers) == 1 and len(tiers[0]) <= FEW:
+            return self._look_at(tiers, call.priority, pair, snapshot)
+        if self._looked_at is not snapshot:
+            self._looked_at, self._looks = snapshot, {}
+        until, found = self._looks.get((pair, call.priority), (0.0, None))
+        now = self._clock()
+        if now >= until:
+            found = self._look_at(tiers, call.priority, pair, snapshot)
+            self._looks[pair, call.priority] = now + SECONDS_EACH * sum(map(len, tiers)), found
+        return found
+
+    def _look_at(
+        self, tiers: Sequence[Sequence[str]], priority: Priority, pair: LanguagePair, snapshot: Snapshot
+    ) -> _Found | None:
+        """Look at the preferred replicas that are not out; None where one does not say how full it is."""
+        lane, now, models = Lane.of(priority, is_long=False), self._clock(), snapshot.models.get(pair, {})
+        for urls in tiers:
             rooms: list[Room] = []
             for url in urls:
-                own, standing = self._evidence.pair_standing(url, pair), self._evidence.standing(url)
+                own = self._evidence.pair_standing(url, pair)
                 if own.is_out or own.stalls:
                     continue
-                room = room_of(snapshot.replicas[url], snapshot.models[pair][url], standing.ledger, call.priority)
+                room = own.replica.room(models[url], priority)
                 if room is None:
                     return None
-                full = standing.is_full(self._clock(), call.freight.lane)
-                rooms.append(replace(room, ahead=max(room.ahead, room.limit), callers=room.limit) if full else room)
+                if own.replica.is_full(now, lane):
+                    room = room._replace(ahead=max(room.ahead, room.limit), callers=room.limit)
+                rooms.append(room)
             if rooms:
-                return _Found(rooms)
+                return _Found.of(rooms)
         return None  # whoever is left is asked: it is no question of room
 
     @staticmethod

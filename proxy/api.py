@@ -120,7 +120,7 @@ async def health(request: Request) -> judge.Health:
     """The fleet at a glance; 200 for ok and degraded, 503 for down. Never waits for Redis or a replica."""
     parts = _parts(request)
     registry, evidence = parts.registry, parts.evidence
-    judged = judge.health(
+    status, page = parts.page.render(
         registry.snapshot,
         redis_error=registry.redis_error,
         leading=registry.leading,
@@ -129,7 +129,7 @@ async def health(request: Request) -> judge.Health:
         load=lambda url: evidence.load(url, registry.snapshot),
         failing=lambda pair: len(evidence.out(pair, registry.snapshot)),
     )
-    return JSONResponse(judged.model_dump(mode="json"), 503 if judged.status == "down" else 200)  # pyright: ignore[reportReturnType] - the annotation documents the schema
+    return Response(page, 503 if status == "down" else 200, media_type="application/json")  # pyright: ignore[reportReturnType] - the annotation documents the schema
 
 
 @routes.get("/languages")

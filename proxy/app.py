@@ -32,6 +32,7 @@ from proxy.exchange import Exchange
 from proxy.fleet_control import FleetControl
 from proxy.flights import Flights
 from proxy.forwarder import Forwarder
+from proxy.health import HealthPage
 from proxy.key_book import Clocks
 from proxy.key_store import KeyStore
 from proxy.lease import RENEW_SECONDS, Lease
@@ -70,6 +71,7 @@ class Parts:
     settings: Settings
     registry: Registry
     evidence: LocalEvidence
+    page: HealthPage
     access: Access
     keys: KeyStore
     answers: Answers
@@ -147,6 +149,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 settings,
                 registry,
                 evidence,
+                HealthPage(),
                 access,
                 keys,
                 Answers(dispatcher, flights, cache, metrics),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from proxy.outcome import Verdict
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from shared.languages import LanguagePair
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A replica for a request of a pair, and the rank and name of the model that serves it there.
 
     ``permit`` is its breaker's, None where nobody better was left.

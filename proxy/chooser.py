@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from proxy import balancer
 from proxy.attempt import Choice
-from proxy.balancer import Candidate, warmth
-from proxy.room import room_of
+from proxy.balancer import SLOW_START_SECONDS, Candidate, warmth
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
     from proxy.evidence import LocalEvidence
     from proxy.fleet import Snapshot
     from proxy.freight import Freight
-    from proxy.pool import Pool
     from shared.languages import LanguagePair
 
 # Who is kept out is worked out again after this, or when a breaker changes: with hundreds out of a thousand it takes a
 # millisecond, and a trial that waits for it is no worse.
 KEPT_SECONDS: Final = 0.05
+_NOBODY: Final = frozenset[str]()
 
 
 class Chooser:
@@ -39,11 +38,10 @@ class Chooser:
         failed already), else one that nothing speaks against. Then, in the same order, one that is full. Then, as most
         of the pair's replicas look bad, our own eyes are what to doubt, and any of those.
         """
-        out = self._kept_out(pair, snapshot)
+        out = self._kept_out(pair, snapshot) if self._evidence.pool(pair).out else _NOBODY
         tiers = snapshot.tiers[pair]
         for urls in tiers:
-            trial = self._due_trial(pair, urls, out, snapshot) if out and not tried else None
-            if trial is not None:
+            if out and not tried and (trial := self._due_trial(pair, urls, out, snapshot)) is not None:
                 return trial
             if (url := self._pick(pair, urls, tried, out, freight, snapshot, full_too=False)) is not None:
                 return self._permitted(url, pair, snapshot)
@@ -65,7 +63,7 @@ class Chooser:
         ranks = snapshot.ranks.get(pair, {})
         pool = self._evidence.pool(pair)
         failing = (url for url in pool.doubtful if self._evidence.pair_standing(url, pair).failures)
-        wary = frozenset(pool.out) | frozenset(failing)
+        wary = frozenset(pool.out).union(failing)
         for urls in snapshot.tiers.get(pair, ()):
             if ranks[urls[0]] == first.rank:
                 url = self._pick(pair, urls, tried, wary, freight, snapshot, full_too=False)
@@ -84,8 +82,6 @@ class Chooser:
     def _kept_out(self, pair: LanguagePair, snapshot: Snapshot) -> frozenset[str]:
         """Return the replicas that their breaker keeps out: at most half, besides those that refused the pair."""
         pool = self._evidence.pool(pair)
-        if not pool.out:
-            return frozenset()
         now = self._evidence.now()
         if now >= pool.kept_until:
             ready = snapshot.ranks[pair]
@@ -94,11 +90,15 @@ class Chooser:
             ejected = [url for url in known if url not in refused]
             pool.kept_out = frozenset(refused) | frozenset(ejected[: (len(ready) - len(refused)) // 2])
             pool.kept_until = now + KEPT_SECONDS
+            waits = (self._evidence.pair_standing(url, pair).breaker.retry_in() for url in pool.kept_out)
+            pool.trial_at = now + min(waits, default=0.0)
         return pool.kept_out
 
     def _due_trial(
         self, pair: LanguagePair, urls: Collection[str], out: Collection[str], snapshot: Snapshot
     ) -> Choice | None:
+        if self._evidence.now() < self._evidence.pool(pair).trial_at:
+            return None
         ranks = snapshot.ranks[pair]
         rank = next((ranks[url] for url in urls), None)
         for url in out:
@@ -111,51 +111,42 @@ class Chooser:
         pair: LanguagePair,
         urls: tuple[str, ...],
         tried: Collection[str],
-        out: Collection[str],
+        out: frozenset[str],
         freight: Freight,
         snapshot: Snapshot,
         *,
         full_too: bool,
     ) -> str | None:
-        pool = self._evidence.pool(pair)
+        """Return the best of a few of these replicas, None where something speaks against all that were looked at."""
+        # What is the same for every look is looked up here: a request makes three, and has a microsecond for each.
+        evidence, pool = self._evidence, self._evidence.pool(pair)
+        now, known, barred = evidence.now(), pool.own, out.union(tried) if tried else out
 
         def look(url: str) -> Candidate | None:
-            return (
-                None
-                if url in tried or url in out
-                else self._look(url, pair, pool, freight, snapshot, full_too=full_too)
+            """Return how a replica would be weighed, None where something speaks against it."""
+            if barred and url in barred:
+                return None
+            own = known.get(url) or evidence.pair_standing(url, pair)
+            if own.stalls:
+                return None
+            replica = own.replica
+            if not full_too and (replica.full or replica.rooms.full):
+                if replica.is_full(now, freight.lane):
+                    return None
+                model = snapshot.models[pair][url]
+                if not freight.is_long and (model, freight.priority.rank) in replica.rooms.full:
+                    return None
+            latency = own.latency.at(now) or pool.paces[snapshot.ranks[pair][url]].usual
+            oldest = own.oldest
+            if oldest is not None and (waits := (now - oldest.started) / oldest.freight.work) > latency:
+                latency = waits
+            age = now - own.joined_at
+            return Candidate(
+                latency,
+                replica.work + replica.foreign,
+                replica.weight,
+                own.penalty if own.failures else 0.0,
+                1.0 if age >= SLOW_START_SECONDS else warmth(age),
             )
 
         return balancer.pick(urls, look, freight.work, self._rng)
-
-    def _look(
-        self, url: str, pair: LanguagePair, pool: Pool, freight: Freight, snapshot: Snapshot, *, full_too: bool
-    ) -> Candidate | None:
-        """Return how a replica would be weighed, None where something speaks against it."""
-        evidence = self._evidence
-        standing, own = evidence.standing(url), evidence.pair_standing(url, pair)
-        if own.stalls:
-            return None
-        now = evidence.now()
-        replica = snapshot.replicas[url]
-        foreign = evidence.foreign(url, standing, replica)
-        if not full_too:
-            if standing.is_full(now, freight.lane):
-                return None
-            room = (
-                None
-                if freight.is_long
-                else room_of(replica, snapshot.models[pair][url], standing.ledger, freight.priority)
-            )
-            if room is not None and room.ahead >= room.limit:
-                return None
-        latency = own.latency.value or pool.paces[snapshot.ranks[pair][url]].usual
-        if (oldest := own.oldest) is not None:
-            latency = max(latency, (now - oldest.started) / oldest.work)
-        return Candidate(
-            latency=latency,
-            in_flight=standing.work + foreign,
-            weight=replica.weight,
-            penalty=own.penalty,
-            warmth=warmth(now - own.joined_at),
-        )

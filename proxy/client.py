@@ -1,8 +1,7 @@
-"""ReplicaClient: the only file with HTTP clients; maps their errors into ours.
+"""ReplicaClient: the only file with the HTTP client; maps its errors into ours.
 
-Translations go through aiohttp, which costs a small part of httpx's CPU per request under concurrency
-(docs/decisions/0003-http-client.md); probes, once a second per replica, stay with httpx and its separate pool, so that
-traffic never keeps a probe waiting.
+Both translations and probes go through aiohttp (docs/decisions/0003-http-client.md), each with a session and connections
+of their own, so that traffic never keeps a probe waiting.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 import aiohttp
-import httpx
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
+from proxy.reports import Reports
 from shared import events
 from shared import token as tokens
 from shared.deadline import TIMEOUT_HEADER
-from shared.report import ReplicaReport
 from shared.wire import Problem, Translation, Translations
 
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
     from shared.deadline import Deadline
     from shared.events import OnDelta
+    from shared.report import ReplicaReport
 
 # Shorter than the servers keep an idle connection (shared/server.py: 75 s), so that they never close one under a request.
 IDLE_SECONDS: Final = 30.0
@@ -73,34 +72,22 @@ class Answer:
 class ReplicaClient:
     """Talks to replicas; use :meth:`open`."""
 
-    def __init__(
-        self, session: aiohttp.ClientSession, probes: httpx.AsyncClient, probe_timeout: float, shown: Mapping[str, str]
-    ) -> None:
-        """Take the two clients, seconds for a whole probe, and the headers that every request shows."""
+    def __init__(self, session: aiohttp.ClientSession, probes: aiohttp.ClientSession, shown: Mapping[str, str]) -> None:
+        """Take the two sessions, and the headers that every request shows."""
         self._session = session
         self._shown = shown
         self._probes = probes
-        self._probe_timeout = probe_timeout
+        self._reports = Reports()
 
     @classmethod
     @asynccontextmanager
     async def open(
         cls, *, connect_timeout: float, probe_timeout: float, token: SecretStr = SecretStr("")
     ) -> AsyncGenerator[ReplicaClient]:
-        """Open both clients; seconds for a connection and for a whole probe, and the replicas' token, if they have one."""
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, ceil_threshold=NEVER_ROUNDED)
-        session = aiohttp.ClientSession(
-            connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
-        )
-        probes = httpx.AsyncClient(
-            timeout=httpx.Timeout(probe_timeout, connect=min(connect_timeout, probe_timeout)),
-            limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_SECONDS),
-            trust_env=False,
-        )
-        async with session, probes:
+        """Open both sessions; seconds for a connection and for a whole probe, and the replicas' token, if they have one."""
+        async with _session(connect_timeout, None) as session, _session(connect_timeout, probe_timeout) as probes:
             shown = {"Authorization": tokens.header(token)} if token.get_secret_value() else {}
-            yield cls(session, probes, probe_timeout, shown)
+            yield cls(session, probes, shown)
 
     async def translate(
         self, url: str, body: bytes, deadline: Deadline, told: Mapping[str, str], on_delta: OnDelta | None = None
@@ -134,7 +121,9 @@ class ReplicaClient:
             ) as response:
                 if on_delta is not None and response.content_type == events.EVENT_STREAM:
                     return await _read_events(response, on_delta)
-                answer = _answer(response.status, await _read(response), response.headers.get("Retry-After"))
+                answer = _answer(
+                    response.status, await _read(response, MAX_ANSWER_BYTES), response.headers.get("Retry-After")
+                )
                 if on_delta is not None and answer.status == OK:
                     _tell_whole(answer.body, on_delta)
                 return answer
@@ -160,29 +149,42 @@ class ReplicaClient:
             BrokenAnswerError: what came back is no report.
         """
         try:
-            async with asyncio.timeout(self._probe_timeout):  # httpx limits only the pause between two bytes
-                response = await self._probes.get(f"{url}/report", headers=self._shown)
-        except (httpx.ConnectError, httpx.InvalidURL, UnicodeError) as error:
-            raise UnreachableError(_name(error)) from error
-        except httpx.ConnectTimeout as error:  # a lost packet looks like this: no fact, as a refusal is
+            async with self._probes.get(f"{url}/report", headers=self._shown, allow_redirects=False) as response:
+                status, body = response.status, await _read(response, MAX_REPORT_BYTES)
+        except aiohttp.ConnectionTimeoutError as error:  # a lost packet looks like this: no fact, as a refusal is
             message = "no connection in time"
             raise SilentError(message) from error
-        except (httpx.TimeoutException, TimeoutError) as error:
+        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL, UnicodeError) as error:
+            raise UnreachableError(_name(error)) from error
+        except TimeoutError as error:
             message = "no report in time"
             raise SilentError(message) from error
-        except httpx.HTTPError as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise BrokenAnswerError(_name(error)) from error
-        if response.status_code in REFUSED:
+        if status in REFUSED:
             raise BrokenAnswerError(_refused(with_token=bool(self._shown)))
-        if response.status_code != OK or len(response.content) > MAX_REPORT_BYTES:
-            message = f"/report answered {response.status_code} with {len(response.content)} bytes"
+        if status != OK:
+            message = f"/report answered {status} with {len(body)} bytes"
             raise BrokenAnswerError(message)
         try:
-            return ReplicaReport.model_validate_json(response.content)
+            return self._reports.report(body)
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
             message = f"/report is not of this version of Pairway (wrong: {fields})"
             raise BrokenAnswerError(message) from None
+
+
+def _session(connect_timeout: float, whole: float | None) -> aiohttp.ClientSession:
+    """Return a session with connections of its own; ``whole`` are the seconds for a request that says no others."""
+    timeout = aiohttp.ClientTimeout(total=whole, sock_connect=connect_timeout, ceil_threshold=NEVER_ROUNDED)
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
+    return aiohttp.ClientSession(
+        connector=connector,
+        timeout=timeout,
+        headers={"Accept-Encoding": "identity"},  # an answer is relayed as it is
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
 
 
 def _refused(*, with_token: bool) -> str:
@@ -196,18 +198,18 @@ def _payload(body: bytes) -> bytes | BytesIO:
     return body if len(body) <= LARGE_BODY_BYTES else BytesIO(body)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Read an answer up to its limit, by its length where it says one, else part by part."""
+async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """Read an answer of at most so many bytes, by its length where it says one, else part by part."""
     if response.content_length is not None:
-        if response.content_length > MAX_ANSWER_BYTES:
+        if response.content_length > most:
             raise BrokenAnswerError(f"an answer of {response.content_length} bytes")
         return await response.read()
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
         size += len(part)
-        if size > MAX_ANSWER_BYTES:
-            raise BrokenAnswerError(f"an answer of more than {MAX_ANSWER_BYTES} bytes")
+        if size > most:
+            raise BrokenAnswerError(f"an answer of more than {most} bytes")
         parts.append(part)
     return b"".join(parts)
 

@@ -41,8 +41,8 @@ LONGEST_WAIT_SECONDS: Final = 5.0
 class LocalEvidence:
     """Fast and this proxy's own, beside the slow shared registry; a replica must pass both.
 
-    Mutable state: a :class:`Standing` per URL and a :class:`Pool` per pair, both forgotten with the fleet's; texts in
-    flight when the current report was taken. Changed on the event loop only.
+    Mutable state: a :class:`Standing` per URL and a :class:`Pool` per pair, both forgotten with the fleet's. Changed on
+    the event loop only.
     """
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
@@ -51,7 +51,6 @@ class LocalEvidence:
         self._rng = rng
         self._standings: dict[str, Standing] = {}
         self._pools: defaultdict[LanguagePair, Pool] = defaultdict(Pool)
-        self._ours_at_report: dict[str, tuple[float, int]] = {}
 
     def __repr__(self) -> str:
         """Show what is in flight and who is out."""
@@ -76,27 +75,22 @@ class LocalEvidence:
 
     def pair_standing(self, url: str, pair: LanguagePair) -> PairStanding:
         """Return how a replica does with a pair; a newcomer's standing where nothing is known."""
-        pairs = self.standing(url).pairs
-        found = pairs.get(pair)
+        known = self._pools[pair].own
+        found = known.get(url)
         if found is None:
-            found = pairs[pair] = PairStanding(self._clock, self._rng)
+            standing = self.standing(url)
+            found = standing.pairs.get(pair)
+            if found is None:
+                found = standing.pairs[pair] = PairStanding(standing, self._clock, self._rng)
+            known[url] = found
         return found
 
     def load(self, url: str, snapshot: Snapshot) -> int:
         """Return our texts in flight there, plus those that the last report showed to be of other proxies."""
         standing = self._standings.get(url)
-        ours = standing.texts if standing is not None else 0
-        replica = snapshot.replicas.get(url)
-        return ours if replica is None else ours + self.foreign(url, standing, replica)
-
-    def foreign(self, url: str, standing: Standing | None, replica: Replica) -> int:
-        """Return the texts that the last report showed there and that are not ours."""
-        if replica.report is None:
+        if standing is None:
             return 0
-        seen = self._ours_at_report.get(url)
-        ours = standing.texts if standing is not None else 0
-        then = seen[1] if seen is not None and seen[0] == replica.reported_at else ours
-        return max(0, replica.report.in_flight - then)
+        return standing.texts + (standing.foreign if url in snapshot.replicas else 0)
 
     def retry_in(self, pair: LanguagePair, urls: Collection[str]) -> float:
         """Return the seconds until the first of these replicas may be tried with the pair again, within bounds."""
@@ -223,22 +217,21 @@ class LocalEvidence:
 
         Not one whose canaries pass and that only waits for a client's request as its trial.
         """
+        pool = self._pools.get(pair)
+        if pool is None:
+            return []
         return [
             url
             for url in snapshot.ready[pair]
-            if (standing := self._standings.get(url)) is not None
-            and (own := standing.pairs.get(pair)) is not None
-            and (own.stalls or (own.is_out and own.failures))
+            if (own := pool.own.get(url)) is not None and (own.stalls or (own.is_out and own.failures))
         ]
 
     def note_snapshot(self, snapshot: Snapshot) -> None:
         """Take in a new view: newcomers start afresh, those that are gone are forgotten, those who wait are told."""
+        now = self._clock()
         for url, replica in snapshot.replicas.items():
             standing = self.standing(url)
-            at = replica.reported_at
-            if at is not None and self._ours_at_report.get(url, (None,))[0] != at:
-                self._ours_at_report[url] = (at, standing.most(self._clock()))
-                standing.ledger.mark()
+            standing.note(replica, now)
             self._note_return(url, standing, replica)
             if replica.state is ReplicaState.DOWN:
                 for own in standing.pairs.values():
@@ -247,7 +240,6 @@ class LocalEvidence:
         for url in gone:
             if not self._standings[url].tickets:
                 del self._standings[url]
-                self._ours_at_report.pop(url, None)
                 for pool in self._pools.values():
                     pool.forget(url)
         for pair in [pair for pair in self._pools if pair not in snapshot.ready]:
@@ -265,13 +257,12 @@ class LocalEvidence:
             self._forget_pairs(url, standing, list(standing.pairs))
         if standing.pairs:
             # Not those that it holds requests of: it may be DOWN, and they are told below.
-            gone = [pair for pair, ready in replica.pairs.items() if not ready and not self._holds(standing, pair)]
+            gone = [
+                pair
+                for pair, own in standing.pairs.items()
+                if not own.tickets and pair in replica.report.by_pair and not replica.serves(pair)
+            ]
             self._forget_pairs(url, standing, gone)
-
-    @staticmethod
-    def _holds(standing: Standing, pair: LanguagePair) -> bool:
-        own = standing.pairs.get(pair)
-        return own is not None and bool(own.tickets)
 
     def _forget_pairs(self, url: str, standing: Standing, pairs: Iterable[LanguagePair]) -> None:
         for pair in pairs:

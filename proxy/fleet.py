@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from shared.languages import LanguagePair
-from shared.report import ReplicaReport, ServerState
+from shared.report import ReplicaReport, ServedPairs, ServerState
 
 DRAINED: Final = "drained by an operator"
 
@@ -94,7 +94,7 @@ class Replica(BaseModel):
     @property
     def is_well(self) -> bool:
         """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
-        return self.state is ReplicaState.READY and all(self.pairs.values())
+        return self.state is ReplicaState.READY and (self.report is None or self.report.pairs.all_ready)
 
     @property
     def pairs(self) -> dict[LanguagePair, bool]:
@@ -102,7 +102,40 @@ class Replica(BaseModel):
         if self.report is None:
             return {}
         serving = self.state is ReplicaState.READY
-        return {pair.pair: serving and pair.ready for pair in self.report.pairs.values()}
+        return {pair: serving and report.ready for pair, report in self.report.by_pair.items()}
+
+    def serves(self, pair: LanguagePair) -> bool:
+        """Say whether it is ready for a pair now."""
+        report = None if self.report is None else self.report.by_pair.get(pair)
+        return report is not None and report.ready and self.state is ReplicaState.READY
+
+
+class _Offer(NamedTuple):
+    """Replicas that are ready for a pair, by a model of that rank and name."""
+
+    rank: int
+    model: str
+    urls: list[str]
+
+
+class _Served(NamedTuple):
+    """Who serves a pair: all of them, in groups of equal rank from the lowest, and each one's rank and model."""
+
+    urls: tuple[str, ...]
+    tiers: tuple[tuple[str, ...], ...]
+    ranks: Mapping[str, int]
+    models: Mapping[str, str]
+
+    @classmethod
+    def of(cls, offers: Sequence[_Offer]) -> Self:
+        """Put the offers together."""
+        ranks = {url: offer.rank for offer in offers for url in offer.urls}
+        models = {url: offer.model for offer in offers for url in offer.urls}
+        tiers = tuple(
+            tuple(url for offer in offers if offer.rank == rank for url in offer.urls)
+            for rank in sorted({offer.rank for offer in offers})
+        )
+        return cls(tuple(ranks), tiers, ranks, models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,26 +160,37 @@ class Snapshot:
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
         """Build the view: pairs that are remembered or configured anywhere, and the URLs that are ready for each."""
         by_url = {replica.url: replica for replica in replicas}
-        ready: dict[LanguagePair, list[tuple[int, str, str]]] = {pair: [] for pair in remembered}
-        total: dict[LanguagePair, int] = dict.fromkeys(ready, 0)
+        # Replicas that report the very same pairs (proxy/reports.py) are taken together: of a multilingual model's fleet
+        # that is all, and 1,000 with 300 pairs each would else stop the event loop for half a second.
+        alike: dict[tuple[int, bool], tuple[ServedPairs, list[str]]] = {}
         for replica in by_url.values():
-            serving = replica.state is ReplicaState.READY
-            for report in replica.report.pairs.values() if replica.report is not None else ():
-                pair = report.pair
-                total[pair] = total.get(pair, 0) + 1
-                ranked = ready.setdefault(pair, [])
+            if replica.report is not None:
+                pairs, serving = replica.report.pairs, replica.state is ReplicaState.READY
+                alike.setdefault((id(pairs), serving), (pairs, []))[1].append(replica.url)
+        offers: dict[LanguagePair, list[_Offer]] = {pair: [] for pair in remembered}
+        total: dict[LanguagePair, int] = dict.fromkeys(offers, 0)
+        for (_, serving), (pairs, urls) in alike.items():
+            for pair, report in pairs.by_pair.items():
+                total[pair] = total.get(pair, 0) + len(urls)
+                offered = offers.setdefault(pair, [])
                 if serving and report.ready:
-                    ranked.append((report.rank, replica.url, report.model))
-        pairs = sorted(ready)
+                    offered.append(_Offer(report.rank, report.model, urls))
+        known: dict[tuple[tuple[int, str, int], ...], _Served] = {}
+        served: dict[LanguagePair, _Served] = {}
+        for pair in sorted(offers):
+            key = tuple((rank, model, id(urls)) for rank, model, urls in offers[pair])
+            if key not in known:
+                known[key] = _Served.of(offers[pair])
+            served[pair] = known[key]
         return cls(
             MappingProxyType(by_url),
-            MappingProxyType({pair: tuple(url for _, url, _ in ready[pair]) for pair in pairs}),
+            MappingProxyType({pair: each.urls for pair, each in served.items()}),
             MappingProxyType(total),
-            MappingProxyType({pair: _by_rank(ready[pair]) for pair in pairs}),
-            MappingProxyType({pair: {url: rank for rank, url, _ in ready[pair]} for pair in pairs}),
-            MappingProxyType({pair: {url: model for _, url, model in ready[pair]} for pair in pairs}),
-            _filed(pairs, lambda pair: pair.source),
-            _filed(pairs, lambda pair: pair.target),
+            MappingProxyType({pair: each.tiers for pair, each in served.items()}),
+            MappingProxyType({pair: each.ranks for pair, each in served.items()}),
+            MappingProxyType({pair: each.models for pair, each in served.items()}),
+            _filed(served, lambda pair: pair.source),
+            _filed(served, lambda pair: pair.target),
         )
 
     @property
@@ -159,9 +203,3 @@ def _filed(
     pairs: Iterable[LanguagePair], under: Callable[[LanguagePair], str]
 ) -> Mapping[str, tuple[LanguagePair, ...]]:
     return MappingProxyType({tag: tuple(found) for tag, found in groupby(sorted(pairs, key=under), under)})
-
-
-def _by_rank(ranked: list[tuple[int, str, str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the URLs in groups of equal rank, the lowest rank first."""
-    ranks = sorted({rank for rank, _, _ in ranked})
-    return tuple(tuple(url for own, url, _ in ranked if own == rank) for rank in ranks)

@@ -49,9 +49,13 @@ class PeakEwma:
     @property
     def value(self) -> float | None:
         """The average now; None before the first sample."""
+        return self.at(self._clock())
+
+    def at(self, now: float) -> float | None:
+        """Return the average at a time by its clock; None before the first sample."""
         if self._observed_at is None:
             return None
-        return self._value * exp((self._observed_at - self._clock()) / SILENCE_SECONDS)
+        return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> None:
         """Take one sample."""

@@ -29,7 +29,7 @@ class EvidenceView:
         evidence, snapshot = self._evidence, self._snapshot()
         own = evidence.standing(url)
         replica = snapshot.replicas.get(url)
-        foreign = 0 if replica is None else evidence.foreign(url, own, replica)
+        foreign = 0 if replica is None else own.foreign
         weight = 1.0 if replica is None else replica.weight
         candidates = [
             Candidate(latency=latency, in_flight=own.work + foreign, weight=weight, penalty=each.penalty)

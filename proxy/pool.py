@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from statistics import median
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from proxy.hedging import HedgePolicy
+
+if TYPE_CHECKING:
+    from proxy.standing import PairStanding
 
 # What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
 FIRST_SECONDS: Final = 0.1
@@ -35,18 +38,20 @@ class Pace:
 
 
 class Pool:
-    """Mutable state: the pace of each rank of models, who answered last when, who is out, who is in doubt."""
+    """Mutable state: the pace of each rank of models, each replica's standing, who answered last when, who is out or in doubt."""
 
-    __slots__ = ("doubtful", "good_at", "kept_out", "kept_until", "out", "paces")
+    __slots__ = ("doubtful", "good_at", "kept_out", "kept_until", "out", "own", "paces", "trial_at")
 
     def __init__(self) -> None:
         """Begin with nothing known."""
         self.paces: defaultdict[int, Pace] = defaultdict(Pace)
+        self.own: dict[str, PairStanding] = {}
         self.good_at: dict[str, float] = {}
         self.out: dict[str, None] = {}  # breakers that are not closed, the first to open first
         self.doubtful: dict[str, None] = {}  # worth a canary
         self.kept_out: frozenset[str] = frozenset()  # those of ``out`` that get nothing, as last worked out
         self.kept_until = 0.0
+        self.trial_at = 0.0  # when the first of those may be tried
 
     @property
     def usual(self) -> float:
@@ -66,5 +71,5 @@ class Pool:
     def forget(self, url: str) -> None:
         """Drop everything about a replica."""
         self.kept_until = 0.0
-        for table in (self.good_at, self.out, self.doubtful):
+        for table in (self.own, self.good_at, self.out, self.doubtful):
             table.pop(url, None)

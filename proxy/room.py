@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shared.priority import Priority
 
 if TYPE_CHECKING:
-    from proxy.fleet import Replica
+    from collections.abc import Mapping
+
     from proxy.freight import Freight
+    from shared.report import ModelReport
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(NamedTuple):
     """How full a replica's model is for a class: units ``ahead`` of a new request, the ``limit``, units done a second.
 
     ``callers`` is what is ahead of a caller with nothing in hand, ``ahead`` what the others have together.
@@ -25,55 +26,56 @@ class Room:
     rate: float | None
 
 
-class LoadLedger:
-    """What this proxy has in flight at one replica, by model and class; mutable state: now, and at the last report.
+class Rooms:
+    """How much room one replica's models have for each class of short requests. Mutable state: what the last report said.
 
-    Long texts are left out: a share of the batch is all that they take from others.
+    And by how much this proxy's load there has changed since; long texts are left out, a share of the batch is all that they
+    take from others. Lists go by the classes' ranks; each change counts for its class and those less urgent. ``full`` are
+    the models and ranks that have no room now: every pick asks for it, three times.
     """
 
-    __slots__ = ("_now", "_then")
+    __slots__ = ("_said", "full", "since")
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        self._now: dict[str, list[float]] = {}
-        self._then: dict[str, list[float]] = {}
+        """Begin with nothing said: there is room."""
+        self._said: dict[str, tuple[list[float], list[float]]] = {}
+        self.since: dict[str, list[float]] = {}
+        self.full: set[tuple[str, int]] = set()
 
-    def add(self, model: str, freight: Freight) -> None:
-        """Count a request."""
+    def note(self, models: Mapping[str, ModelReport], *, anew: bool) -> None:
+        """Take what a report says; one that has just come (``anew``) holds what is in flight now."""
+        if anew:
+            self.since = {}
+        self._said = {name: _by_rank(report) for name, report in models.items()}
+        self.full.clear()
+        for name in self._said:
+            self._judge(name)
+
+    def add(self, model: str, freight: Freight, cost: float) -> None:
+        """Count a request's cost, or less than nothing when it ends."""
         if not freight.is_long:
-            self._now.setdefault(model, [0.0] * len(Priority))[freight.priority.rank] += freight.cost
+            since = self.since.setdefault(model, [0.0] * len(Priority))
+            for rank in range(freight.priority.rank, len(since)):
+                since[rank] += cost
+            self._judge(model)
 
-    def remove(self, model: str, freight: Freight) -> None:
-        """Count it no longer."""
-        if freight.is_long:
-            return
-        classes = self._now[model]
-        classes[freight.priority.rank] -= freight.cost
-        # What floating point leaves over must not add up.
-        if max(classes) < _DUST:
-            del self._now[model]
-
-    def mark(self) -> None:
-        """Note that a report has just come: it holds what is in flight now."""
-        self._then = {model: list(classes) for model, classes in self._now.items()}
-
-    def since(self, model: str, priority: Priority) -> float:
-        """Return by how much the load of this class and more urgent ones has changed since the report."""
-        now, then = self._now.get(model, _NOTHING), self._then.get(model, _NOTHING)
-        count = priority.rank + 1
-        return sum(now[:count]) - sum(then[:count])
+    def _judge(self, model: str) -> None:
+        if (said := self._said.get(model)) is not None:
+            since = self.since.get(model, _NOTHING)
+            for rank, (ahead, limit, more) in enumerate(zip(*said, since, strict=True)):
+                if ahead + more < limit:
+                    self.full.discard((model, rank))
+                else:
+                    self.full.add((model, rank))
 
 
-_NOTHING: Final[list[float]] = [0.0] * len(Priority)
-# The least cost of a request is 1.
-_DUST: Final = 1e-6
+_NOTHING: Final = [0.0] * len(Priority)
 
 
-def room_of(replica: Replica, model: str, ledger: LoadLedger, priority: Priority) -> Room | None:
-    """Return how much room short requests of a class find at a replica now; None where it does not say."""
-    report = replica.report.models.get(model) if replica.report is not None else None
-    said = report.room.get(priority) if report is not None else None
-    if report is None or said is None:
-        return None
-    ahead = max(0.0, said.ahead + ledger.since(model, priority))
-    return Room(ahead, said.callers, said.limit, report.rate)
+def _by_rank(report: ModelReport) -> tuple[list[float], list[float]]:
+    """Return what is ahead of each class, and its limit: none where it is not said, and for 0 one that nothing is below."""
+    rooms = [report.room.get(each) for each in Priority]
+    return (
+        [room.ahead if room else 0.0 for room in rooms],
+        [(room.limit or -math.inf) if room else math.inf for room in rooms],
+    )

@@ -147,7 +147,7 @@ def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
     states = [
         "not ready for this pair" if replica.state is ReplicaState.READY else str(replica.state)
         for replica in snapshot.replicas.values()
-        if pair in replica.pairs
+        if replica.report is not None and pair in replica.report.by_pair
     ]
     if not states:
         why = "no replica that serves it is left"
@@ -163,7 +163,6 @@ def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
         report.ready_in_s
         for replica in snapshot.replicas.values()
         if replica.report is not None and replica.state is not ReplicaState.DOWN
-        for report in replica.report.pairs.values()
-        if report.pair == pair and report.ready_in_s is not None
+        if (report := replica.report.by_pair.get(pair)) is not None and report.ready_in_s is not None
     ]
     return min(LONGEST_WAIT_SECONDS, max(1.0, min(expected))) if expected else RETRY_AFTER_SECONDS

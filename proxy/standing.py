@@ -6,17 +6,20 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proxy.breaker import BreakerState, CircuitBreaker, Permit
+from proxy.breaker import CircuitBreaker, Permit
 from proxy.latency import PeakEwma
-from proxy.room import LoadLedger
+from proxy.room import Room, Rooms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from random import Random
 
+    from proxy.fleet import Replica
     from proxy.freight import Freight
     from shared.lane import Lane
     from shared.languages import LanguagePair
+    from shared.priority import Priority
+    from shared.report import ModelReport
 
 # What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that
 # fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
@@ -66,16 +69,19 @@ class PairStanding:
         "failures",
         "joined_at",
         "latency",
+        "oldest",
         "progressed_at",
         "refused",
+        "replica",
         "reset_at",
         "stalls",
         "tickets",
     )
 
-    def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with nothing known: a newcomer."""
+    def __init__(self, replica: Standing, clock: Callable[[], float], rng: Random) -> None:
+        """Begin with nothing known: a newcomer; ``replica`` is the standing that this is a part of."""
         self._clock = clock
+        self.replica = replica
         self.failed_at = 0.0
         self.failed_with = ""
         self.breaker = CircuitBreaker(clock, rng)
@@ -87,6 +93,7 @@ class PairStanding:
         self.reset_at = 0.0  # what began before says nothing of how it is now
         self.joined_at = self.progressed_at = clock()
         self.tickets: OrderedDict[int, Ticket] = OrderedDict()
+        self.oldest: Ticket | None = None  # of those
 
     @property
     def penalty(self) -> float:
@@ -97,12 +104,7 @@ class PairStanding:
     @property
     def is_out(self) -> bool:
         """Whether only a trial may go there."""
-        return self.breaker.state is not BreakerState.CLOSED
-
-    @property
-    def oldest(self) -> Ticket | None:
-        """The request that is in flight for longest."""
-        return next(iter(self.tickets.values()), None)
+        return self.breaker.opened_at is not None
 
     def well(self) -> None:
         """Note that it does what it should."""
@@ -145,15 +147,20 @@ class Standing:
     """One replica. Mutable state: how much is in flight there, which lanes are full, which process it is, its pairs."""
 
     __slots__ = (
+        "_models",
         "_most",
         "_most_before",
+        "_ours_at_report",
+        "_reported_at",
         "_since",
+        "foreign",
         "full",
-        "ledger",
         "pairs",
         "replica_id",
+        "rooms",
         "texts",
         "tickets",
+        "weight",
         "work",
     )
 
@@ -164,11 +171,40 @@ class Standing:
         self.texts = 0
         self._since = 0.0
         self._most = self._most_before = 0
-        self.ledger = LoadLedger()
+        self._reported_at: float | None = None
+        self._ours_at_report = 0
+        # What the last Snapshot says: texts there that are not ours, its share of the work, its models' room.
+        self.foreign = 0
+        self.weight = 1.0
+        self._models: Mapping[str, ModelReport] = {}
+        self.rooms = Rooms()
         # Until when each lane is to be left alone; by then the next report says more.
         self.full: dict[Lane, float] = {}
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairStanding] = {}
+
+    def note(self, replica: Replica, now: float) -> None:
+        """Take in what a Snapshot says of it."""
+        self.weight = replica.weight
+        if replica.report is None:
+            return
+        anew = replica.reported_at != self._reported_at
+        if anew or replica.report.models is not self._models:
+            self._models = replica.report.models
+            self.rooms.note(self._models, anew=anew)
+        if anew:
+            self._reported_at, self._ours_at_report = replica.reported_at, self.most(now)
+        self.foreign = max(0, replica.report.in_flight - self._ours_at_report)
+
+    def room(self, model: str, priority: Priority) -> Room | None:
+        """Return how much room short requests of a class find at a model; None where the last report does not say."""
+        report = self._models.get(model)
+        said = report and report.room.get(priority)
+        if report is None or said is None:
+            return None
+        since = self.rooms.since.get(model)
+        ahead = said.ahead + (since[priority.rank] if since else 0.0)
+        return Room(max(0.0, ahead), said.callers, said.limit, report.rate)
 
     def is_full(self, now: float, lane: Lane) -> bool:
         """Say whether it asked to be left alone by this lane until later."""
@@ -181,10 +217,11 @@ class Standing:
     def take(self, ticket: Ticket, own: PairStanding) -> None:
         """Count a request as in flight."""
         own.tickets[id(ticket)] = ticket
+        own.oldest = own.oldest or ticket
         self.tickets += 1
         self.work += ticket.work
         self.texts += ticket.freight.texts
-        self.ledger.add(ticket.model, ticket.freight)
+        self.rooms.add(ticket.model, ticket.freight, ticket.freight.cost)
         self._most = max(self.most(ticket.started), self.texts)
 
     def most(self, now: float) -> int:
@@ -197,8 +234,10 @@ class Standing:
     def give_back(self, ticket: Ticket, own: PairStanding) -> None:
         """Count it no longer."""
         del own.tickets[id(ticket)]
+        if own.oldest is ticket:
+            own.oldest = next(iter(own.tickets.values()), None)
         self.tickets -= 1
         self.texts -= ticket.freight.texts
-        self.ledger.remove(ticket.model, ticket.freight)
+        self.rooms.add(ticket.model, ticket.freight, -ticket.freight.cost)
         # What floating point leaves over must not add up.
         self.work = self.work - ticket.work if self.tickets else 0.0

@@ -15,17 +15,21 @@ from redis.exceptions import RedisError
 
 from proxy.changes import Change
 from proxy.fleet import Replica
+from proxy.reports import Reports
 from shared.languages import LanguagePair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
 M = TypeVar("M", Replica, Change)
+T = TypeVar("T")
 
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
 # Operators' changes outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
 CHANGES_SECONDS: Final = 30 * 24 * 3600
+# Records in one call: more of them keep clients' requests waiting while they are written or read (64 take 10 ms).
+BATCH: Final = 64
 # The sweep, the lease and operators' changes, one call each at a time; a few more for what was cancelled and not yet
 # closed.
 MAX_CONNECTIONS: Final = 8
@@ -95,11 +99,12 @@ def mapped(timeout: float) -> Generator[None]:
 
 
 class Store:
-    """The fleet's health in Redis; every call is bounded by ``timeout`` seconds, every key has a TTL."""
+    """The fleet's health in Redis; every call is bounded by ``timeout`` seconds or twice that, every key has a TTL."""
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
+        self._reports = Reports()
         self._prefix = prefix
         self._timeout = timeout
         self._clock = clock
@@ -132,18 +137,19 @@ class Store:
 
         All known pairs, not just those of these replicas: a Redis that was restarted empty has forgotten the others.
         """
-        now = self._clock()
-        records = {replica.url: replica.model_dump_json() for replica in replicas}
+        now, index, life = self._clock(), self._key("replicas"), int(ttl * 1000)
+        for some in _batches(tuple(replicas)):
+            with mapped(self._timeout):
+                async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
+                    for replica in some:
+                        pipe.set(self._key(f"replica:{replica.url}"), replica.model_dump_json(), px=life)
+                    pipe.zadd(index, dict.fromkeys((replica.url for replica in some), now))
+                    await pipe.execute()
         pairs = {_member(pair): seen for pair, seen in known.items()}
         with mapped(self._timeout):
             async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
-                for url, record in records.items():
-                    pipe.set(self._key(f"replica:{url}"), record, px=int(ttl * 1000))
-                index = self._key("replicas")
-                if records:
-                    pipe.zadd(index, dict.fromkeys(records, now))
                 pipe.zremrangebyscore(index, "-inf", now - ttl)
-                pipe.pexpire(index, int(ttl * 1000))
+                pipe.pexpire(index, life)
                 remembered = self._key("pairs")
                 if pairs:
                     pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
@@ -158,13 +164,15 @@ class Store:
         """
         with mapped(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
-                urls = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
-                records: list[str | None] = (
-                    await self._ask("MGET", *(self._key(f"replica:{url}") for url in urls)) if urls else []
-                )
+                urls: list[str] = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
                 members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
-        parsed = (_parsed(Replica, record) for record in records if record is not None)
-        replicas = [replica for replica in parsed if replica is not None]
+        replicas: list[Replica] = []
+        for some in _batches(urls):
+            with mapped(self._timeout):
+                async with asyncio.timeout(2 * self._timeout):
+                    records: list[str | None] = await self._ask("MGET", *(self._key(f"replica:{url}") for url in some))
+            parsed = (_parsed(self._reports.replica, record) for record in records if record is not None)
+            replicas += (replica for replica in parsed if replica is not None)
         pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
 
@@ -179,7 +187,7 @@ class Store:
                 found: dict[str, str] = await self._ask("HGETALL", key)
                 if renew and found:
                     await self._ask("EXPIRE", key, CHANGES_SECONDS)
-        changes = (_parsed(Change, record) for record in found.values())
+        changes = (_parsed(Change.model_validate_json, record) for record in found.values())
         return [change for change in changes if change is not None]
 
     async def write_changes(self, changes: Iterable[Change]) -> None:
@@ -196,9 +204,13 @@ class Store:
                 await self._ask("HDEL", self._key("changes"), *urls)
 
 
-def _parsed(model: type[M], record: str) -> M | None:
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
+
+
+def _parsed(read: Callable[[bytes], M], record: str) -> M | None:
     try:
-        return model.model_validate_json(record)
+        return read(record.encode())
     except ValidationError as error:
         log.debug("record can not be read", extra={"errors": error.error_count()})
         return None

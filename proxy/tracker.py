@@ -27,6 +27,10 @@ PATIENCE_UNREACHABLE: Final = 1
 PATIENCE_SILENT: Final = 2
 # Probes under way at once; a fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
+# Of a large fleet so many probes begin at once, and as many more after each such pause (1,000 in 0.3 s): all at once keep
+# clients' requests waiting for a tenth of a second.
+BURST: Final = 32
+BURST_SECONDS: Final = 0.01
 # What came back is made known this often while other probes are still out, and a sweep ends after this many rounds: one
 # silent replica keeps nobody waiting. What comes later is made known by the next tick of either loop.
 ROUND_SECONDS: Final = 0.1
@@ -119,13 +123,14 @@ class HealthTracker:
         """Return a probe of each replica, begun now or before; those that were last seen alive come first."""
         probed = self._registry.probed
         ordered = sorted(urls, key=lambda url: probed[url].missed)
-        for url in ordered:
-            if url not in self._under_way:
-                self._under_way[url] = asyncio.create_task(self._probe(url))
+        for place, url in enumerate(url for url in ordered if url not in self._under_way):
+            self._under_way[url] = asyncio.create_task(self._probe(url, place // BURST * BURST_SECONDS))
         return {self._under_way[url] for url in ordered}
 
-    async def _probe(self, url: str) -> None:
+    async def _probe(self, url: str, pause: float) -> None:
         try:
+            if pause:
+                await asyncio.sleep(pause)
             self._found[url] = await self._look(url)
         finally:
             del self._under_way[url]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import langcodes
 from langcodes.tag_parser import LanguageTagError
@@ -40,9 +39,8 @@ class Closeness(IntEnum):
     EXACT = 3
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class LanguagePair:
-    """A direction of translation between two canonical tags."""
+class LanguagePair(NamedTuple):
+    """A direction of translation between two canonical tags; a tuple, as tables by pair are asked several times a request."""
 
     source: str
     target: str

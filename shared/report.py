@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from shared.languages import LanguagePair
 from shared.priority import Priority
@@ -31,6 +34,26 @@ class PairReport(BaseModel):
     def pair(self) -> LanguagePair:
         """The pair itself; the key under which it is reported is only a label."""
         return LanguagePair(self.source, self.target)
+
+
+class ServedPairs(dict[str, PairReport]):
+    """Every configured pair of a replica under its label; not to be changed, as reports that say the same share it."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Be read and written as the dict it is."""
+        del source
+        return no_info_after_validator_function(cls, handler(dict[str, PairReport]))
+
+    @cached_property
+    def by_pair(self) -> dict[LanguagePair, PairReport]:
+        """The reports by the pair itself."""
+        return {report.pair: report for report in self.values()}
+
+    @cached_property
+    def all_ready(self) -> bool:
+        """Whether every pair is ready."""
+        return all(report.ready for report in self.values())
 
 
 class ClassRoom(BaseModel):
@@ -85,5 +108,10 @@ class ReplicaReport(BaseModel):
     state: ServerState
     in_flight: int
     weight: float = Field(default=1.0, gt=0)
-    pairs: dict[str, PairReport]
+    pairs: ServedPairs
     models: dict[str, ModelReport]
+
+    @property
+    def by_pair(self) -> dict[LanguagePair, PairReport]:
+        """The pairs' reports by the pair itself."""
+        return self.pairs.by_pair

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.admission import RESERVE, Admission
+from proxy.admission import FEW, RESERVE, SECONDS_EACH, Admission
 from proxy.call import Call
 from proxy.caller import Caller
 from proxy.fleet import Replica, Snapshot
@@ -19,9 +19,10 @@ from proxy.promises import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS
 from shared.cost import CHARS_PER_UNIT
 from shared.deadline import Deadline
 from shared.errors import OverloadedError, ReplicaFailedError
-from shared.lane import SHORT_UNITS
+from shared.lane import SHORT_UNITS, Lane
 from shared.metrics import Measured
 from shared.priority import Priority
+from shared.report import ServedPairs
 from shared.wire import TranslateRequest
 from tests.proxy.samples import models, pair, replica, snapshot
 from tests.proxy.test_evidence import EN_DE, A, B, Scene
@@ -154,7 +155,7 @@ def test_a_refusal_of_one_leg_takes_no_place_at_the_other() -> None:
     other = models(ahead=LIMIT, limit=LIMIT, rate=2.0, name="n")
     report = replica(B, "en>fr", models=other).report
     assert report is not None
-    french = {label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()}
+    french = ServedPairs({label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()})
     full = Replica.reported(B, report.model_copy(update={"pairs": french}), 100.0)
     door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0)), full))
     for _ in range(5):
@@ -228,11 +229,12 @@ def test_when_all_places_are_given_no_second_of_the_later_half_gets_more_than_it
 def test_a_place_is_lost_when_too_early_or_too_late() -> None:
     door = Door(full_to(LIMIT))
     due = door.told("alice", "early")
-    door.sees(full_to(LIMIT - 0.5))
+    door.sees(full_to(0))
     for _ in range(5):
         door.inside.enter_context(
-            door.admission.admitted([(door.call("alice", "x", Priority.BULK), EN_DE)], full_to(0))
+            door.admission.admitted([(door.call("alice", "x", Priority.BULK), EN_DE)], door.fleet)
         )
+    door.sees(full_to(LIMIT - 0.5))
     door.scene.now += due - 0.5
     due = door.told("alice", "early")
     door.scene.now += due + GRACE_SECONDS + 0.1
@@ -277,3 +279,20 @@ def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[st
         stay.close()
     assert all(1 <= wait <= LONGEST_SECONDS for wait in waits)
     assert [pool.held for pool in door.admission._pools.values() if pool.held] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+
+
+def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_moment() -> None:
+    urls = [f"http://{number}" for number in range(FEW + 1)]
+
+    def all_full_to(ahead: float) -> Snapshot:
+        return snapshot(*(replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0)) for url in urls))
+
+    door = Door(all_full_to(LIMIT))
+    door.told()
+    door.sees(all_full_to(0))
+    door.enter()
+    for url in urls:
+        door.scene.evidence.standing(url).fills(Lane.INTERACTIVE_SHORT, door.scene.now, 1.0)
+    door.enter("bob")
+    door.scene.now += SECONDS_EACH * len(urls)
+    door.told("carol")

@@ -350,8 +350,8 @@ def test_nothing_is_kept_of_replicas_and_pairs_that_are_gone() -> None:
         scene.ends(url, Verdict.FAILED)
     scene.evidence.note_snapshot(snapshot())
     evidence = scene.evidence
-    kept = evidence._standings, evidence._ours_at_report, dict(evidence._pools)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
-    assert kept == ({}, {}, {})
+    kept = evidence._standings, dict(evidence._pools)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert kept == ({}, {})
 
 
 def test_a_hung_replica_is_found_behind_a_long_text_and_beside_a_pair_that_gets_on() -> None:

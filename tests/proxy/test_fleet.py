@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.fleet import Replica, ReplicaState
-from tests.proxy.samples import pair, replica, report, snapshot
+from proxy.fleet import Replica, ReplicaState, Snapshot
+from proxy.reports import Reports
+from tests.proxy.samples import models, pair, replica, report, snapshot
 
 
 @pytest.mark.parametrize(
@@ -92,3 +93,31 @@ def test_a_snapshot_can_not_be_changed() -> None:
 def test_a_record_survives_redis() -> None:
     one = replica("http://a", "en>zh-Hant", starting=("en>de",)).silent("x", 2.0, patience=2)
     assert Replica.model_validate_json(one.model_dump_json()) == one
+
+
+def test_replicas_that_report_the_very_same_pairs_make_the_same_snapshot_as_others_that_report_alike() -> None:
+    reports = Reports()
+    told = [
+        report("en>de", "en>fr", replica_id="1"),
+        report("en>de", "en>fr", replica_id="2"),
+        report("en>de", "en>fr", state="draining"),
+        report("en>de", rank=1),
+        report("en>fr", starting=("en>de",)),
+        report("en>de", "en>fr", replica_id="6"),
+    ]
+    sharing = [
+        reports.report(each.model_copy(update={"models": models(ahead=0, limit=1)}).model_dump_json().encode())
+        for each in told
+    ]
+    assert sharing[0].pairs is sharing[5].pairs
+    views = [
+        Snapshot.of((Replica.reported(f"http://{n}", each, 1.0) for n, each in enumerate(group)), [pair("de>en")])
+        for group in (told, sharing)
+    ]
+    apart, shared = ([view.total, view.ranks, view.models, view.by_source, view.by_target] for view in views)
+    assert apart == shared
+    for what in ("ready", "tiers"):
+        for key, found in getattr(views[0], what).items():
+            groups = [found] if what == "ready" else found
+            also = getattr(views[1], what)[key]
+            assert [sorted(each) for each in groups] == [sorted(each) for each in ([also] if what == "ready" else also)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.fleet import Replica, Snapshot
-from proxy.health import Health, health, languages
+from proxy.health import Health, HealthPage, languages
 from tests.proxy.samples import replica, snapshot
 
 GOOD = replica("http://a", "en>de")
@@ -13,10 +13,21 @@ DOWN = GOOD.silent("refused", 1.0, patience=1)
 NEW = Replica(url="http://new", state="starting", why="not probed yet", probed_at=0)  # pyright: ignore[reportArgumentType]
 
 
-def judged(fleet: Snapshot, *, redis_error: str | None = None, now: float = 100.0, failing: int = 0) -> Health:
-    return health(
+def judged(
+    fleet: Snapshot,
+    *,
+    redis_error: str | None = None,
+    now: float = 100.0,
+    failing: int = 0,
+    page: HealthPage | None = None,
+) -> Health:
+    status, body = (page or HealthPage()).render(
         fleet, redis_error=redis_error, leading=False, uptime=1.26, now=now, load=len, failing=lambda _: failing
     )
+    health = Health.model_validate_json(body)
+    assert health.model_dump_json().encode() == body, "the schema that is documented"
+    assert health.status == status
+    return health
 
 
 @pytest.mark.parametrize(
@@ -67,3 +78,21 @@ def test_a_fleet_that_reports_itself_well_and_is_not_is_told_by_its_failures() -
     assert judged(two, failing=1).status == "degraded"
     assert judged(two, failing=2).status == "down"
     assert judged(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
+
+
+def test_a_page_that_was_written_before_shows_what_is_so_now() -> None:
+    page = HealthPage()
+    first = replica("http://a", "en>de", now=100.0, in_flight=1)
+    later = replica("http://a", "en>de", now=101.0, in_flight=2)
+    changes = (
+        (snapshot(first), 100.5),
+        (snapshot(later), 103.0),
+        (snapshot(later), 104.0),
+        (snapshot(later.silent("refused", 105.0, patience=1)), 105.0),
+        (snapshot(replica("http://a", "en>de", replica_id="another", now=106.0)), 106.1),
+        (snapshot(replica("http://a", starting=("en>de",), now=107.0)), 107.0),
+        (snapshot(), 108.0),
+        (snapshot(first, replica("http://b", "en>de", now=108.0)), 109.0),
+    )
+    for fleet, now in changes:
+        assert judged(fleet, now=now, page=page) == judged(fleet, now=now), "as if it were written for the first time"

@@ -1,0 +1,75 @@
+"""Reports are read as if each were the first, whatever they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from proxy.fleet import Replica
+from proxy.reports import MAX_KNOWN_BYTES, Reports
+from shared.report import ReplicaReport
+from tests.proxy.samples import models, replica, report
+
+
+def written(*ready: str, **changes: Any) -> bytes:
+    return report(*ready, **{"models": models(ahead=1, limit=2), **changes}).model_dump_json().encode()
+
+
+def test_what_is_said_alike_is_shared_and_everything_else_is_new() -> None:
+    reports = Reports()
+    bodies = [written("en>de", "en>fr", replica_id=name, in_flight=number) for number, name in enumerate("abc")]
+    read = [reports.report(body) for body in bodies]
+    assert read == [ReplicaReport.model_validate_json(body) for body in bodies]
+    assert [each.in_flight for each in read] == [0, 1, 2]
+    assert read[0].pairs is read[1].pairs is read[2].pairs
+    other = reports.report(written("en>de"))
+    assert list(other.pairs) == ["en>de"]
+    assert reports.report(bodies[0]).pairs is read[0].pairs
+
+
+def test_records_of_replicas_share_too() -> None:
+    reports = Reports()
+    one, two = (replica(f"http://{name}", "en>de", models=models(ahead=1, limit=2)) for name in "ab")
+    read = [reports.replica(each.model_dump_json().encode()) for each in (one, two)]
+    assert read == [one, two]
+    assert read[0].report is not None
+    assert read[1].report is not None
+    assert read[0].report.pairs is read[1].report.pairs
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['"pairs":{', '},"models":{', 'x","pairs":{"a":{},"models":{', "\\", '\\","pairs":{}', "}"],
+)
+def test_marks_in_strings_mislead_nobody(name: str) -> None:
+    body = written("en>de", starting=("en>fr",), replica_id=name, models=models(ahead=1, limit=2, name=name))
+    assert Reports().report(body) == ReplicaReport.model_validate_json(body)
+
+
+def test_a_report_in_another_form_is_read_as_a_whole() -> None:
+    body = b" " + written("en>de").replace(b":", b" : ").replace(b",", b" , ")
+    assert Reports().report(body).pairs == report("en>de").pairs
+    never = Replica.unseen("http://a", 1.0)
+    assert Reports().replica(never.model_dump_json().encode()) == never
+
+
+def test_what_is_wrong_is_told_by_its_place_in_the_whole() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Reports().report(written("en>de").replace(b'"ready":true', b'"ready":7'))
+    assert caught.value.errors()[0]["loc"][:3] == ("pairs", "en>de", "ready")
+    with pytest.raises(ValidationError):
+        Reports().report(written("en>de")[:-1])
+    with pytest.raises(ValidationError):
+        Reports().report(b"")
+
+
+def test_what_is_kept_is_bounded() -> None:
+    reports = Reports()
+    for number in range(5):
+        reports.report(
+            written("en>de", version="1").replace(b'"why":null', b'"why":"%d%b"' % (number, b"x" * 9_000_000))
+        )
+    assert reports._bytes <= MAX_KNOWN_BYTES  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert reports._bytes == sum(map(len, reports._known))  # pyright: ignore[reportPrivateUsage] - the same
