@@ -35,7 +35,7 @@ FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
 .PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
-	bench-connections bench-proxy
+	bench-connections bench-proxy bench-engine bench-origin bench-origin-plots
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -121,6 +121,22 @@ bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fai
 	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
+
+bench-engine: dev  ## Engine settings against each other on mixed texts, in turns. (CATALOG= MODEL= PAIRS= VARIANTS=catalog,compiled,… ROUNDS= TEXTS= DEVICE=cpu|cuda)
+	@$(BIN)/python -m benchmarks.engine_settings --catalog $(CATALOG) --pairs $(PAIRS)/en-de.valid.tsv \
+		$(if $(MODEL),--model $(MODEL)) $(if $(VARIANTS),--variants $(VARIANTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
+
+bench-origin: dev  ## The origin's experiment, five designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
+	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \
+		$(if $(DEVICE),--device $(DEVICE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY)) $(if $(ARCHITECTURES),--architectures $(ARCHITECTURES)) \
+		$(if $(OPEN),--open $(OPEN)) $(if $(KINDS),--kinds $(KINDS)) $(if $(SEED),--seed $(SEED))
+
+bench-origin-plots: python  ## Draw what bench-origin measured, with an environment of its own. (OUT=.run/origin)
+	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
+	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/requirements.txt
+	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
 
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \

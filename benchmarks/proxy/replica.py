@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from benchmarks.proxy.wire import CHAT, TRANSLATE, TRANSLATION
 from shared.priority import Priority
-from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServerState
+from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION
 from shared.wire import Translation
 
@@ -56,7 +56,7 @@ def report(name: str, steps: int) -> bytes:
             started_at=STARTED_AT,
             state=ServerState.READY,
             in_flight=0,
-            pairs={"en-de": pair},
+            pairs=ServedPairs({"en-de": pair}),
             models={MODEL: model},
         )
         .model_dump_json()
