@@ -14,8 +14,8 @@ from tests.proxy.samples import models, replica, report
 
 
 def written(*ready: str, **changes: Any) -> bytes:
-    given: dict[str, Any] = {"models": models(ahead=1, limit=2), **changes}
-    return report(*ready, **given).model_dump_json().encode()
+    told: dict[str, Any] = {"models": models(ahead=1, limit=2), **changes}
+    return report(*ready, **told).model_dump_json().encode()
 
 
 def test_what_is_said_alike_is_shared_and_everything_else_is_new() -> None:
