@@ -36,6 +36,8 @@ from shared.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from apiserver.catalog import ModelEntry
+
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
 
@@ -64,7 +66,9 @@ def environment(device: str) -> dict[str, str]:
     return {**ENVIRONMENT, **os.environ, **hidden}
 
 
-def choose_texts(texts: Path, catalog: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:
+def choose_texts(
+    texts: Path, entry: ModelEntry, catalog: Path, options: argparse.Namespace, kinds: Sequence[str]
+) -> None:
     """Make the file of texts, unless there is one that will do."""
     concurrencies = [int(one) for one in options.concurrency.split(",")]
     last = {
@@ -73,7 +77,7 @@ def choose_texts(texts: Path, catalog: Path, options: argparse.Namespace, kinds:
     }
     uniform, mixed = last["uniform"], last["mixed"]
     known = header(texts)
-    if known is not None and known.covers(wanted(catalog, options.pairs, options.seed, uniform, mixed)):
+    if known is not None and known.covers(wanted(entry, options.pairs, options.seed, uniform, mixed)):
         return
     print(f"choosing texts for {uniform:.0f} s of full load, and mixed ones for {mixed:.0f} s", flush=True)
     command = [sys.executable, "-m", "benchmarks.origin.texts", "--catalog", str(catalog), "--out", str(texts)]
@@ -114,7 +118,7 @@ def main() -> int:
     entry = write_catalog(options.catalog, options.model, catalog)
     began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     with Reaper("PAIRWAY_ORIGIN", GRACE_SECONDS):
-        choose_texts(texts, catalog, options, options.kinds.split(","))
+        choose_texts(texts, entry, catalog, options, options.kinds.split(","))
         clock = time.monotonic()
         bench = asyncio.run(measure(options, catalog, texts))
     machine = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -13,14 +15,16 @@ from benchmarks.origin.points import points
 from benchmarks.origin.stock import BOTH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from benchmarks.origin.fleet import Fleet
+    from benchmarks.origin.fleet import Fleet, Work
     from benchmarks.origin.points import Point
     from benchmarks.origin.stock import Stock
 
 # A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
 MOST_WARM_UP_SECONDS: Final = 15.0
+# Work of clients that left: a queue of 300 requests one by one.
+MOST_SETTLING_SECONDS: Final = 60.0
 # The timeline of steps is kept of this point, this long.
 TIMELINE_AT: Final = 25
 TIMELINE_SECONDS: Final = 3.0
@@ -77,9 +81,13 @@ class Bench:
         )
         before = self._cpu()
         async with watched(made, plan) as work:
+            made.go_on()
             drive = await self.fleet.drive(name, plan)
             after = self._cpu()
             did = await work()
+            if any(answer.error for answer in drive.answers):
+                await _settled(work)
+            made.rest()
         lasted = max(answer.ended for answer in drive.answers) - drive.began
         spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
@@ -105,3 +113,12 @@ class Bench:
         """Return D's best rate so far; 0 where it has none."""
         at = {row.concurrency for row in self.rows if row.name == "D" and row.kind == kind and row.concurrency}
         return max((middle(of(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at), default=0.0)
+
+
+async def _settled(work: Callable[[], Awaitable[Work]]) -> None:
+    """Wait until the engine has done what nobody waits for any more."""
+    until = time.monotonic() + MOST_SETTLING_SECONDS
+    while time.monotonic() < until:
+        await asyncio.sleep(1)
+        if not (await work()).steps:
+            return

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.origin.candidates import UNIFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
+
+    from apiserver.catalog import ModelEntry
 
 # Uniform texts of the pair's other direction, and both directions by turns: two engines' load, one for each.
 REVERSE: Final = "reverse"
@@ -33,7 +35,7 @@ class Row:
 class Wanted:
     """What the file is for; ``uniform`` and ``mixed`` are the seconds of full load that its texts must last."""
 
-    catalog: str
+    model: str
     pairs: str
     seed: int
     uniform: float
@@ -41,14 +43,17 @@ class Wanted:
 
     def covers(self, other: Wanted) -> bool:
         """Say whether texts chosen for this will do for another."""
-        same = (self.catalog, self.pairs, self.seed) == (other.catalog, other.pairs, other.seed)
+        same = (self.model, self.pairs, self.seed) == (other.model, other.pairs, other.seed)
         return same and self.uniform >= other.uniform and self.mixed >= other.mixed
 
 
-def wanted(catalog: Path, pairs: Path, seed: int, uniform: float, mixed_seconds: float) -> Wanted:
-    """Return what is wanted, files by their content."""
-    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (catalog, pairs)]
-    return Wanted(digests[0], digests[1], seed, uniform, mixed_seconds)
+def wanted(entry: ModelEntry, pairs: Path, seed: int, uniform: float, mixed: float) -> Wanted:
+    """Return what is wanted; the file of sentences by its content, the model by its entry and its files' sizes."""
+    folder = Path(entry.path)
+    files = sorted((file.name, file.stat().st_size) for file in folder.iterdir()) if folder.is_dir() else entry.path
+    model = json.dumps([entry.model_dump(mode="json", exclude={"path"}), files], sort_keys=True, default=str)
+    digests = [hashlib.sha256(content).hexdigest() for content in (model.encode(), pairs.read_bytes())]
+    return Wanted(digests[0], digests[1], seed, uniform, mixed)
 
 
 def header(file: Path) -> Wanted | None:

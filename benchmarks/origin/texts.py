@@ -212,8 +212,9 @@ def main() -> int:
     options = parser.parse_args()
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    want = wanted(options.catalog, options.pairs, options.seed, options.uniform, options.mixed)
-    rows = asyncio.run(choose(read_entry(options.catalog), options.pairs, want))
+    entry = read_entry(options.catalog)
+    want = wanted(entry, options.pairs, options.seed, options.uniform, options.mixed)
+    rows = asyncio.run(choose(entry, options.pairs, want))
     with options.out.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (want, *rows))
     return 0
