@@ -101,7 +101,7 @@ class Bench:
             round=number,
             name=name,
             others_cpu=others / lasted,
-            steps=busyness(did.steps, drive.since, TIMELINE_SECONDS) if kept else [],
+            steps=busyness(did.steps, drive.since, min(TIMELINE_SECONDS, self.seconds)) if kept else [],
             **found,
         )
         return row, len(drive.answers)
