@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from apiserver.model_entry import Segment
     from apiserver.sampling import Sampling
 
-# The same for every engine of the run, whatever the catalog says beside them: room for the highest concurrency in one
-# batch, no prefix found again, no compiling; 256 MiB are 32,768 tokens of the demo model.
+# The same for every engine of the run, whatever the catalog says beside them: more room in a batch than the highest
+# concurrency (64), no prefix found again, no compiling; 256 MiB are 32,768 tokens of the demo model.
 ENGINE: Final[Mapping[str, object]] = {
-    "max_num_seqs": 64,
+    "max_num_seqs": 96,
     "enforce_eager": True,
     "enable_prefix_caching": False,
     "kv_cache_memory_bytes": 256 * 1024 * 1024,
