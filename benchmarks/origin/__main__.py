@@ -26,7 +26,7 @@ from apiserver.engine import ENVIRONMENT
 from benchmarks.origin.bench import Bench
 from benchmarks.origin.fleet import TITLES, Fleet, started
 from benchmarks.origin.model import write_catalog
-from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, seconds_of_load
+from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
 from benchmarks.origin.report import report
 from benchmarks.origin.stock import Stock, header, read, wanted
 from benchmarks.origin.targets import judge
@@ -52,6 +52,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="(default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=2.5, help="that count of each point (default: %(default)s)")
     parser.add_argument("--concurrency", default=",".join(map(str, CONCURRENCIES)), help="(default: %(default)s)")
+    parser.add_argument("--open", default="0.5,1", help="open loops, parts of D's best rate (default: %(default)s)")
     parser.add_argument("--architectures", default=",".join(ARCHITECTURES), help="(default: %(default)s)")
     parser.add_argument("--kinds", default=",".join(KINDS), help="of inputs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
@@ -97,13 +98,17 @@ def choose_texts(
 
 async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Bench:
     """Start everything and measure the rounds."""
-    names = [name for name in ARCHITECTURES if name in options.architectures.split(",")]
-    concurrencies = [int(one) for one in options.concurrency.split(",")]
+    wish = Wish(
+        names=[name for name in ARCHITECTURES if name in options.architectures.split(",")],
+        concurrencies=[int(one) for one in options.concurrency.split(",")],
+        shares=[float(one) for one in options.open.split(",") if one],
+        kinds=options.kinds.split(","),
+    )
     fleet = Fleet(options.out, catalog, texts, environment(options.device))
-    async with started(fleet, names):
+    async with started(fleet, wish.names):
         bench = Bench(fleet, Stock(read(texts)), options.seconds)
         for number in range(options.rounds):
-            await bench.round(number, concurrencies, options.kinds.split(","))
+            await bench.round(number, wish)
         return bench
 
 

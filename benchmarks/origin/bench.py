@@ -15,10 +15,10 @@ from benchmarks.origin.points import points
 from benchmarks.origin.stock import BOTH
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
     from benchmarks.origin.fleet import Fleet, Work
-    from benchmarks.origin.points import Point
+    from benchmarks.origin.points import Point, Wish
     from benchmarks.origin.stock import Stock
 
 # A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
@@ -43,9 +43,9 @@ class Bench:
     _first: Counter[str] = field(default_factory=Counter[str])
     _plans: int = 0
 
-    async def round(self, number: int, concurrencies: Sequence[int], kinds: Sequence[str]) -> None:
+    async def round(self, number: int, wish: Wish) -> None:
         """Measure a round."""
-        for point in points(number, list(self.fleet.architectures), concurrencies, kinds):
+        for point in points(number, wish):
             used = 0
             for name in point.architectures:
                 figures, sent = await self._measure(point, name, number)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 CONCURRENCIES: Final = (1, 2, 5, 10, 25, 64)
 ARCHITECTURES: Final = ("A", "B", "C", "D", "E", "F", "bare", "openai")
+KINDS: Final = (UNIFORM, MIXED)
 # Of two engines against one: few points.
 BOTH_CONCURRENCIES: Final = (1, 25, 64)
 # Open loops: parts of D's best.
@@ -41,21 +42,31 @@ class Point:
         return f"{self.kind} c={self.concurrency}" if self.concurrency else f"{self.kind} open {self.share:g}x"
 
 
-def points(number: int, names: Sequence[str], concurrencies: Sequence[int], kinds: Sequence[str]) -> Iterator[Point]:
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted: architectures, concurrencies of closed loops, shares of D's best rate of open ones, kinds of texts."""
+
+    names: Sequence[str] = ARCHITECTURES
+    concurrencies: Sequence[int] = CONCURRENCIES
+    shares: Sequence[float] = OPEN_SHARES
+    kinds: Sequence[str] = KINDS
+
+
+def points(number: int, wish: Wish) -> Iterator[Point]:
     """Yield a round's points; rounds count from 0. Each names its architectures in another order than the one before."""
-    turn = number
-    for kind in kinds:
-        for concurrency in concurrencies:
+    turn, names = number, wish.names
+    for kind in wish.kinds:
+        for concurrency in wish.concurrencies:
             wanted = [name for name in names if name != "F" and (number == 0 or _is_judged(name, concurrency))]
             if wanted:
                 yield Point(kind, rotated(wanted, turn), concurrency)
                 turn += 1
     if number == 0 and {"D", "F"} <= set(names):
-        for concurrency in (one for one in BOTH_CONCURRENCIES if one in concurrencies):
+        for concurrency in (one for one in BOTH_CONCURRENCIES if one in wish.concurrencies):
             yield Point(BOTH, rotated(["D", "F"], turn), concurrency)
             turn += 1
-    if number == 0 and "D" in names and UNIFORM in kinds:
-        for share in OPEN_SHARES:
+    if number == 0 and "D" in names and UNIFORM in wish.kinds:
+        for share in wish.shares:
             yield Point(UNIFORM, rotated([name for name in names if name != "F"], turn), 0, share)
             turn += 1
 
@@ -76,6 +87,3 @@ def seconds_of_load(kind: str, rounds: int, seconds: float, concurrencies: Seque
 
 def _is_judged(name: str, concurrency: int) -> bool:
     return name == "E" or concurrency in PEERS_AT.get(name, ())
-
-
-KINDS: Final = (UNIFORM, MIXED)

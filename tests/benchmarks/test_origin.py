@@ -16,7 +16,7 @@ from benchmarks.origin.driving import Answer, Drive, Driver, Plan
 from benchmarks.origin.figures import Figures, busyness, compared, measured, of
 from benchmarks.origin.fleet import totals
 from benchmarks.origin.model import command_line
-from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, points
+from benchmarks.origin.points import CONCURRENCIES, KINDS, Wish, points
 from benchmarks.origin.queue_worker import Batching, gathered
 from benchmarks.origin.report import report
 from benchmarks.origin.stock import BOTH, REVERSE, Row, Stock
@@ -99,22 +99,20 @@ def test_a_stock_begins_again_when_it_is_used_up() -> None:
 
 
 def test_the_first_round_has_every_point_and_the_others_what_is_judged() -> None:
-    first = list(points(0, ARCHITECTURES, CONCURRENCIES, KINDS))
+    first = list(points(0, Wish()))
     assert {(point.kind, point.concurrency) for point in first} >= {
         (kind, at) for kind in KINDS for at in CONCURRENCIES
     }
     assert [point.share for point in first if not point.concurrency] == [0.5, 1.0]
     assert [set(point.architectures) for point in first if point.kind == BOTH] == [{"D", "F"}] * 3
-    second = {
-        (point.kind, point.concurrency): point.architectures for point in points(1, ARCHITECTURES, CONCURRENCIES, KINDS)
-    }
+    second = {(point.kind, point.concurrency): point.architectures for point in points(1, Wish())}
     assert set(second[UNIFORM, 25]) == {"A", "E"}
     assert set(second[MIXED, 64]) == {"E", "bare", "openai"}
     assert second[UNIFORM, 10] == ("E",)
 
 
 def test_orders_differ_from_point_to_point() -> None:
-    firsts = [point.architectures[0] for point in points(0, ("A", "D", "E"), (1, 25, 64), (UNIFORM,))]
+    firsts = [point.architectures[0] for point in points(0, Wish(("A", "D", "E"), (1, 25, 64), (), (UNIFORM,)))]
     assert firsts[:3] == ["A", "D", "E"]
 
 
