@@ -29,11 +29,11 @@ HEADS: Final = (
 )
 # What the origin's authors published; theirs is another model on a GPU: the ratios are what compares.
 PUBLISHED: Final = (
-    ("A, c=1 → 25", "3.3 → 2.2 requests/s, 1.4 → 11.3 s", ("A",)),
-    ("B", "worse than A", ("B",)),
-    ("C", "nearly 3 times A", ("C",)),
-    ("D, uniform", "15 requests/s, about 7 times A", ("D",)),
-    ("D, mixed", "+82 % in production", ("D",)),
+    ("A, c=1 → 25", "3.3 → 2.2 requests/s, 1.4 → 11.3 s", "A"),
+    ("B", "worse than A", "B"),
+    ("C", "nearly 3 times A", "C"),
+    ("D, uniform", "15 requests/s, about 7 times A", "D"),
+    ("D, mixed", "+82 % in production", "D"),
 )
 
 
@@ -100,7 +100,7 @@ def _row(point: str, name: str, rows: Sequence[Figures]) -> tuple[str, ...]:
 
 def _beside(rows: Sequence[Figures]) -> Iterable[tuple[str, str, str]]:
     kinds = dict.fromkeys(row.kind for row in rows)
-    for what, theirs, (name,) in PUBLISHED:
+    for what, theirs, name in PUBLISHED:
         wanted = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
         ours = (_course(rows, kind, name) for kind in wanted if kind in ("uniform", "mixed"))
         yield what, theirs, "; ".join(course for course in ours if course)
