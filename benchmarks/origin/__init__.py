@@ -1,0 +1,1 @@
+"""The origin's experiment, reproduced: the same model and inputs under several architectures (``python -m benchmarks.origin``)."""

@@ -1,0 +1,155 @@
+"""The origin's experiment: one model, one machine, the same texts, several architectures.
+
+    make bench-origin PAIRS=folder                    # everything, about 25 minutes on two cores
+    python -m benchmarks.origin --pairs FOLDER/en-de.valid.tsv --rounds 1 --concurrency 1,25,64 --architectures A,D,E,bare
+
+Starts its own servers and leaves none behind. Exit status 1 when a target is missed. The report is OUT/report.md, the
+figures OUT/results.json, the plots OUT/*.png; beside them lie every answer's time and the servers' output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apiserver.engine import ENVIRONMENT
+from benchmarks.origin.bench import Bench
+from benchmarks.origin.fleet import TITLES, Fleet, started
+from benchmarks.origin.model import write_catalog
+from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
+from benchmarks.origin.report import report
+from benchmarks.origin.stock import Stock, header, read, wanted
+from benchmarks.origin.targets import judge
+from shared.reaper import Reaper
+from shared.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from apiserver.catalog import ModelEntry
+
+# For the servers' own end when this program was killed.
+GRACE_SECONDS = 10.0
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the command line's options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin", description="The origin's experiment.")
+    parser.add_argument("--pairs", type=Path, required=True, help="file of english<TAB>other lines, not trained on")
+    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="(default: %(default)s)")
+    parser.add_argument("--model", default="en-de", help="of the catalog (default: %(default)s)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="(default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="(default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=2.5, help="that count of each point (default: %(default)s)")
+    parser.add_argument("--concurrency", default=",".join(map(str, CONCURRENCIES)), help="(default: %(default)s)")
+    parser.add_argument("--open", default="0.5,1", help="open loops, parts of D's best rate (default: %(default)s)")
+    parser.add_argument("--architectures", default=",".join(ARCHITECTURES), help="(default: %(default)s)")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of inputs (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--texts", type=Path, help="file that keeps the chosen texts (default: beside OUT)")
+    parser.add_argument("--out", type=Path, default=Path(".run/origin"), help="(default: %(default)s)")
+    return parser
+
+
+def environment(device: str) -> dict[str, str]:
+    """Return every program's environment; without a visible GPU vLLM's CUDA build does not start by mistake."""
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}
+    return {**ENVIRONMENT, **os.environ, **hidden}
+
+
+def choose_texts(
+    texts: Path, entry: ModelEntry, catalog: Path, options: argparse.Namespace, kinds: Sequence[str]
+) -> None:
+    """Make the file of texts, unless there is one that will do."""
+    concurrencies = [int(one) for one in options.concurrency.split(",")]
+    last = {
+        kind: seconds_of_load(kind, options.rounds, options.seconds, concurrencies) if kind in kinds else 0.0
+        for kind in KINDS
+    }
+    uniform, mixed = last["uniform"], last["mixed"]
+    known = header(texts)
+    if known is not None and known.covers(wanted(entry, options.pairs, options.seed, uniform, mixed)):
+        return
+    print(f"choosing texts for {uniform:.0f} s of full load, and mixed ones for {mixed:.0f} s", flush=True)
+    command = [sys.executable, "-m", "benchmarks.origin.texts", "--catalog", str(catalog), "--out", str(texts)]
+    command += [
+        "--pairs",
+        str(options.pairs),
+        "--seed",
+        str(options.seed),
+        "--uniform",
+        str(uniform),
+        "--mixed",
+        str(mixed),
+    ]
+    with (options.out / "texts.log").open("wb") as log:
+        subprocess.run(command, check=True, env=environment(options.device), stderr=log)
+
+
+async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Bench:
+    """Start everything and measure the rounds."""
+    wish = Wish(
+        names=[name for name in ARCHITECTURES if name in options.architectures.split(",")],
+        concurrencies=[int(one) for one in options.concurrency.split(",")],
+        shares=[float(one) for one in options.open.split(",") if one],
+        kinds=options.kinds.split(","),
+    )
+    fleet = Fleet(options.out, catalog, texts, environment(options.device))
+    async with started(fleet, wish.names):
+        bench = Bench(fleet, Stock(read(texts)), options.seconds)
+        for number in range(options.rounds):
+            await bench.round(number, wish)
+        return bench
+
+
+def main() -> int:
+    """Measure, write, print."""
+    options = arguments().parse_args()
+    options.out = options.out.resolve()
+    texts: Path = (options.texts or options.out.with_name(f"{options.out.name}-texts.jsonl")).resolve()
+    shutil.rmtree(options.out, ignore_errors=True)
+    (options.out / "answers").mkdir(parents=True)
+    catalog = options.out / "catalog.yaml"
+    entry = write_catalog(options.catalog, options.model, catalog)
+    began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
+    with Reaper("PAIRWAY_ORIGIN", GRACE_SECONDS):
+        choose_texts(texts, entry, catalog, options, options.kinds.split(","))
+        clock = time.monotonic()
+        bench = asyncio.run(measure(options, catalog, texts))
+    machine = (
+        f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, {options.device}, load average {load:.1f} before, "
+        f"{time.monotonic() - clock:.0f} s; {options.model} {entry.engine}; {options.rounds} rounds, {options.seconds:g} s a point; "
+        f"texts sent twice: {sum(bench.again.values())}."
+    )
+    checks = judge(bench.rows)
+    text = report(machine, bench.rows, checks, bench.memory, TITLES)
+    (options.out / "report.md").write_text(text)
+    results = {
+        "machine": machine,
+        "targets": [check._asdict() for check in checks],
+        "rows": [_plain(asdict(row)) for row in bench.rows],
+        "memory": bench.memory,
+    }
+    (options.out / "results.json").write_text(json.dumps(results))
+    print(f"\n{text}\nwritten to {options.out}")
+    subprocess.run([sys.executable, "-m", "benchmarks.origin.plots", str(options.out)], check=False)
+    return 1 if any(check.met is False for check in checks) else 0
+
+
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    """Return a row for JSON, which has no NaN."""
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

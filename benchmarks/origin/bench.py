@@ -1,0 +1,124 @@
+"""The rounds: every point of each, one architecture after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.origin.driving import OPEN_WARM_UP_SECONDS, Plan
+from benchmarks.origin.figures import Figures, busyness, measured, middle, of
+from benchmarks.origin.fleet import watched
+from benchmarks.origin.points import points
+from benchmarks.origin.stock import BOTH
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from benchmarks.origin.fleet import Fleet, Work
+    from benchmarks.origin.points import Point, Wish
+    from benchmarks.origin.stock import Stock
+
+# A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
+MOST_WARM_UP_SECONDS: Final = 15.0
+# Work of clients that left: a queue of 300 requests one by one.
+MOST_SETTLING_SECONDS: Final = 60.0
+# The timeline of steps is kept of this point, this long.
+TIMELINE_AT: Final = 25
+TIMELINE_SECONDS: Final = 3.0
+
+
+@dataclass
+class Bench:
+    """Measures; mutable state: what was found, and how far the texts are used up."""
+
+    fleet: Fleet
+    stock: Stock
+    seconds: float
+    rows: list[Figures] = field(default_factory=list[Figures])
+    memory: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    again: Counter[str] = field(default_factory=Counter[str])
+    _first: Counter[str] = field(default_factory=Counter[str])
+    _plans: int = 0
+
+    async def round(self, number: int, wish: Wish) -> None:
+        """Measure a round."""
+        for point in points(number, wish):
+            used = 0
+            for name in point.architectures:
+                figures, sent = await self._measure(point, name, number)
+                used = max(used, sent)
+                self.rows.append(figures)
+                print(
+                    f"round {number + 1}, {point}, {name}: {figures.rate:.1f} texts/s, p50 {figures.p50:.0f} ms, "
+                    f"CPU {figures.whole_cpu_ms:.1f} ms{f', failed {figures.failed}' if figures.failed else ''}",
+                    flush=True,
+                )
+            # Every architecture gets the same texts at a point, and no text twice.
+            self._use(point.kind, used)
+        self.memory = {name: made.memory() for name, made in self.fleet.architectures.items()}
+
+    def _use(self, kind: str, texts: int) -> None:
+        pool = "uniform" if kind == BOTH else kind
+        self._first[pool] += texts
+        self.again[pool] = max(0, self._first[pool] - self.stock.size(pool))
+
+    async def _measure(self, point: Point, name: str, number: int) -> tuple[Figures, int]:
+        made = self.fleet.architectures[name]
+        self._plans += 1
+        plan = Plan(
+            out=str(self.fleet.folder / "answers" / f"{self._plans:04}-{name}.json"),
+            url=made.url,
+            kind=point.kind,
+            first=self._first["uniform" if point.kind == BOTH else point.kind],
+            seconds=self.seconds,
+            warm_up=MOST_WARM_UP_SECONDS if point.concurrency else OPEN_WARM_UP_SECONDS,
+            concurrency=point.concurrency,
+            rate=point.share * self._best(point.kind),
+            openai=name == "openai",
+        )
+        before = self._cpu()
+        async with watched(made, plan) as work:
+            made.go_on()
+            drive = await self.fleet.drive(name, plan)
+            after = self._cpu()
+            did = await work()
+            if any(answer.error for answer in drive.answers):
+                await _settled(work)
+            made.rest()
+        lasted = max(answer.ended for answer in drive.answers) - drive.began
+        spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
+        others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
+        kept = point.concurrency == TIMELINE_AT and number == 0
+        found: dict[str, Any] = measured(drive, did.requests, did.seconds, spent[name])
+        row = Figures(
+            point=str(point),
+            kind=point.kind,
+            concurrency=point.concurrency,
+            share=point.share,
+            round=number,
+            name=name,
+            others_cpu=others / lasted,
+            steps=busyness(did.steps, drive.since, min(TIMELINE_SECONDS, self.seconds)) if kept else [],
+            **found,
+        )
+        return row, len(drive.answers)
+
+    def _cpu(self) -> dict[str, Counter[str]]:
+        return {name: made.cpu() for name, made in self.fleet.architectures.items()}
+
+    def _best(self, kind: str) -> float:
+        """Return D's best rate so far; 0 where it has none."""
+        at = {row.concurrency for row in self.rows if row.name == "D" and row.kind == kind and row.concurrency}
+        return max((middle(of(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at), default=0.0)
+
+
+async def _settled(work: Callable[[], Awaitable[Work]]) -> None:
+    """Wait until the engine has done what nobody waits for any more."""
+    until = time.monotonic() + MOST_SETTLING_SECONDS
+    while time.monotonic() < until:
+        await asyncio.sleep(1)
+        if not (await work()).steps:
+            return

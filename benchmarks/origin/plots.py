@@ -1,0 +1,113 @@
+"""The experiment's figures drawn, the article's beside ours: ``python -m benchmarks.origin.plots OUT``.
+
+Needs matplotlib (benchmarks/origin/requirements.txt) and nothing else of Pairway's, so any environment will do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+# Published by the origin's authors: concurrency → requests/s, and → seconds.
+PUBLISHED_RATES: Final = {"A": {1: 3.3, 25: 2.2}, "D": {25: 15.0}}
+PUBLISHED_SECONDS: Final = {"A": {1: 1.4, 25: 11.3}}
+COLOURS: Final = {
+    "A": "tab:red",
+    "B": "tab:brown",
+    "C": "tab:orange",
+    "D": "tab:green",
+    "E": "tab:blue",
+    "F": "tab:olive",
+    "bare": "black",
+    "openai": "tab:purple",
+}
+Lines = dict[str, dict[int, float]]
+
+
+def course(rows: list[dict[str, Any]], kind: str, field: str, scale: float = 1.0) -> Lines:
+    """Return the median over the rounds by architecture and concurrency."""
+    found: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["kind"] == kind and row["concurrency"] and row[field] is not None:
+            found[row["name"]][row["concurrency"]].append(scale * row[field])
+    return {name: {at: median(values) for at, values in sorted(by.items())} for name, by in found.items()}
+
+
+def main() -> int:
+    """Draw what OUT/results.json holds."""
+    try:
+        plt = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        print("no plots: no matplotlib here. pip install -r benchmarks/origin/requirements.txt, in any environment")
+        return 1
+    plt.switch_backend("agg")
+    out = Path(sys.argv[1])
+    rows: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
+    throughput = [
+        ("published", PUBLISHED_RATES),
+        *((kind, course(rows, kind, "rate")) for kind in ("uniform", "mixed")),
+    ]
+    _draw_lines(plt, throughput, "texts/s", out / "throughput.png")
+    latency = [
+        ("published", PUBLISHED_SECONDS),
+        *((kind, course(rows, kind, "p50", 0.001)) for kind in ("uniform", "mixed")),
+    ]
+    _draw_lines(plt, latency, "seconds (p50)", out / "latency.png")
+    _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
+    _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")
+    print(f"plots lie in {out}")
+    return 0
+
+
+def _draw_lines(plt: Any, panels: list[tuple[str, Lines]], label: str, file: Path) -> None:
+    figure, all_axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4))
+    for axes, (title, series) in zip(all_axes, panels, strict=True):
+        for name, values in series.items():
+            axes.plot(list(values), list(values.values()), "o-", color=COLOURS[name], label=name)
+        axes.set(title=title, xlabel="at once", ylabel=label, xscale="log", ylim=(0, None))
+        axes.set_xticks([1, 2, 5, 10, 25, 64], ["1", "2", "5", "10", "25", "64"])
+        if series:
+            axes.legend()
+    _save(plt, figure, file)
+
+
+def _draw_timeline(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+    if not rows:
+        return
+    rows.sort(key=lambda row: row["name"])
+    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 1.3 * len(rows)), sharex=True, squeeze=False)
+    for (axes,), row in zip(all_axes, rows, strict=True):
+        times, batches = zip(*row["steps"], strict=True)
+        axes.vlines(times, 0, batches, color=COLOURS[row["name"]], linewidth=0.7)
+        axes.set(ylabel=row["name"], ylim=(0, 30))
+    all_axes[0][0].set_title("batch of each engine step, 25 at once, uniform")
+    all_axes[-1][0].set_xlabel("seconds")
+    _save(plt, figure, file)
+
+
+def _draw_cpu(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+    names = [name for name in COLOURS if any(row["name"] == name for row in rows)]
+    bottom = [0.0] * len(names)
+    figure, axes = plt.subplots(figsize=(8, 4))
+    for role in dict.fromkeys(role for row in rows for role in row["cpu_ms"]):
+        heights = [median(row["cpu_ms"].get(role, 0.0) or 0.0 for row in rows if row["name"] == name) for name in names]
+        axes.bar(names, heights, bottom=bottom, label=role)
+        bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
+    axes.set(title="CPU for a text, 64 at once, uniform", ylabel="ms")
+    axes.legend()
+    _save(plt, figure, file)
+
+
+def _save(plt: Any, figure: Any, file: Path) -> None:
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""The report: tables of everything measured, in Markdown. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.origin.figures import middle, of
+from benchmarks.origin.points import ARCHITECTURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from benchmarks.origin.figures import Figures
+    from benchmarks.origin.targets import Check
+
+NONE: Final = "–"
+HEADS: Final = (
+    "load",
+    "",
+    "texts/s",
+    "p50 / p95 / p99 ms",
+    "outside the engine",
+    "CPU ms a text",
+    "of that",
+    "engine requests",
+    "failed",
+    "rounds",
+)
+# What the origin's authors published; theirs is another model on a GPU: the ratios are what compares.
+PUBLISHED: Final = (
+    ("A, c=1 → 25", "3.3 → 2.2 requests/s, 1.4 → 11.3 s", "A"),
+    ("B", "worse than A", "B"),
+    ("C", "nearly 3 times A", "C"),
+    ("D, uniform", "15 requests/s, about 7 times A", "D"),
+    ("D, mixed", "+82 % in production", "D"),
+)
+
+
+def report(
+    machine: str,
+    rows: Sequence[Figures],
+    checks: Sequence[Check],
+    memory: Mapping[str, Mapping[str, float]],
+    titles: Mapping[str, str],
+) -> str:
+    """Return everything."""
+    verdicts = {True: "met", False: "**missed**", None: NONE}
+    targets = ((check.what, check.found, check.promised, verdicts[check.met]) for check in checks)
+    lines = ["# The origin's experiment", "", machine, "", *_table(("target", "found", "promised", ""), targets), ""]
+    lines += [*_table(("published", "theirs", "here"), _beside(rows)), ""]
+    lines += [f"{name}: {title}." for name, title in titles.items() if name in memory]
+    lines += ["", *_table(HEADS, _rows(rows)), ""]
+    held = ((name, f"{sum(roles.values()):.0f}", _parts(roles, "{:.0f}")) for name, roles in memory.items())
+    lines += [*_table(("", "memory (PSS) MiB", "of that"), held), ""]
+    busiest = max((row.others_cpu for row in rows), default=0.0)
+    driver = max((row.driver_cpu for row in rows if row.name != "bare"), default=0.0)
+    lines.append(
+        f"All other architectures together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}."
+    )
+    return "\n".join([*lines, ""])
+
+
+def _rows(rows: Sequence[Figures]) -> Iterable[tuple[str, ...]]:
+    loads = dict.fromkeys((row.point, row.kind, row.concurrency, row.share) for row in rows)
+    for point, kind, concurrency, share in loads:
+        for name in ARCHITECTURES:
+            if found := list(of(rows, kind, concurrency, name, share).values()):
+                yield _row(point, name, found)
+
+
+def _row(point: str, name: str, rows: Sequence[Figures]) -> tuple[str, ...]:
+    outside = middle(rows, lambda row: row.outside)
+    roles = dict.fromkeys(role for row in rows for role in row.cpu_ms)
+    cpu = {role: middle(rows, lambda row, role=role: row.cpu_ms.get(role, math.nan)) for role in roles}
+    failed: dict[str, int] = {}
+    for row in rows:
+        for error, count in row.failed.items():
+            failed[error] = failed.get(error, 0) + count
+    return (
+        point,
+        name,
+        f"{middle(rows, lambda row: row.rate):.1f}",
+        " / ".join(
+            f"{latency:.0f}"
+            for latency in (
+                middle(rows, lambda row: row.p50),
+                middle(rows, lambda row: row.p95),
+                middle(rows, lambda row: row.p99),
+            )
+        ),
+        NONE if math.isnan(outside) else f"{outside:.0%}",
+        f"{middle(rows, lambda row: row.whole_cpu_ms):.1f}",
+        _parts(cpu, "{:.1f}"),
+        f"{middle(rows, lambda row: row.requests):.3f}",
+        ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0",
+        str(len(rows)),
+    )
+
+
+def _beside(rows: Sequence[Figures]) -> Iterable[tuple[str, str, str]]:
+    kinds = dict.fromkeys(row.kind for row in rows)
+    for what, theirs, name in PUBLISHED:
+        wanted = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
+        ours = (_course(rows, kind, name) for kind in wanted if kind in ("uniform", "mixed"))
+        yield what, theirs, "; ".join(course for course in ours if course)
+
+
+def _course(rows: Sequence[Figures], kind: str, name: str) -> str:
+    """Return how an architecture does from one at once to 25, and beside A."""
+    one, many = (list(of(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
+    if not one or not many:
+        return ""
+    rates = [middle(found, lambda row: row.rate) for found in (one, many)]
+    p50s = [middle(found, lambda row: row.p50) / 1000 for found in (one, many)]
+    a = middle(of(rows, kind, 25, "A").values(), lambda row: row.rate)
+    beside = "" if name == "A" or math.isnan(a) else f" ({rates[1] / a:.1f} times A)"
+    return f"{kind}: {rates[0]:.1f} → {rates[1]:.1f} texts/s{beside}, {p50s[0]:.2f} → {p50s[1]:.2f} s"
+
+
+def _parts(roles: Mapping[str, float], shown: str) -> str:
+    return ", ".join(f"{role} {shown.format(value)}" for role, value in roles.items())
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    heads = list(heads)
+    return [
+        f"| {' | '.join(heads)} |",
+        f"| {' | '.join('---' for _ in heads)} |",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
