@@ -77,7 +77,7 @@ class EventStream(Response):
         task.add_done_callback(lambda _: self._news.set())
         try:
             await self._news.wait()
-            if task.done():
+            if task.done() and not self._waiting:
                 task.result()  # raises what went wrong, while it can still be told by the status
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             try:

@@ -133,7 +133,7 @@ def prompts_of(catalog: Path) -> Prompts:
     from transformers import AutoTokenizer  # noqa: PLC0415 - seconds; a worker takes its engine's
 
     entry = read_entry(catalog)
-    tokenizer: Any = AutoTokenizer.from_pretrained(entry.path)  # pyright: ignore[reportUnknownMemberType] - has no types
+    tokenizer: Any = AutoTokenizer.from_pretrained(entry.path)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - has no types
     return Prompts.of(entry, tokenizer, int(entry.engine["max_model_len"]))
 
 

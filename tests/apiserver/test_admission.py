@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.admission import CLASS_SHARES, RETRY_AFTER_MAX, RETRY_AFTER_MIN, Admission, Demand, QueueBounds
-from apiserver.drain import DrainRate
+from apiserver.drain import GAP_SECONDS, DrainRate
 from apiserver.lanes import LONG_SHARE
 from shared.cost import CHARS_PER_UNIT
 from shared.errors import OverloadedError
@@ -37,6 +37,7 @@ def admission_of(
             clock.now += 0.01
             drain.done(rate / 100)
         drain.full(0)
+        clock.now += 2 * GAP_SECONDS
         assert drain.value == pytest.approx(rate, rel=0.01)
     return Admission(AT_ONCE, drain, QueueBounds(seconds, max_waiting)), clock
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.drain import KNOWN_AFTER_SECONDS, MEMORY_SECONDS, DrainRate
+from apiserver.drain import GAP_SECONDS, KNOWN_AFTER_SECONDS, MEMORY_SECONDS, DrainRate
 from tests.apiserver.hand_clock import HandClock
 
 
@@ -38,8 +38,27 @@ def test_times_with_room_teach_nothing() -> None:
     known = rate.value
     work(rate, clock, 60, 1)
     clock.now += 3600
-    assert rate.value == known
+    assert rate.value == pytest.approx(known, rel=0.001)
     assert known == pytest.approx(80, rel=0.05)
+
+
+def test_a_place_that_is_given_back_and_taken_again_is_no_room_and_what_was_done_in_it_counts() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    rate.full(1)
+    for _ in range(1000):  # exactly as many requests as places: each answer makes room for a moment
+        clock.now += 0.015
+        rate.full(0)
+        clock.now += GAP_SECONDS / 20
+        rate.done(1)
+        rate.full(1)
+    assert rate.value == pytest.approx(1 / 0.02, rel=0.05)
+    clock.now += 0.015
+    rate.full(0)
+    known = rate.value
+    clock.now += 60
+    rate.full(1)
+    assert rate.value == pytest.approx(known, rel=0.01), "room that lasts is no gap, its time is not counted"
 
 
 def test_it_follows_an_engine_that_becomes_slower_and_one_that_stands_still() -> None:
