@@ -35,7 +35,7 @@ FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
 .PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
-	bench-connections bench-proxy bench-engine bench-origin bench-origin-plots
+	bench-connections bench-proxy bench-engine bench-origin bench-origin-plots bench-scale plan
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -137,6 +137,12 @@ bench-origin-plots: python  ## Draw what bench-origin measured, with an environm
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
 	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/requirements.txt
 	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
+
+bench-scale: dev  ## 1,000 replicas, 300 pairs, 4 proxies: picks, sweeps, Redis, /health; fails when a target is missed. (SHAPES= PARTS= OUT=.run/scale)
+	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS))
+
+plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=100 P95=1.0 MEASURED=measured.json, see benchmarks/README.md)
+	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/sizing/measured.json)
 
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
