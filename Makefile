@@ -123,7 +123,7 @@ bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fai
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
 
 bench-engine: dev  ## Engine settings against each other on mixed texts, in turns. (CATALOG= MODEL= PAIRS= VARIANTS=catalog,compiled,… ROUNDS= TEXTS= DEVICE=cpu|cuda)
-	@$(BIN)/python -m benchmarks.engine_settings --catalog $(CATALOG) --pairs $(PAIRS)/en-de.valid.tsv \
+	@$(BIN)/python -m benchmarks.engine_settings --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
 		$(if $(MODEL),--model $(MODEL)) $(if $(VARIANTS),--variants $(VARIANTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
 

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 MEMORY_SECONDS: Final = 5.0
 # Full time before the rate is told: what begins a burst ends only after a while, which would look like standing still.
 KNOWN_AFTER_SECONDS: Final = 2.0
-# A place that is taken again within this was never room: between an answer and the next request, and between a slot given
-# back and what was done in it being told, there are some milliseconds.
+# A place that is taken again within this was never room: between an answer and the next request there are some milliseconds.
 GAP_SECONDS: Final = 0.1
+# What was done in a place is told so soon after it was given back.
+TOLD_WITHIN_SECONDS: Final = 0.01
 
 
 class DrainRate:
@@ -34,7 +35,8 @@ class DrainRate:
         self._clock = clock
         self._full: float = 0  # how full: 0 with room, 1 with every place held
         self._at: float = 0  # up to when that has been counted
-        self._room: float | None = None  # how full it is since then, if it is less full and that may be a gap
+        self._gap = False  # whether it has room since then, which may be a gap
+        self._late: float = 0  # units done in what may be a gap
         self._units: float = 0
         self._seconds: float = 0  # both faded alike
         self._seen: float = 0
@@ -51,35 +53,40 @@ class DrainRate:
 
     def full(self, share: float) -> None:
         """Note that from now on the engine is full, by this share of its places (0 to 1); 0 while it has room."""
-        if share == (self._full if self._room is None else self._room):
+        if share == (0 if self._gap else self._full):
             return
         self._pass()
-        if share < self._full:
-            self._room = share
+        if not share:
+            self._gap = True
             return
-        if self._room is not None:  # it was a gap
-            self._room = None
+        if self._gap:  # it was one
+            self._gap = False
             self._pass()
+            self._units += self._late
+            self._late = 0
         self._full, self._at = share, self._clock()
 
     def done(self, units: float) -> None:
         """Note work done."""
         self._pass()
-        if self._full:
+        if self._gap and self._clock() - self._at > TOLD_WITHIN_SECONDS:
+            self._late += units
+        elif self._full:
             self._units += units
 
     def forget(self) -> None:
         """Begin anew: the engine is another."""
-        self._full, self._room = 0.0, None
-        self._units = self._seconds = self._seen = 0.0
+        self._full, self._gap = 0.0, False
+        self._units = self._late = self._seconds = self._seen = 0.0
 
     def _pass(self) -> None:
         """Count the full time since the last look; what may be a gap is counted once it has turned out not to be one."""
         now = self._clock()
-        if self._room is not None:
+        if self._gap:
             if now - self._at < GAP_SECONDS:
                 return
-            self._full, self._room = self._room, None
+            self._full = self._late = 0
+            self._gap = False
         if not self._full:
             self._at = now
             return

@@ -150,9 +150,11 @@ class VllmEngine:
         priority = ask.priority if self._by_priority else 0
         with _mapped_errors():
             outputs = self._llm.generate(prompt, _parameters(ask), request_id, priority=priority)
-            async for output in outputs:
-                if output.finished:
-                    return self._generation(output.outputs[0])
+            last = None
+            async for output in outputs:  # to its end: a generator that is left early costs a task, and an abort
+                last = output
+        if last is not None and last.finished:
+            return self._generation(last.outputs[0])
         message = f"{self._entry.name}: the engine ended a request without an answer"
         raise EngineGoneError(message)
 

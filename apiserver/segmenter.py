@@ -46,8 +46,9 @@ Piece = Segment | str
 class Budget:
     """What a segment may hold at most: tokens, as ``count`` counts them, and sentences (None: as many as fit).
 
-    ``count`` is asked once for a sentence, and not at all for a line of one that has no more bytes than that; a segment of several has their sum and a margin for what is between them,
-    which holds for tokenizers to which the whole is no more than its parts.
+    ``count`` is asked once for a sentence, and not at all for a line of one that has no more bytes than that; a segment of
+    several has their sum and a margin for what is between them, which holds for tokenizers to which the whole is no more
+    than its parts.
     """
 
     max_tokens: int
@@ -144,7 +145,8 @@ def _packed(line: str, language: str, budget: Budget) -> list[_Span]:
     sentences: list[_Span] = []
     places = _between(line, sentence_ends(line, language))
     if len(places) == 1 and (size := len(line.encode(errors="surrogatepass"))) <= budget.max_tokens:
-        # Most texts. A token is a byte at least, and a sentence that shares its segment with none need not be counted.
+        # Most texts. A token is hardly ever less than a byte (what is too long after all is cut later), and a sentence
+        # that shares its segment with none need not be counted.
         return [_span(line, *places[0], size)]
     for start, end in places:
         tokens = budget.tokens(line[start:end])

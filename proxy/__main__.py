@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from proxy.app import create_app, create_operator_app
-from proxy.processes import COULD_NOT_START, Processes
+from proxy.processes import NO_START, Processes
 from proxy.settings import PREFIX, Settings
 from shared import server
 from shared.bounds import Room
@@ -50,9 +50,12 @@ def main() -> int:
         listening = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         log.error("no socket", extra={"host": settings.host, "port": settings.port, "error": str(error)})  # noqa: TRY400 - no news in the traceback
-        return COULD_NOT_START
-    with listening:
-        return Processes(settings.processes, lambda number: _serve(settings, room(), number, [listening])).run()
+        return NO_START
+    # Closed here as soon as they are told to end: they have it too, and once they have closed it new clients are to be
+    # refused, not to wait for somebody to accept them.
+    return Processes(
+        settings.processes, lambda number: _serve(settings, room(), number, [listening]), listening.close
+    ).run()
 
 
 def _serve(settings: Settings, room: Room, number: int = 0, listening: list[socket.socket] | None = None) -> int:
@@ -76,7 +79,7 @@ def _serve(settings: Settings, room: Room, number: int = 0, listening: list[sock
         beside=beside,
     )
     running.run(listening)
-    return 0 if running.started and not running.failed else COULD_NOT_START
+    return 0 if running.started and not running.failed else NO_START
 
 
 if __name__ == "__main__":

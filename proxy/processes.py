@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Final
@@ -18,8 +17,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What a process exits with that could not start: another one could not either.
-COULD_NOT_START: Final = 1
+ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+
+# What a process exits with that could not start, so that another one could not either: ours, and uvicorn's.
+NO_START: Final = 1
+COULD_NOT_START: Final = frozenset({NO_START, 3})
+# What one exits with that served and then failed (sysexits.h: EX_SOFTWARE).
+FAILED: Final = 70
 # Before one that died is started anew.
 RESTART_SECONDS: Final = 1.0
 
@@ -31,10 +35,11 @@ class Processes:
     they end when this process does, however it ends.
     """
 
-    def __init__(self, count: int, serve: Callable[[int], int]) -> None:
-        """Take how many, and what each runs; it returns the exit status."""
+    def __init__(self, count: int, serve: Callable[[int], int], ending: Callable[[], None]) -> None:
+        """Take how many, what each runs, which returns the exit status, and what is to be done here when all are to end."""
         self._count = count
         self._serve = serve
+        self._ending = ending
         self._running: dict[int, int] = {}
         self._stopping = False
         # Nothing is ever written: its end is the news.
@@ -42,18 +47,20 @@ class Processes:
 
     def run(self) -> int:
         """Start them and wait for their end; 0 when they were told to end and did, 1 when one could not start."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ENDING:
             signal.signal(number, self._forward)
         for number in range(self._count):
             self._start(number)
         failed = False
         while self._running:
             process, status = os.wait()
-            number = self._running.pop(process)
+            number = self._running.pop(process, None)
+            if number is None:  # an orphan that came to us because we are the first process of a container
+                continue
             code = os.waitstatus_to_exitcode(status)
             if self._stopping:
                 failed = failed or code != 0
-            elif code == COULD_NOT_START:
+            elif code in COULD_NOT_START:
                 failed = True
                 self._end(signal.SIGTERM)
             else:
@@ -67,21 +74,25 @@ class Processes:
             self._start(number)
 
     def _start(self, number: int) -> None:
-        sys.stdout.flush()
-        process = os.fork()
-        if process:
-            self._running[process] = number
+        """Start one; a signal meanwhile waits until it is known, and until it has handlers of its own."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        process = 0 if self._stopping else os.fork()
+        if self._stopping or process:
+            if process:
+                self._running[process] = number
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
             return
         # From here on in the new process, which must never return into its parent's loop.
-        status = COULD_NOT_START
+        status = FAILED
         try:
             os.setpgid(0, 0)
             os.close(self._own_end)
             leave_on_signals()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
             threading.Thread(target=self._end_with_parent, daemon=True).start()
             status = self._serve(number)
         except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else COULD_NOT_START
+            status = end.code if isinstance(end.code, int) else FAILED
         except BaseException:
             log.exception("proxy process failed", extra={"number": number})
         finally:
@@ -97,6 +108,7 @@ class Processes:
 
     def _end(self, number: int) -> None:
         self._stopping = True
+        self._ending()
         for process in list(self._running):
             try:
                 os.kill(process, number)

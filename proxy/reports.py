@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final
+from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter, ValidationError
 
 from proxy.fleet import Replica
 from shared.report import ReplicaReport, ServedPairs
 
-# Bound on what is kept of it, as JSON: hundreds of replicas with 300 pairs each, all different. The oldest goes first.
-MAX_KNOWN_BYTES: Final = 32 * 1024 * 1024
 BEGIN: Final = b'"pairs":'
 END: Final = b',"models":{'
 _PAIRS: Final = TypeAdapter(ServedPairs)
@@ -26,8 +24,8 @@ class Reports:
 
     def __init__(self) -> None:
         """Begin with nothing known."""
-        self._known: OrderedDict[bytes, ServedPairs] = OrderedDict()
-        self._bytes = 0
+        # What no live report holds any more is forgotten by itself.
+        self._known: WeakValueDictionary[bytes, ServedPairs] = WeakValueDictionary()
 
     def report(self, body: bytes) -> ReplicaReport:
         """Read a report.
@@ -68,11 +66,5 @@ class Reports:
                 pairs = _PAIRS.validate_json(said)
             except ValidationError:
                 return body, None  # what is wrong is told by where it stands in the whole
-            self._keep(said, pairs)
+            self._known[said] = pairs
         return body[:begin] + b"{}" + body[end:], pairs
-
-    def _keep(self, said: bytes, pairs: ServedPairs) -> None:
-        self._known[said] = pairs
-        self._bytes += len(said)
-        while self._bytes > MAX_KNOWN_BYTES:
-            self._bytes -= len(self._known.popitem(last=False)[0])

@@ -14,6 +14,7 @@ from shared.languages import canonical_tag
 from shared.server_settings import CommaSeparated, MaxConnections, Port, ServerSettings, Token, split_commas
 
 PREFIX: Final = "PROXY_"
+LAST_PORT: Final = 65_535
 # A few hundred sentences.
 _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
@@ -195,6 +196,11 @@ class Settings(ServerSettings):
     def _ports_differ(self) -> Settings:
         if self.operator_port and self.operator_port <= self.port < self.operator_port + self.processes:
             message = f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0"
+            if self.processes > 1:
+                message += f"; {self.processes} processes take it and the {self.processes - 1} after it"
+            raise ValueError(message)
+        if self.operator_port + self.processes - 1 > LAST_PORT:
+            message = f"PROXY_OPERATOR_PORT ({self.operator_port}) and the {self.processes - 1} after it must not exceed {LAST_PORT}"
             raise ValueError(message)
         return self
 

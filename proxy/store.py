@@ -99,7 +99,10 @@ def mapped(timeout: float) -> Generator[None]:
 
 
 class Store:
-    """The fleet's health in Redis; every call is bounded by ``timeout`` seconds or twice that, every key has a TTL."""
+    """The fleet's health in Redis; every key has a TTL.
+
+    Every call is bounded by ``timeout`` seconds or twice that; of many replicas each batch is.
+    """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
@@ -144,6 +147,7 @@ class Store:
                     for replica in some:
                         pipe.set(self._key(f"replica:{replica.url}"), replica.model_dump_json(), px=life)
                     pipe.zadd(index, dict.fromkeys((replica.url for replica in some), now))
+                    pipe.pexpire(index, life)
                     await pipe.execute()
         pairs = {_member(pair): seen for pair, seen in known.items()}
         with mapped(self._timeout):

@@ -209,7 +209,7 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     watcher = asyncio.create_task(watch())
     try:
         return await work
-    except asyncio.CancelledError:
+    except BaseException:
         if gone and own.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
             raise ClientGoneError from None
         raise

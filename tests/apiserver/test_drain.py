@@ -42,6 +42,32 @@ def test_times_with_room_teach_nothing() -> None:
     assert known == pytest.approx(80, rel=0.05)
 
 
+def test_what_is_done_after_full_times_that_are_over_does_not_count_for_them() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    for _ in range(200):  # short full times, and each time what is left is done while there is room
+        rate.full(1)
+        clock.now += 0.05
+        rate.done(2.5)
+        rate.full(0)
+        for _ in range(9):
+            clock.now += 0.02
+            rate.done(1)
+        clock.now += 1
+    assert rate.value == pytest.approx(50, rel=0.05)
+
+
+def test_a_share_that_falls_counts_at_once() -> None:
+    clock = HandClock()
+    rate = DrainRate(clock)
+    for _ in range(200):
+        rate.full(1)
+        work(rate, clock, 0.05, 50)
+        rate.full(0.25)
+        work(rate, clock, 0.05, 12.5)
+    assert rate.value == pytest.approx(50, rel=0.05)
+
+
 def test_a_place_that_is_given_back_and_taken_again_is_no_room_and_what_was_done_in_it_counts() -> None:
     clock = HandClock()
     rate = DrainRate(clock)

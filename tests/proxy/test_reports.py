@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from proxy.fleet import Replica
-from proxy.reports import MAX_KNOWN_BYTES, Reports
+from proxy.reports import Reports
 from shared.report import ReplicaReport
 from tests.proxy.samples import models, replica, report
 
@@ -66,11 +66,11 @@ def test_what_is_wrong_is_told_by_its_place_in_the_whole() -> None:
         Reports().report(b"")
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_what_no_report_holds_any_more_is_forgotten() -> None:
     reports = Reports()
+    held = [reports.report(written("en>de", name)) for name in ("en>fr", "en>es")]
     for number in range(5):
-        reports.report(
-            written("en>de", version="1").replace(b'"why":null', b'"why":"%d%b"' % (number, b"x" * 9_000_000))
-        )
-    assert reports._bytes <= MAX_KNOWN_BYTES  # pyright: ignore[reportPrivateUsage] - not to be seen outside
-    assert reports._bytes == sum(map(len, reports._known))  # pyright: ignore[reportPrivateUsage] - the same
+        reports.report(written("en>de").replace(b'"why":null', b'"why":"%d"' % number))
+    assert len(reports._known) == 2  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    held.clear()
+    assert not reports._known  # pyright: ignore[reportPrivateUsage] - the same
