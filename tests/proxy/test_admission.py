@@ -15,7 +15,7 @@ from proxy.call import Call
 from proxy.caller import Caller
 from proxy.fleet import Replica, Snapshot
 from proxy.metrics import ProxyMetrics
-from proxy.promises import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS
+from proxy.promises import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS, PROMISED
 from shared.cost import CHARS_PER_UNIT
 from shared.deadline import Deadline
 from shared.errors import OverloadedError, ReplicaFailedError
@@ -126,20 +126,22 @@ def test_a_caller_with_much_in_hand_leaves_room_for_others() -> None:
 
 
 def test_whoever_has_nothing_in_hand_does_not_wait_behind_one_that_has_much() -> None:
-    door = Door(snapshot(replica(A, "en>de", models=models(ahead=50 * LIMIT, callers=1, limit=LIMIT, rate=2.0))))
+    door = Door(
+        snapshot(replica(A, "en>de", models=models(ahead=50 * LIMIT, callers=1, limit=LIMIT, rate=2.0 / PROMISED)))
+    )
     door.enter("bob")
-    crowded = models(ahead=50 * LIMIT, callers=LIMIT, limit=LIMIT, rate=2.0)
+    crowded = models(ahead=50 * LIMIT, callers=LIMIT, limit=LIMIT, rate=2.0 / PROMISED)
     door.sees(snapshot(replica(A, "en>de", models=crowded)))
     door.told("carol")
 
 
 def test_the_wait_begins_when_there_is_room_again() -> None:
-    door = Door(full_to(10 * LIMIT, rate=2.0))
+    door = Door(full_to(10 * LIMIT, rate=2.0 / PROMISED))
     assert door.told("alice", "text") == 46  # (100 - 10) / 2, and its own place
 
 
 def test_who_asks_again_and_again_keeps_the_one_place() -> None:
-    door = Door(full_to(LIMIT, rate=2.0))
+    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
     waits = [door.told("alice", f"text {number}") for number in range(9)]
     assert waits[-1] == 5
     assert {door.told("alice", "text 8") for _ in range(1000)} == {5}
@@ -157,7 +159,7 @@ def test_a_refusal_of_one_leg_takes_no_place_at_the_other() -> None:
     assert report is not None
     french = ServedPairs({label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()})
     full = Replica.reported(B, report.model_copy(update={"pairs": french}), 100.0)
-    door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0)), full))
+    door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0 / PROMISED)), full))
     for _ in range(5):
         with pytest.raises(OverloadedError), door.admission.admitted(legs, door.fleet):
             pass
@@ -183,7 +185,7 @@ def test_three_callers_come_to_about_the_same() -> None:
 
 
 def test_places_are_given_at_the_rate_at_which_work_gets_done_and_kept() -> None:
-    door = Door(full_to(LIMIT, rate=2.0))
+    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
     waits = [door.told("alice", f"text {number}") for number in range(10)]
     assert waits == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     for _ in range(int(LIMIT * (1 - RESERVE)) - 1):
@@ -197,7 +199,7 @@ def test_places_are_given_at_the_rate_at_which_work_gets_done_and_kept() -> None
 
 
 def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
-    door = Door(full_to(LIMIT, rate=2.0))
+    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
     assert max(door.told("alice", f"text {number}") for number in range(100)) == 50
     door.sees(full_to(0))
     door.enter("bob")
@@ -219,7 +221,7 @@ def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
 
 
 def test_when_all_places_are_given_no_second_of_the_later_half_gets_more_than_its_part() -> None:
-    door = Door(full_to(LIMIT, rate=2.0))
+    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
     waits = Counter(door.told("alice", f"text {number}") for number in range(120 + 3 * 60))
     assert set(waits) == set(range(1, 61))
     assert {waits[second] for second in range(1, 31)} == {2}
@@ -242,7 +244,7 @@ def test_a_place_is_lost_when_too_early_or_too_late() -> None:
 
 
 def test_a_refusal_by_the_replica_gets_a_place_too_and_other_errors_do_not() -> None:
-    door = Door()
+    door = Door(full_to(0, rate=2.0 / PROMISED))
     with pytest.raises(OverloadedError) as refused, door.admission.admitted([(door.call(), EN_DE)], door.fleet):
         raise OverloadedError("full", retry_after=1.0)
     assert refused.value.retry_after == 1
@@ -285,7 +287,9 @@ def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_momen
     urls = [f"http://{number}" for number in range(FEW + 1)]
 
     def all_full_to(ahead: float) -> Snapshot:
-        return snapshot(*(replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0)) for url in urls))
+        return snapshot(
+            *(replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0 / PROMISED)) for url in urls)
+        )
 
     door = Door(all_full_to(LIMIT))
     door.told()
