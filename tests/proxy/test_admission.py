@@ -136,7 +136,7 @@ def test_whoever_has_nothing_in_hand_does_not_wait_behind_one_that_has_much() ->
 
 
 def test_the_wait_begins_when_there_is_room_again() -> None:
-    door = Door(full_to(10 * LIMIT, rate=2.0 / PROMISED))
+    door = Door(full_to(10 * LIMIT, rate=2.0))
     assert door.told("alice", "text") == 46  # (100 - 10) / 2, and its own place
 
 
