@@ -149,7 +149,7 @@ class VllmEngine:
         prompt = {"type": "token", "prompt_token_ids": list(ask.prompt_ids)}
         priority = ask.priority if self._by_priority else 0
         with _mapped_errors():
-            outputs = self._llm.generate(prompt, _parameters(ask), request_id, priority=priority)
+            outputs = self._llm.generate(prompt, sampling_parameters(ask), request_id, priority=priority)
             last = None
             async for output in outputs:  # to its end: a generator that is left early costs a task, and an abort
                 last = output
@@ -234,7 +234,8 @@ async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) 
         raise
 
 
-def _parameters(ask: Ask) -> Any:
+def sampling_parameters(ask: Ask) -> Any:
+    """Return one request's sampling in vLLM's words; vLLM must have been imported."""
     # Imported by now: a dictionary look-up, unlike names of vllm itself, which looks for them each time.
     from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 

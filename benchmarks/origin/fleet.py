@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.origin.bare import READY
-from benchmarks.origin.driving import Drive, Plan, lines, order
+from benchmarks.origin.driving import Drive, Plan
 from benchmarks.origin.model import command_line, engine_arguments, read_entry
+from benchmarks.origin.sender import Sender
 from tests.processes import ROOT, Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
 
@@ -104,30 +104,6 @@ def role_of(process: psutil.Process) -> str:
     """Return what a child is there for: engine, or helper (a manager, a tracker, a guard)."""
     is_engine = "EngineCore" in " ".join(process.cmdline()) or process.memory_info().rss > ENGINE_BYTES
     return "engine" if is_engine else "helper"
-
-
-class Sender:
-    """A process that does plans: the generator, or bare."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    @property
-    def pid(self) -> int:
-        """Its process."""
-        return self._process.pid
-
-    async def drive(self, plan: Plan) -> Drive:
-        """Do a plan."""
-        return await order(self._process, plan)
-
-    async def ready(self) -> None:
-        """Wait until it says so."""
-        if self._process.stdout is not None:
-            async for line in lines(self._process.stdout):
-                if line == READY:
-                    return
-        raise RuntimeError("bare did not start")
 
 
 class Fleet:

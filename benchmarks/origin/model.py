@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import yaml
 
 from apiserver import catalog
-from apiserver.engine import LONGEST_LOOP, LOOP_COUNT
+from apiserver.engine import sampling_parameters
 from apiserver.framing import Frame, decoding_for
 from apiserver.generation import Ask
 from apiserver.guards import budget
@@ -99,24 +99,10 @@ class Prompts:
 
 
 def parameters(ask: Ask) -> Any:
-    """Return an engine request's sampling in vLLM's words, the API server's end of loops among it."""
-    from vllm import SamplingParams  # noqa: PLC0415 - many seconds, and the queue design's web process has no use for it
-    from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind  # noqa: PLC0415
-
-    sampling = ask.sampling
-    return SamplingParams(
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        top_k=sampling.top_k,
-        repetition_penalty=sampling.repetition_penalty,
-        presence_penalty=sampling.presence_penalty,
-        frequency_penalty=sampling.frequency_penalty,
-        seed=sampling.seed,
-        stop_token_ids=list(sampling.stop_token_ids) or None,
-        max_tokens=ask.max_tokens,
-        output_kind=RequestOutputKind.FINAL_ONLY,
-        repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
-    )
+    """Return an engine request's sampling, the API server's own, but that vLLM makes the text: nobody else does here."""
+    sampling = sampling_parameters(ask)
+    sampling.detokenize = True
+    return sampling
 
 
 def engine_arguments(entry: ModelEntry) -> dict[str, Any]:
