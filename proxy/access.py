@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from proxy.caller import Caller, at_address
 from proxy.key import Key, Scope, id_of, opens
 from proxy.key_book import KeyBook
 from proxy.quota import Ask, limit_headers
+from proxy.spending import Spending
 from proxy.store import StoreUnavailableError
 from shared import token
 from shared.access_errors import (
@@ -25,7 +25,7 @@ from shared.access_errors import (
 from shared.errors import TooLargeError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import SecretStr
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from proxy.key_store import KeyStore
     from proxy.metrics import ProxyMetrics
     from proxy.quota import Counted
-    from shared.events import OnDelta
 
 log = logging.getLogger(__name__)
 
@@ -51,24 +50,6 @@ class Visit:
 
     caller: Caller
     key: Key | None = None
-
-
-@dataclass(slots=True)
-class Charge:
-    """Mutable state: characters that were charged for one request, and whether anything of its answer was told."""
-
-    told: bool = False
-
-    def noting(self, on_delta: OnDelta | None) -> OnDelta | None:
-        """Return what is to be told of parts of the answer, so that it is noted here."""
-        if on_delta is None:
-            return None
-
-        def tell(index: int, text: str) -> None:
-            self.told = self.told or bool(text)
-            on_delta(index, text)
-
-        return tell
 
 
 class Access:
@@ -123,20 +104,17 @@ class Access:
             )
         return Visit(key.caller, key)
 
-    @asynccontextmanager
-    async def spending(
-        self, visit: Visit, chars: int, tell: Callable[[Mapping[str, str]], None]
-    ) -> AsyncGenerator[Charge]:
-        """Charge characters to the caller's day, and give them back if the block fails before anything was told.
+    def spending(self, visit: Visit, chars: int, tell: Callable[[Mapping[str, str]], None]) -> Spending:
+        """Charge characters to the caller's day while the block lasts; they come back if it fails before anything was told."""
+        return Spending(self, visit.key, chars, tell)
+
+    async def charge(self, key: Key, chars: int, tell: Callable[[Mapping[str, str]], None]) -> Counted:
+        """Charge characters to a key's day.
 
         Raises:
             RateLimitedError: the day has not so many left.
             TooLargeError: no day has so many.
         """
-        key, charge = visit.key, Charge()
-        if key is None:
-            yield charge
-            return
         limit = key.chars_per_day
         if limit is not None and chars > limit:
             self._refused("characters")
@@ -152,17 +130,14 @@ class Access:
                 f"left, too few for {chars}.",
                 retry_after=counted.day_left,
             )
-        try:
-            yield charge
-        except BaseException:
-            if charge.told:  # who hangs up before the end has it all the same
-                raise
-            # Also when this request is cancelled: the task lives on, for one call of Redis.
-            task = asyncio.create_task(self._give_back(key, chars, counted))
-            self._giving_back.add(task)
-            task.add_done_callback(self._giving_back.discard)
-            await asyncio.shield(task)
-            raise
+        return counted
+
+    async def refund(self, key: Key, chars: int, counted: Counted) -> None:
+        """Give characters back, also when this request is cancelled: the task lives on, for one call of Redis."""
+        task = asyncio.create_task(self._give_back(key, chars, counted))
+        self._giving_back.add(task)
+        task.add_done_callback(self._giving_back.discard)
+        await asyncio.shield(task)
 
     async def used(self, key: Key) -> Counted:
         """Return what a key has used."""

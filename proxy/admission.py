@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from proxy.promises import Promises
@@ -11,7 +11,8 @@ from shared.errors import OverloadedError
 from shared.lane import Lane
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
 
     from proxy.call import Call
     from proxy.evidence import LocalEvidence
@@ -79,19 +80,58 @@ class _Found(NamedTuple):
     @classmethod
     def of(cls, rooms: Sequence[Room]) -> Self:
         """Put the rooms of at least one together."""
-        return cls(
-            sum(room.limit for room in rooms),
-            sum(room.rate or 0.0 for room in rooms) or UNKNOWN_RATE,
-            min(max(0.0, room.ahead - room.limit) / room.rate if room.rate else 0.0 for room in rooms),
-            (
-                min(room.ahead / room.limit if room.limit else 1.0 for room in rooms),
-                min(room.callers / room.limit if room.limit else 1.0 for room in rooms),
-            ),
-            (
-                min(room.ahead / room.rate if room.rate else 0.0 for room in rooms),
-                min(room.callers / room.rate if room.rate else 0.0 for room in rooms),
-            ),
-        )
+        limit = rate = 0.0
+        excess = level = level_of_new = wait = wait_of_new = math.inf
+        for room in rooms:  # one pass: each request comes by here
+            limit += room.limit
+            if room.rate:
+                rate += room.rate
+                excess = min(excess, max(0.0, room.ahead - room.limit) / room.rate)
+                wait = min(wait, room.ahead / room.rate)
+                wait_of_new = min(wait_of_new, room.callers / room.rate)
+            else:
+                excess = wait = wait_of_new = 0.0
+            if room.limit:
+                level = min(level, room.ahead / room.limit)
+                level_of_new = min(level_of_new, room.callers / room.limit)
+            else:
+                level, level_of_new = min(level, 1.0), min(level_of_new, 1.0)
+        return cls(limit, rate or UNKNOWN_RATE, excess, (level, level_of_new), (wait, wait_of_new))
+
+
+class Admitted:
+    """A request that was let in, as a context manager: counted as in hand while the block lasts."""
+
+    __slots__ = ("_admission", "_alone", "_held", "_snapshot")
+
+    def __init__(
+        self,
+        admission: Admission,
+        held: Sequence[tuple[Call, LanguagePair, _Pool]],
+        snapshot: Snapshot,
+        *,
+        alone: bool,
+    ) -> None:
+        """Take where it is counted; ``alone`` says that it has one leg only, which is counted."""
+        self._admission = admission
+        self._held = held
+        self._snapshot = snapshot
+        self._alone = alone
+
+    def __enter__(self) -> None:
+        """Count it."""
+        for call, _, pool in self._held:
+            pool.take(call.caller.identity, call.freight.cost)
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Count it no longer; if a replica refused it, say when it is to come again."""
+        if self._alone and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
+            wait = self._admission.place(*self._held[0], self._snapshot)
+            error.retry_after = max(error.retry_after or 0.0, wait)
+        for call, _, pool in self._held:
+            pool.give_back(call.caller.identity, call.freight.cost)
 
 
 class Admission:
@@ -111,44 +151,36 @@ class Admission:
         self._looks: dict[tuple[LanguagePair, Priority], tuple[float, _Found | None]] = {}
         self._looked_at: Snapshot | None = None
 
-    @contextmanager
-    def admitted(self, legs: Sequence[tuple[Call, LanguagePair]], snapshot: Snapshot) -> Generator[None]:
+    def admitted(self, legs: Sequence[tuple[Call, LanguagePair]], snapshot: Snapshot) -> Admitted:
         """Count a request's calls as in hand for their pairs while the block lasts: all of them, or none.
 
-        What there is no room for is refused at once. A replica's refusal in the block gets a place of ours too, where
-        it is plain which leg was refused.
+        What there is no room for is refused at once, before the block. A replica's refusal in the block gets a place of
+        ours too, where it is plain which leg was refused.
 
         Raises:
             OverloadedError: no replica has room for this caller and class; ``retry_after`` says when one should.
         """
         held = [
-            (call, pair, self._pools[self._model(pair, snapshot)], call.freight.cost)
-            for call, pair in legs
-            if not call.freight.is_long
+            (call, pair, self._pools[self._model(pair, snapshot)]) for call, pair in legs if not call.freight.is_long
         ]
         # Once for all its legs: a place is used up when it is taken.
-        comers = {(id(pool), id(call)): (pool, call) for call, _, pool, _ in held}
-        kept = {key: pool.promises.redeem(call) for key, (pool, call) in comers.items()}
-        for call, pair, pool, cost in held:
+        kept: dict[tuple[int, int], bool] = {}
+        for call, pair, pool in held:
+            comer = id(pool), id(call)
+            if comer not in kept:
+                kept[comer] = pool.promises.redeem(call)
             found = self._look(call, pair, snapshot)
             if found is not None:
-                self._check(call, pair, cost, found, pool, kept=kept[id(pool), id(call)])
-        for call, _, pool, cost in held:
-            pool.take(call.caller.identity, cost)
-        try:
-            yield
-        except OverloadedError as error:
-            if len(legs) == len(held) == 1 and error.facts.get("reason") != "late":
-                call, pair, pool, cost = held[0]
-                found = self._look(call, pair, snapshot)
-                rate, excess = (UNKNOWN_RATE, 0.0) if found is None else (found.rate, found.excess)
-                error.retry_after = max(error.retry_after or 0.0, pool.promises.give(call, cost, rate, excess))
-            raise
-        finally:
-            for call, _, pool, cost in held:
-                pool.give_back(call.caller.identity, cost)
+                self._check(call, pair, found, pool, kept=kept[comer])
+        return Admitted(self, held, snapshot, alone=len(legs) == len(held) == 1)
 
-    def _check(self, call: Call, pair: LanguagePair, cost: float, found: _Found, pool: _Pool, *, kept: bool) -> None:
+    def place(self, call: Call, pair: LanguagePair, pool: _Pool, snapshot: Snapshot) -> int:
+        """Return in how many seconds a request is to come again that a replica refused."""
+        found = self._look(call, pair, snapshot)
+        rate, excess = (UNKNOWN_RATE, 0.0) if found is None else (found.rate, found.excess)
+        return pool.promises.give(call, call.freight.cost, rate, excess)
+
+    def _check(self, call: Call, pair: LanguagePair, found: _Found, pool: _Pool, *, kept: bool) -> None:
         """Refuse what there is no room for; ``kept`` says that it comes when it was told to."""
         held = pool.held.get(call.caller.identity, 0.0)
         newcomer = not held
@@ -163,7 +195,7 @@ class Admission:
         else:
             return
         self._metrics.shed.labels(str(pair), call.priority, reason).inc()
-        wait = pool.promises.give(call, cost, found.rate, found.excess)
+        wait = pool.promises.give(call, call.freight.cost, found.rate, found.excess)
         raise OverloadedError(_WHY[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
     def _look(self, call: Call, pair: LanguagePair, snapshot: Snapshot) -> _Found | None:

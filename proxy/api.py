@@ -86,8 +86,8 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         web.log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(visit.caller.ceiling)
         try:
-            async with parts.access.spending(visit, asked.chars, tell) as charge:
-                told = charge.noting(on_delta)
+            async with parts.access.spending(visit, asked.chars, tell) as spending:
+                told = spending.noting(on_delta)
                 call = Call(asked, visit.caller, priority, deadline, request.state.request_id, measured, told)
                 work = parts.answers.translate(call, lambda source: tell({CACHE_HEADER: source}))
                 return await web.while_connected(request, work)

@@ -31,11 +31,7 @@ _LENGTH_BYTES: Final = 8
 
 def request_digest(request: TranslateRequest, key: bytes) -> bytes:
     """Return what all requests that ask for the same have in common, and no others; ``key`` is up to 64 bytes."""
-    digest = blake2b(_framed(_options(request)), digest_size=DIGEST_BYTES, key=key)
-    digest.update(b"one" if isinstance(request.text, str) else b"all")
-    for text in request.texts:
-        digest.update(_framed(text.encode()))
-    return digest.digest()
+    return blake2b(request.model_dump_json().encode(), digest_size=DIGEST_BYTES, key=key).digest()
 
 
 def text_digests(request: TranslateRequest, served_by: object) -> list[bytes]:

@@ -74,13 +74,13 @@ class Dispatcher:
         seen = known is not None and request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
         if known is not None and seen and all(words(text, request.format) is None for text in request.texts):
             measured.pair = str(known)
-            self._metrics.texts.labels(measured.pair).inc(len(request.texts))
+            self._metrics.texts_of(measured.pair).inc(len(request.texts))
             same = [unchanged(text, known.source, known.target) for text in request.texts]
             return _at_once(request, dict(enumerate(same)), on_delta)
         measured.pair = "other" if known is None else str(known)
         route = self._route(wanted, request)
         measured.pair = route.name
-        self._metrics.texts.labels(measured.pair).inc(len(request.texts))
+        self._metrics.texts_of(measured.pair).inc(len(request.texts))
         with self._admission.admitted([(call, leg) for leg in route.legs], self._registry.snapshot):
             return await self._carrier.carry(wanted, route, call)
 
@@ -126,7 +126,7 @@ class Dispatcher:
         names = [route.name for route in routes.values()]
         measured.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
         for name, indices in zip(names, groups.values(), strict=True):
-            self._metrics.texts.labels(name).inc(len(indices))
+            self._metrics.texts_of(name).inc(len(indices))
         calls = {
             lang: call.asking(_part(request, indices), on_delta and _renumbered(on_delta, indices))
             for lang, indices in groups.items()

@@ -89,7 +89,7 @@ class Exchange:
                     return answer.body
                 raise self._refused(attempt, journey, pair, answer)
         finally:
-            self._metrics.attempts.labels(choice.url, attempt.outcome).inc()
+            self._metrics.attempts_of(choice.url, attempt.outcome).inc()
 
     @staticmethod
     def _unreachable(

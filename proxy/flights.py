@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from proxy.call import Call
-    from shared.budget import ByteBudget
+    from shared.budget import ByteBudget, Hold
 
 # What nobody waits for any more goes on for this share of its age, and no longer than this: a client that gave up and
 # asks again at once (DeepL's: after 10 s without an answer) finds it still there. Who just went away costs an engine a
@@ -46,7 +46,7 @@ class Flight:
     began_at: float
     waiters: int = 0
     end: asyncio.TimerHandle | None = None
-    held: ExitStack = field(default_factory=ExitStack)
+    held: Hold | None = None
 
     def is_for(self, call: Call) -> bool:
         """Say whether it is urgent enough for the call: in a less urgent one it would wait in a worse place."""
@@ -115,7 +115,7 @@ class Flights:
 
     def _begin(self, digest: bytes, call: Call, work: Callable[[Call], Coroutine[None, None, bytes]]) -> Flight:
         # What is measured is the flight's own: the one that it was begun for may have been answered before it ends.
-        call = replace(call, measured=Measured())
+        call = call.measured_by(Measured())
         task = asyncio.create_task(work(call), name="flight")
         flight = Flight(digest, call, task, self._clock())
         self._newest[digest] = flight
@@ -148,15 +148,18 @@ class Flights:
             self._forget(flight)
             return
         seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - flight.began_at))
+        flight.held = self._bodies.hold()
         try:
-            flight.held.enter_context(self._bodies.hold()).take(sum(map(sys.getsizeof, flight.call.request.texts)))
+            flight.held.take(sum(map(sys.getsizeof, flight.call.request.texts)))
         except OverloadedError:
             self._cancel(flight)
             return
         flight.end = asyncio.get_running_loop().call_later(seconds, self._cancel, flight)
 
     def _revive(self, flight: Flight) -> None:
-        flight.held.close()
+        if flight.held is not None:
+            flight.held.release()
+            flight.held = None
         if flight.end is not None:
             flight.end.cancel()
             flight.end = None

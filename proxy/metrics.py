@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from prometheus_client import Counter, Gauge, Histogram
 
-from shared.metrics import LATENCY_BUCKETS, ServerMetrics
+from shared.metrics import KNOWN_SAMPLES, LATENCY_BUCKETS, ServerMetrics
 
 
 class ProxyMetrics(ServerMetrics):
@@ -19,6 +21,7 @@ class ProxyMetrics(ServerMetrics):
             ["replica", "outcome"],
             registry=self.registry,
         )
+        self.attempts_of = lru_cache(KNOWN_SAMPLES)(self.attempts.labels)
         self.retries = Counter(
             "pairway_proxy_retries_total", "Attempts after the first.", ["pair"], registry=self.registry
         )
@@ -98,3 +101,9 @@ class ProxyMetrics(ServerMetrics):
             ["reason"],
             registry=self.registry,
         )
+
+    def forget(self, url: str) -> None:
+        """Drop what was counted of a replica: addresses of containers come and go."""
+        for metric in (self.attempts, self.canaries):
+            metric.remove_by_labels({"replica": url})
+        self.attempts_of.cache_clear()

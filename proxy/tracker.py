@@ -172,8 +172,7 @@ class HealthTracker:
                 log.log(level, "replica changed", extra=fields)
         for url in before.keys() - now.keys():
             log.info("replica left", extra={"replica": url})
-            for metric in (self._metrics.attempts, self._metrics.canaries):
-                metric.remove_by_labels({"replica": url})  # addresses of containers come and go
+            self._metrics.forget(url)
 
     def _count(self) -> None:
         snapshot = self._registry.snapshot

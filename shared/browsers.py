@@ -32,6 +32,8 @@ _DOCS_POLICY: Final = (
         b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
 )
+_FOR_DATA: Final = (*_PROTECTION, _POLICY)
+_FOR_DOCS: Final = (*_PROTECTION, _DOCS_POLICY)
 # What pages of other origins may send, and may read of an answer.
 _CORS_METHODS: Final = ("GET", "POST")
 _CORS_SENT: Final = ("Authorization", "Content-Type", REQUEST_ID_HEADER, TIMEOUT_HEADER, PRIORITY_HEADER)
@@ -51,7 +53,7 @@ _CORS_SECONDS: Final = 600
 
 def protection(path: str) -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers that protect what a browser makes of an answer of ours; a handler's own come before them."""
-    return (*_PROTECTION, _DOCS_POLICY if path == DOCS_PATH else _POLICY)
+    return _FOR_DOCS if path == DOCS_PATH else _FOR_DATA
 
 
 def let_in(app: FastAPI, origins: Sequence[str]) -> None:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 
 from shared.errors import OverloadedError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 # The largest body is answered or refused well within this.
 RETRY_AFTER_SECONDS: Final = 1.0
 
 
 class Hold:
-    """What one request has taken of the budget so far."""
+    """What one request has taken of the budget so far, until the block ends that it is the context manager of."""
+
+    __slots__ = ("_budget", "size")
 
     def __init__(self, budget: ByteBudget) -> None:
         """Begin with nothing."""
         self._budget = budget
+        self.size = 0
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give all of it back."""
+        self.release()
+
+    def release(self) -> None:
+        """Give all of it back before the block ends."""
+        self._budget.held -= self.size
         self.size = 0
 
     def take(self, size: int) -> None:
@@ -45,11 +56,6 @@ class ByteBudget:
         self.limit = limit
         self.held = 0
 
-    @contextmanager
-    def hold(self) -> Generator[Hold]:
+    def hold(self) -> Hold:
         """Give one request its part; all of it is free again at the end of the block, on every path."""
-        hold = Hold(self)
-        try:
-            yield hold
-        finally:
-            self.held -= hold.size
+        return Hold(self)

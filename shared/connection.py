@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from shared import web
 from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED
+from shared.departure import EXTENSION, Departure
 from shared.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
 from shared.flow import Flow
 from shared.host_header import host_fault
@@ -52,6 +53,8 @@ class Connection(HttpToolsProtocol):
         # What comes is not read any more: the connection closes with the answer to the last good request.
         self._deaf = False
         self._unsent = 0
+        self._departure = Departure()
+        self._extensions: dict[str, Any] = {EXTENSION: self._departure}
         self._receiving: asyncio.TimerHandle | None = None
         self._sending: asyncio.TimerHandle | None = None
 
@@ -73,6 +76,7 @@ class Connection(HttpToolsProtocol):
         self._sending = _cancelled(self._sending)
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
+        self._departure.happens()
         # What refers to itself only the garbage collector can free, and ten thousand of them at once cost it 200 ms.
         cast("Flow", self.flow).forget()
         if self._is_idle():
@@ -154,6 +158,7 @@ class Connection(HttpToolsProtocol):
         self._head_begun = True
         self._head_read = 0
         super().on_message_begin()
+        self.scope["extensions"] = self._extensions
 
     @override
     def on_url(self, url: bytes) -> None:

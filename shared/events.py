@@ -125,6 +125,8 @@ def wanted(accept: Sequence[str]) -> bool:
 
     ``*/*``, ``text/*`` and no header at all mean JSON.
     """
+    if not accept:
+        return False
     stream = 0.0
     json: dict[str, float] = {}
     for part in ",".join(accept).lower().split(","):

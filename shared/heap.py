@@ -7,9 +7,9 @@ from typing import Final
 
 # Net new objects after which all are looked through for garbage: some 70 MB of them. Python's own number, 70,000, stops the
 # event loop for 100 ms again and again while thousands of connections come; what we make refers to itself only rarely.
-YOUNG: Final = 700
+YOUNG: Final = 7_000
 LOOKS_AT_YOUNG: Final = 10
-LOOKS_AT_OLDER: Final = 100
+LOOKS_AT_OLDER: Final = 10
 
 
 def freeze() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import secrets
 import time
-import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from shared import browsers, telemetry, token
@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 # What a client may choose as its id: safe in logs and headers, long enough for two UUIDs and a separator.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
+# As many as a UUID has.
+_ID_BYTES: Final = 16
 _HEADER: Final = REQUEST_ID_HEADER.lower().encode()
 INTERNAL_ERROR: Final = 500
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
@@ -81,4 +83,4 @@ def _request_id_of(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == _HEADER and _REQUEST_ID.fullmatch(text := value.decode("latin-1")):
             return text
-    return uuid.uuid4().hex
+    return secrets.token_hex(_ID_BYTES)

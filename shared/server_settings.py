@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
@@ -94,12 +95,12 @@ class ServerSettings(BaseSettings):
             raise ValueError(message)
         return self
 
-    @property
+    @cached_property
     def time_limits(self) -> TimeLimits:
         """How long a request may take, by the length of its texts."""
         return TimeLimits(self.request_timeout, self.seconds_per_1000_chars, self.max_request_timeout)
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """The bounds of one request."""
         return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)

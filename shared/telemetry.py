@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pythonjsonlogger.json import JsonFormatter
+from pydantic_core import to_json
 from typing_extensions import override
 
 if TYPE_CHECKING:
@@ -32,6 +34,34 @@ class _RequestIdFilter(logging.Filter):
         if current is not None:
             record.request_id = current
         return True
+
+
+class _JsonFormatter(logging.Formatter):
+    """``{"time": …, "level": …, "logger": …, "message": …, FIELDS…}``, on one line, for machines.
+
+    Ours, as every request writes a line: python-json-logger's takes 20 µs, this one 6 (docs/decisions/0018-hot-path.md).
+    """
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": f"{_to_the_second(int(record.created))},{int(record.msecs):03d}",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line.update(_extras(record))
+        if record.exc_info:
+            line["exc_info"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack_info"] = self.formatStack(record.stack_info)
+        return to_json(line, inf_nan_mode="strings", fallback=str).decode()
+
+
+@lru_cache(maxsize=1)
+def _to_the_second(seconds: int) -> str:
+    """Return the local time of these seconds since the epoch, as logging itself writes it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
 class _TextFormatter(logging.Formatter):
@@ -59,14 +89,7 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_RequestIdFilter())
     if log_format == "json":
-        names = {"levelname": "level", "name": "logger", "asctime": "time"}
-        handler.setFormatter(
-            JsonFormatter(
-                "%(asctime)s %(levelname)s %(name)s %(message)s",
-                rename_fields=names,
-                reserved_attrs=sorted(_RECORD_FIELDS),
-            )
-        )
+        handler.setFormatter(_JsonFormatter())
     else:
         handler.setFormatter(_TextFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", "%H:%M:%S"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

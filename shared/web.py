@@ -16,6 +16,7 @@ from starlette.routing import Match
 from shared import browsers, token
 from shared.access_errors import KeyRequiredError
 from shared.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
+from shared.departure import Watch
 from shared.errors import (
     ClientGoneError,
     InternalError,
@@ -198,25 +199,21 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     gone = False
     own = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
 
-    async def watch() -> None:
+    def leave() -> None:
         nonlocal gone
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
         gone = True
         own.cancel()
 
-    # One task, and none for the work: a task costs some 20 µs, and every request comes by here twice.
-    watcher = asyncio.create_task(watch())
-    try:
-        return await work
-    except BaseException:
-        if gone and own.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
-            raise ClientGoneError from None
-        raise
-    finally:
-        watcher.cancel()
-        if gone:
-            own.uncancel()
+    with Watch(request, leave):
+        try:
+            return await work
+        except BaseException:
+            if gone and own.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
+                raise ClientGoneError from None
+            raise
+        finally:
+            if gone:
+                own.uncancel()
 
 
 _REQUEST_ID_DOC: Final = {

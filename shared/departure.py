@@ -1,0 +1,80 @@
+"""Departure: tells who works on a request that its client has hung up."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi import Request
+
+# Where a request's scope has its connection's Departure, among ASGI's extensions: of our own server only.
+EXTENSION: Final = "pairway.departure"
+
+
+class Departure:
+    """One connection's end. Mutable state: whether it came, and who is to be told.
+
+    A request that is answered looks no more, so one serves all requests of its connection.
+    """
+
+    __slots__ = ("_told", "happened")
+
+    def __init__(self) -> None:
+        """Begin with the peer still there."""
+        self.happened = False
+        self._told: dict[Callable[[], None], None] = {}
+
+    def happens(self) -> None:
+        """Tell everybody who listens."""
+        self.happened = True
+        told, self._told = self._told, {}
+        for each in told:
+            each()
+
+    def tell(self, what: Callable[[], None]) -> None:
+        """Call it when the peer leaves, at once if it has left."""
+        if self.happened:
+            what()
+        else:
+            self._told[what] = None
+
+    def forget(self, what: Callable[[], None]) -> None:
+        """Call it no more."""
+        self._told.pop(what, None)
+
+
+class Watch:
+    """Calls something once the client of a request has hung up, while the block lasts; its body must have been read."""
+
+    __slots__ = ("_departure", "_request", "_watcher", "_what")
+
+    def __init__(self, request: Request, what: Callable[[], None]) -> None:
+        """Take what is to be called."""
+        self._request = request
+        self._what = what
+        self._departure: Departure | None = request.scope.get("extensions", {}).get(EXTENSION)
+        self._watcher: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Self:
+        """Listen."""
+        if self._departure is None:
+            self._watcher = asyncio.create_task(self._wait())
+        else:
+            self._departure.tell(self._what)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Listen no more."""
+        if self._departure is not None:
+            self._departure.forget(self._what)
+        if self._watcher is not None:
+            self._watcher.cancel()
+
+    async def _wait(self) -> None:
+        """Listen to another server than ours, with a task, which costs each request 20 µs."""
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self._what()
