@@ -71,7 +71,7 @@ class Output:
 
     def with_text(self, text: str) -> Self:
         """Return the same output with its text tidied."""
-        return replace(self, text=text)
+        return self if text == self.text else replace(self, text=text)
 
 
 @dataclass(frozen=True, slots=True)
