@@ -22,7 +22,7 @@ it, the third a third, and so on, each with one request beyond; no more callers 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from apiserver.holdings import Holdings
@@ -67,17 +67,17 @@ class Demand:
     cost: float
     long: bool
     caller: str = ""
+    lane: Lane = field(init=False)  # where its work goes
+
+    def __post_init__(self) -> None:
+        """Find the lane once: it is asked for again and again."""
+        object.__setattr__(self, "lane", Lane.of(self.priority, is_long=self.long))
 
     @classmethod
     def of(cls, texts: Sequence[str], priority: Priority, caller: str = "") -> Demand:
         """Judge a request before it is planned, by its characters."""
         sizes = list(map(len, texts))
         return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), is_long(max(sizes)), caller)
-
-    @property
-    def lane(self) -> Lane:
-        """Where its work goes."""
-        return Lane.of(self.priority, is_long=self.long)
 
 
 @dataclass(slots=True)

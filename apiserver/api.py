@@ -59,7 +59,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     _authorize(request)
     parts = _parts(request)
     with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
-        times = parts.settings.time_limits
+        times = parts.times
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER))
         caller = caller_from_header(request.headers.get(CALLER_HEADER))

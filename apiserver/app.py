@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from apiserver.settings import Settings
+    from shared.deadline import TimeLimits
     from shared.wire import Limits
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Parts:
 
     settings: Settings
     limits: Limits
+    times: TimeLimits
     replica: Replica
     metrics: ApiServerMetrics
     loops: tuple[Loop, ...]
@@ -101,7 +103,9 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         started_at=time.time(),
     )
     bodies = ByteBudget(settings.max_bodies_bytes)
-    parts = Parts(settings, settings.limits, replica, metrics, tuple(host.loop() for host in hosts), bodies)
+    parts = Parts(
+        settings, settings.limits, settings.time_limits, replica, metrics, tuple(host.loop() for host in hosts), bodies
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 # A wrapping in a wrapping in a wrapping: a label, quotes inside bold, a code fence around a preamble.
 MAX_WRAPPINGS: Final = 4
-_WHITE_SPACE: Final = re.compile(r"\s+")
-# Alone they are part of how French and Swiss write, not of how a model lays out its answer.
-_SOFT: Final = frozenset("\u00a0\u202f")
-_COLONS: Final = re.compile("[:：]")
+# White space but a single blank, and a single no-break space: that is part of how French and Swiss write, not of how a
+# model lays out its answer.
+_UNTIDY: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
 _QUOTES: Final = (
     *('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"),
@@ -67,17 +66,15 @@ def cleaned(text: str, source: str, pair: LanguagePair) -> Cleaned:
         attempt("removed-quotes", _without_quotes(text, source))
         if text == before:
             break
-    tidy = _WHITE_SPACE.sub(lambda run: run.group() if run.group() in _SOFT else " ", text).strip()
-    return Cleaned(tidy, tuple(dict.fromkeys(removed)))
+    return Cleaned(_UNTIDY.sub(" ", text).strip(), tuple(dict.fromkeys(removed)))
 
 
 def leftover(text: str, source: str) -> bool:
     """Say whether cleaned words still hold a note, a preamble, a code fence or a refusal that the source does not."""
-    notes = sum(1 for _ in chatter.NOTE.finditer(text)), sum(1 for _ in chatter.NOTE.finditer(source))
-    if notes[0] > notes[1] and _colons(text) > _colons(source):
-        return True
-    if chatter.PREAMBLE.match(text) and _colons(text) > _colons(source):
-        return True
+    if _colons(text) > _colons(source):
+        notes = sum(1 for _ in chatter.NOTE.finditer(text)), sum(1 for _ in chatter.NOTE.finditer(source))
+        if notes[0] > notes[1] or chatter.PREAMBLE.match(text):
+            return True
     if "```" in text and "```" not in source:
         return True
     return bool(chatter.REFUSAL.search(text)) and not chatter.REFUSAL.search(source)
@@ -89,7 +86,7 @@ def controls(text: str, source: str) -> bool:
 
 
 def _colons(text: str) -> int:
-    return sum(1 for _ in _COLONS.finditer(text))
+    return text.count(":") + text.count("：")
 
 
 def _without_thinking(text: str, source: str) -> str | None:
@@ -183,6 +180,8 @@ def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
 def _without_quotes(text: str, source: str) -> str | None:
     """Take away marks that enclose all of the text, if the source holds none at all."""
     core = text.strip()
+    if core[:1].isalnum():
+        return None
     for marks in _QUOTES:
         opening, closing = marks[: len(marks) // 2], marks[len(marks) // 2 :]
         if len(core) <= len(marks) or not (core.startswith(opening) and core.endswith(closing)):

@@ -18,7 +18,7 @@ from typing import Final
 FIRST_MARK: Final = 0xF0000
 LAST_MARK: Final = 0x10FFFD
 MAX_MARKS: Final = LAST_MARK - FIRST_MARK + 1
-_A_MARK: Final = re.compile(f"([{chr(FIRST_MARK)}-{chr(LAST_MARK)}])")
+A_MARK: Final = re.compile(f"([{chr(FIRST_MARK)}-{chr(LAST_MARK)}])")
 
 
 class MarkKind(StrEnum):
@@ -63,6 +63,11 @@ def mark_index(char: str) -> int | None:
     return code - FIRST_MARK if FIRST_MARK <= code <= LAST_MARK else None
 
 
+def without_marks(text: str) -> str:
+    """Return the text with a space for each mark."""
+    return A_MARK.sub(" ", text)
+
+
 def as_it_is(text: str) -> str:
     """Return the text: the way of a format that needs no escapes."""
     return text
@@ -97,8 +102,10 @@ class Block:
 
         ``text`` holds characters of this block's marks and of no others; their targets come in their place.
         """
+        if not self.marks:
+            return self.join([(self.escape(text), None)])
         pieces: list[Written] = []
-        for piece in _A_MARK.split(text):
+        for piece in A_MARK.split(text):
             index = mark_index(piece) if len(piece) == 1 else None
             if index is not None:
                 mark = self.marks[index]

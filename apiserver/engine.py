@@ -12,16 +12,16 @@ import logging
 import time
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from apiserver.admission import RETRY_AFTER_MIN
 from apiserver.arguments import check_arguments, check_share
 from apiserver.generation import EngineGoneError, Generation
-from apiserver.progress import EngineMetrics, StepCounter
+from apiserver.progress import EngineMetrics, StepCounter, StepHistogram
 from apiserver.tokenizer import ModelTokenizer
 from shared import heap
 from shared.errors import BadRequestError, OverloadedError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from apiserver.catalog import ModelEntry
     from apiserver.generation import Ask
+    from apiserver.sampling import Sampling
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ STOP_SECONDS: Final = 3.0
 # loop of that length is found long before the output budget is used up (docs/decisions/0009-guards.md).
 LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
+# Sampling parameters kept: one for each length that an answer may have, and as many for second askings.
+SAMPLINGS: Final = 1024
 
 # Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
 ENVIRONMENT: Final = {
@@ -75,6 +78,8 @@ class VllmEngine:
         config = llm.model_config
         # The commit that a Hugging Face name was resolved to; transformers notes it in the configuration it has read.
         self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
+        # Making one costs vLLM more than all else that is done for a request here.
+        self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_parameters)
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
     def __repr__(self) -> str:
@@ -135,7 +140,7 @@ class VllmEngine:
         """Tokens that prompt and answer may have together."""
         return int(self._llm.model_config.max_model_len)
 
-    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
+    def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
         """Tokenise words; control tokens in them are split into ordinary ones."""
         return self._tokenizer.encode_text(text, first=first)
 
@@ -148,8 +153,9 @@ class VllmEngine:
         # Vllm's rendered form (vllm.inputs.TokensInput): what is not rendered goes through a thread of its renderer first.
         prompt = {"type": "token", "prompt_token_ids": list(ask.prompt_ids)}
         priority = ask.priority if self._by_priority else 0
+        sampling = self._sampling(ask.sampling, ask.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
         with _mapped_errors():
-            outputs = self._llm.generate(prompt, sampling_parameters(ask), request_id, priority=priority)
+            outputs = self._llm.generate(prompt, sampling, request_id, priority=priority)
             last = None
             async for output in outputs:  # to its end: a generator that is left early costs a task, and an abort
                 last = output
@@ -234,12 +240,10 @@ async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) 
         raise
 
 
-def sampling_parameters(ask: Ask) -> Any:
-    """Return one request's sampling in vLLM's words; vLLM must have been imported."""
-    # Imported by now: a dictionary look-up, unlike names of vllm itself, which looks for them each time.
+def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
+    """Return a request's sampling in vLLM's words, which vLLM copies before it changes anything; it must have been imported."""
     from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 
-    sampling = ask.sampling
     return SamplingParams(
         temperature=sampling.temperature,
         top_p=sampling.top_p,
@@ -249,10 +253,10 @@ def sampling_parameters(ask: Ask) -> Any:
         frequency_penalty=sampling.frequency_penalty,
         seed=sampling.seed,
         stop_token_ids=list(sampling.stop_token_ids) or None,
-        max_tokens=ask.max_tokens,
+        max_tokens=max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
         detokenize=False,  # once for the whole answer (ModelTokenizer.decode), not token by token
-        skip_clone=True,  # made for this one request: vLLM need not copy it deeply, which costs more than all else of it
+        skip_clone=True,  # vLLM's copy need not be a deep one, which costs more than all else: what is inside stays as it is
         repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
     )
 
@@ -260,18 +264,28 @@ def sampling_parameters(ask: Ask) -> Any:
 @contextmanager
 def _mapped_errors() -> Generator[None]:
     """Map vLLM's errors into ours at this one door."""
+    try:
+        yield
+    except Exception as error:
+        ours = _ours(error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _ours(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
     from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - see the module's docstring
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 
-    try:
-        yield
-    except EngineDeadError as error:
-        raise EngineGoneError(str(error)) from error
-    except QueueOverflowError as error:  # only where the catalog sets vLLM's own max_num_queued_reqs
-        raise OverloadedError("The engine's own queue is full.", retry_after=RETRY_AFTER_MIN) from error
-    except VLLMClientError as error:
-        message = f"The engine refused the request: {error}"
-        raise BadRequestError(message) from error
+    match error:
+        case EngineDeadError():
+            return EngineGoneError(str(error))
+        case QueueOverflowError():  # only where the catalog sets vLLM's own max_num_queued_reqs
+            return OverloadedError("The engine's own queue is full.", retry_after=RETRY_AFTER_MIN)
+        case VLLMClientError():
+            return BadRequestError(f"The engine refused the request: {error}")
+        case _:
+            return None
 
 
 def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
@@ -284,7 +298,7 @@ def _stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
     class EnginePrometheus(PrometheusStatLogger):
         _gauge_cls = partial(Gauge, registry=registry)
         _counter_cls = partial(Counter, registry=registry)
-        _histogram_cls = partial(Histogram, registry=registry)
+        _histogram_cls = partial(StepHistogram, registry=registry)
 
     class StepLogger(StatLoggerBase):
         def __init__(self, vllm_config: object, engine_index: int = 0) -> None:

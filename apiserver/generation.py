@@ -77,7 +77,7 @@ class Engine(Protocol):
         """The engine's own metrics."""
         ...
 
-    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
+    def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
         """Tokenise words, a client's among them; no control token can come out. Thread-safe.
 
         ``first``: nothing of the prompt is before them. Some tokenizers put a space before the first words only.

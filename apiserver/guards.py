@@ -52,6 +52,8 @@ LETTERS_PER_WORD: Final = 4
 # Of more text than this both halves are looked at: one may be left untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
+# Before it every letter is a capital or a small one: nearly all texts, which need no look at each letter.
+_FIRST_CASELESS: Final = "\u01bb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Output:
 
     def with_text(self, text: str) -> Self:
         """Return the same output with its text tidied."""
-        return replace(self, text=text)
+        return self if text == self.text else replace(self, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +242,19 @@ def _without_literals(text: str) -> str:
 
 def _plain_words(text: str) -> int:
     """Count the words that are no names as far as capitals tell; letters of scripts without capitals by the four."""
-    caseless = sum(1 for char in text if char.isalpha() and not (char.islower() or char.isupper()))
+    caseless = 0
+    if text and max(text) >= _FIRST_CASELESS:
+        caseless = sum(1 for char in text if char.isalpha() and not (char.islower() or char.isupper()))
     return _lower_case_words(text) + caseless // LETTERS_PER_WORD
 
 
 def _lower_case_words(text: str) -> int:
     """Count the words all in small letters; of a text all in capitals, all."""
-    words = [match.group() for match in _WORD.finditer(text)]
-    shouted = len(words) > 2 and text.isupper()
-    return sum(1 for word in words if word.islower() or (shouted and word.isupper()))
+    words: list[str] = _WORD.findall(text)
+    lower = sum(map(str.islower, words))
+    return lower + sum(map(str.isupper, words)) if len(words) > 2 and text.isupper() else lower
 
 
 def _bare(text: str) -> str:
     """Return the letters and digits alone, whatever their case and width."""
-    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

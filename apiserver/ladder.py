@@ -8,13 +8,12 @@ lost), in pieces, and at last the best of what there is, with the faults that it
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from apiserver import cleanup, floating, projection, rendering, segmenter
 from apiserver.decoding import second_decoding
-from apiserver.document import mark_index
+from apiserver.document import without_marks
 from apiserver.guards import Output, placeholder_lost
 from shared.identity import needs_translation
 
@@ -168,7 +167,7 @@ async def _attempt(form: rendering.Rendering, marks: Sequence[Mark], way: Way, s
 
 def _same_marks(words: str, form: rendering.Rendering) -> bool:
     """Say whether the words have the segment's marks and no other: a model can write a mark's character by itself."""
-    return Counter(char for char, _ in rendering.marks_in(words)) == Counter(char for _, char in form.spellings)
+    return sorted(char for char, _ in rendering.marks_in(words)) == sorted(char for _, char in form.spellings)
 
 
 def _terms(form: rendering.Rendering, marks: Sequence[Mark]) -> dict[str, str]:
@@ -216,7 +215,7 @@ async def _in_pieces(parts: list[str], marks: Sequence[Mark], way: Way, depth: i
 
 def _plain(text: str) -> str:
     """Return a text's words, a space for each of its marks."""
-    return " ".join("".join(" " if mark_index(char) is not None else char for char in text).split())
+    return " ".join(without_marks(text).split())
 
 
 def _without_full_stop(words: str, source: str) -> str:

@@ -83,7 +83,7 @@ class Phrases:
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield what stands in the text, in order and without overlaps."""
-        folded = _folded(text)
+        folded = _folded(text) if self._folded else ""
         if not any(phrase in folded for phrase in self._folded):
             return
         end = 0

@@ -32,6 +32,10 @@ _BULLETS: Final = re.compile("(?<![^\n\r])[ \t]*([•‣⁃◦▪▫●○■□
 _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
 
 
+# What most requests want, made once.
+_NO_PHRASES: Final = Phrases.of((), {})
+
+
 @dataclass(frozen=True, slots=True)
 class Protection:
     """What a request wants protected in all of its texts; ``terms`` is source to target, as given."""
@@ -42,7 +46,7 @@ class Protection:
     @classmethod
     def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
         """Take the request's names and terms, which shared/wire.py has bounded."""
-        return cls(terms, Phrases.of(do_not_translate, terms))
+        return cls(terms, Phrases.of(do_not_translate, terms)) if do_not_translate or terms else cls({}, _NO_PHRASES)
 
 
 class _Span(NamedTuple):

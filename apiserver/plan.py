@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from apiserver import formats, placeholders, rendering, segmenter
-from apiserver.document import Block, Mark, Part, mark_index
+from apiserver.document import Block, Mark, Part, mark_index, without_marks
 from shared.identity import needs_translation
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _steps(block: Block, pair: LanguagePair, budget: segmenter.Budget) -> list[S
 
 
 def _is_wordy(text: str) -> bool:
-    return needs_translation("".join(" " if mark_index(char) is not None else char for char in text))
+    return needs_translation(without_marks(text))
 
 
 def _lifted(text: str, block: Block) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apiserver.document import Mark, MarkKind, mark_char, mark_index
+from apiserver.document import A_MARK, FIRST_MARK, Mark, MarkKind, mark_char
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,10 +56,9 @@ def _bounded(spelling: str) -> str:
 
 def marks_in(text: str) -> Iterator[tuple[str, int]]:
     """Yield each mark's character in the text and the index of its mark, in order."""
-    for char in text:
-        index = mark_index(char)
-        if index is not None:
-            yield char, index
+    for match in A_MARK.finditer(text):
+        char = match.group()
+        yield char, ord(char) - FIRST_MARK
 
 
 def fill(text: str, said: Mapping[str, str]) -> str:

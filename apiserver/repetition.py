@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final, NamedTuple
 
 from apiserver.scripts import weight
@@ -25,8 +26,10 @@ class Repeats(NamedTuple):
 
 def repeats(text: str, phrase_weight: float) -> Repeats:
     """Count repetitions; a phrase has at least that weight (scripts.py). What the end cuts off is not counted."""
-    tokens = [match.group().casefold() for match in _TOKEN.finditer(text)][-MAX_TOKENS:]
+    tokens = [token.casefold() for token in _TOKEN.findall(text)][-MAX_TOKENS:]
     words = phrase = 1
+    if max(Counter(tokens).values(), default=0) < 3:  # most texts: nothing stands in them three times at all
+        return Repeats(words, phrase)
     for period in range(1, len(tokens) // 3 + 1):
         run = best = at = 0
         for index in range(period, len(tokens)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, lru_cache, partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from apiserver.admission import Demand
 from apiserver.generation import EngineGoneError
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from apiserver.translator import Translator
     from shared.deadline import Deadline
 
+# Pairs asked for whose servers are known without looking through all pairs: many more than clients ask for.
+CACHED_PAIRS: Final = 1024
+
 
 class Replica:
     """Serves the pairs of its models; mutable state: ``draining``, set once."""
@@ -59,6 +62,8 @@ class Replica:
         self.hosts = tuple(hosts)
         self.draining = False
         self._metrics = metrics
+        # Finding what counts a label's values costs more than counting; catalogs bound how many there are.
+        self._texts, self._waiting = cache(metrics.texts.labels), cache(metrics.waiting.labels)
         self._weight = weight
         self._started_at = started_at
         by_pair: dict[LanguagePair, list[ModelHost]] = defaultdict(list)
@@ -67,6 +72,7 @@ class Replica:
                 by_pair[pair].append(host)
         # The order of the catalog is the order of preference.
         self._by_pair = dict(by_pair)
+        self._serving = lru_cache(maxsize=CACHED_PAIRS)(partial(stand_ins, served=self._by_pair))
 
     def resolve(self, request: TranslateRequest) -> LanguagePair:
         """Return the pair that serves the request; the pair asked for where there is nothing to translate.
@@ -78,7 +84,7 @@ class Replica:
         if request.source_lang == AUTO:
             raise InvalidRequestError([("source_lang", "must name the language: only the proxy detects it")])
         wanted = LanguagePair(request.source_lang, request.target_lang)
-        serving = stand_ins(wanted, self._by_pair)
+        serving = self._serving(wanted)
         if serving:
             return serving[0]
         if closeness(wanted.target, wanted.source) is None:
@@ -120,7 +126,7 @@ class Replica:
         if deadline.remaining() <= 0:
             raise deadline.exceeded()  # a task is cancelled only after its first steps: the engine would be asked
         single = isinstance(request.text, str)
-        self._metrics.texts.labels(str(pair)).inc(len(request.texts))
+        self._texts(str(pair)).inc(len(request.texts))
         relay = _Relay(on_delta)
         job = _Job(pair, request, request_id, deadline, priority, caller, relay)
         results = await self._translate_on_first(hosts, job)
@@ -168,7 +174,7 @@ class Replica:
                     async with timer:
 
                         def begin() -> None:
-                            self._metrics.waiting.labels(*labels).observe(job.deadline.clock() - admitted)
+                            self._waiting(*labels).observe(job.deadline.clock() - admitted)
                             if not timer.expired():
                                 timer.reschedule(ends)
 

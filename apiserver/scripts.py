@@ -78,6 +78,8 @@ _WRITTEN_IN: Final = {
 _WEIGHTS: Final = {"Hani": 3.1, "Kana": 1.5, "Hang": 2.2}
 # Before it there is no letter that counts as more than one: nearly all texts, which need no look at each letter.
 _FIRST_HEAVY: Final = chr(min(first for first, _, script in _BLOCKS if script in _WEIGHTS))
+# Up to it there are letters of Latin alone.
+_LAST_LATIN: Final = chr(_BLOCKS[1][1])
 
 
 @lru_cache(maxsize=CACHED_LETTERS)
@@ -92,6 +94,9 @@ def script_of(char: str) -> str:
 
 def scripts_in(text: str) -> Counter[str]:
     """Count the letters of a text by their script."""
+    if not text or max(text) <= _LAST_LATIN:  # most texts: all its letters are of one script
+        letters = sum(map(str.isalpha, text))
+        return Counter({LATIN: letters} if letters else ())
     return Counter(script_of(char) for char in text if char.isalpha())
 
 

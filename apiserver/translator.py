@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -59,6 +59,7 @@ class Translator:
         self._decoding = decoding
         self._guards = guards
         self._metrics = metrics
+        self._segments = cache(metrics.segments.labels)  # as in replica.py
         self._slots = slots
         # Long texts climb no more ladders at once than can have work in hand and waiting: 128 of them, each with all its
         # segments begun, would hold the event loop for seconds.
@@ -222,7 +223,7 @@ class Translator:
 
     def _count(self, pair: LanguagePair, made: ladder.Made) -> None:
         """Count how the segment was had, and for each guard that caught something what came of it."""
-        self._metrics.segments.labels(str(pair), made.rung).inc()
+        self._segments(str(pair), made.rung).inc()
         left = {fault.code for fault in made.faults}
         for code in made.caught:
             outcome = "given-up" if made.words is None else "shown" if code in left else "mended"

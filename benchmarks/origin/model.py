@@ -100,7 +100,7 @@ class Prompts:
 
 def parameters(ask: Ask) -> Any:
     """Return an engine request's sampling, the API server's own, but that vLLM makes the text: nobody else does here."""
-    sampling = sampling_parameters(ask)
+    sampling = sampling_parameters(ask.sampling, ask.max_tokens)
     sampling.detokenize = True
     return sampling
 

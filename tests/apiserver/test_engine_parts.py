@@ -6,10 +6,10 @@ import asyncio
 import threading
 
 import pytest
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 from apiserver.engine import in_daemon_thread
-from apiserver.progress import EngineMetrics
+from apiserver.progress import MOST_KEPT, EngineMetrics, StepHistogram
 from shared.metrics import MergedCollector
 from tests.waiting import wait_until
 
@@ -95,3 +95,20 @@ async def test_an_error_that_nobody_waits_for_is_dropped() -> None:
     go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+def test_a_step_histogram_says_what_an_ordinary_one_does() -> None:
+    registries = CollectorRegistry(), CollectorRegistry()
+    kept, counted = (
+        kind("vllm:seconds", "…", ["model_name"], buckets=(0.1, 1.0), registry=registry).labels("en-de")
+        for kind, registry in zip((StepHistogram, Histogram), registries, strict=True)
+    )
+    for values in ([0.0, 0.1, 0.5], [1.0, 7.0], [0.25] * (2 * MOST_KEPT + 1)):
+        for value in values:
+            kept.observe(value)
+            counted.observe(value)
+        said, wanted = (
+            [sample for sample in next(iter(registry.collect())).samples if not sample.name.endswith("_created")]
+            for registry in registries
+        )
+        assert said == wanted
