@@ -45,7 +45,7 @@ from proxy.revisions import Revisions
 from proxy.routing import Pivots
 from proxy.settings import WithoutRedis
 from proxy.store import Store
-from proxy.tracker import RETURN_SECONDS, HealthTracker
+from proxy.tracker import FIRST_SWEEP_SECONDS, RETURN_SECONDS, HealthTracker
 from shared import heap, web
 from shared.background import Loop, running
 from shared.budget import ByteBudget
@@ -86,7 +86,7 @@ class Parts:
 
 
 def create_app(settings: Settings, resolver: Resolver = system_resolver) -> FastAPI:
-    """Build the app; it begins to sweep when its lifespan does."""
+    """Build the app; it begins to sweep when its lifespan does, and to serve once the first sweep has ended or lasts too long."""
     draining = asyncio.Event()
 
     @asynccontextmanager
@@ -137,7 +137,6 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             bodies = ByteBudget(settings.max_bodies_bytes)
             flights = Flights(bodies, time.monotonic)
             cache_store = _cache_store(settings)
-            cache = _cache(settings, registry, cache_store, pivots if settings.pivot else None, metrics)
             loops = (
                 Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng),
                 Loop("returns", RETURN_SECONDS, tracker.look_again, time.monotonic, rng),
@@ -152,7 +151,12 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 HealthPage(),
                 access,
                 keys,
-                Answers(dispatcher, flights, cache, metrics),
+                Answers(
+                    dispatcher,
+                    flights,
+                    _cache(settings, registry, cache_store, pivots if settings.pivot else None, metrics),
+                    metrics,
+                ),
                 flights,
                 # What is listed is no promise of the quickest way: a thread reads it.
                 Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
@@ -170,6 +174,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 heap.freeze()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
+                    await registry.first_sweep(FIRST_SWEEP_SECONDS)
                     yield
             finally:
                 await tracker.close()

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 
-# What a process exits with that could not start, so that another one could not either: ours, and uvicorn's.
+# What a process exits with that could not start: ours, and uvicorn's.
 NO_START: Final = 1
 COULD_NOT_START: Final = frozenset({NO_START, 3})
 # What one exits with that served and then failed (sysexits.h: EX_SOFTWARE).
@@ -31,7 +31,8 @@ RESTART_SECONDS: Final = 1.0
 class Processes:
     """Runs ``serve(number)`` in processes of their own, numbered from 0; mutable state: which number has which process id.
 
-    One that dies is started anew. A signal to end reaches each once, for they are no part of the terminal's group; and
+    One that dies is started anew, again and again where it can not; one that can not start at first ends all, for then
+    something is wrong that an operator has just set. A signal to end reaches each once, for they are no part of the terminal's group; and
     they end when this process does, however it ends.
     """
 
@@ -46,12 +47,13 @@ class Processes:
         self._lifeline, self._own_end = os.pipe()
 
     def run(self) -> int:
-        """Start them and wait for their end; 0 when they were told to end and did, 1 when one could not start."""
+        """Start them and wait for their end; 0 when they were told to end and did, 1 when one could not start at first."""
         for number in ENDING:
             signal.signal(number, self._forward)
         for number in range(self._count):
             self._start(number)
         failed = False
+        died: set[int] = set()
         while self._running:
             process, status = os.wait()
             number = self._running.pop(process, None)
@@ -60,11 +62,12 @@ class Processes:
             code = os.waitstatus_to_exitcode(status)
             if self._stopping:
                 failed = failed or code != 0
-            elif code in COULD_NOT_START:
+            elif code in COULD_NOT_START and number not in died:
                 failed = True
                 self._end(signal.SIGTERM)
             else:
                 log.error("proxy process died", extra={"number": number, "exit": code})
+                died.add(number)
                 self._restart(number)
         return 1 if failed else 0
 

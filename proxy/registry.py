@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -60,7 +61,22 @@ class Registry:
         self.names: dict[str, tuple[str, ...]] = {}
         self.probed: dict[str, Replica] = {}
         self.snapshot = Snapshot.of((), ())
-        self.swept = False
+        self._swept = asyncio.Event()
+
+    @property
+    def swept(self) -> bool:
+        """Whether a sweep has ended, so that every replica was asked once."""
+        return self._swept.is_set()
+
+    def note_sweep(self) -> None:
+        """Note that a sweep has ended."""
+        self._swept.set()
+
+    async def first_sweep(self, within: float) -> None:
+        """Return when the first sweep has ended, or after so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._swept.wait()
 
     @property
     def redis_error(self) -> str | None:

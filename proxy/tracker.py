@@ -35,6 +35,9 @@ BURST_SECONDS: Final = 0.01
 # silent replica keeps nobody waiting. What comes later is made known by the next tick of either loop.
 ROUND_SECONDS: Final = 0.1
 SWEEP_ROUNDS: Final = 5
+# A proxy that starts waits for its first sweep, or it would send away what the fleet can serve; but no longer than this, so
+# that /health soon says what is wrong: a probe's usual time-out (1 s), and as much for names and for Redis.
+FIRST_SWEEP_SECONDS: Final = 2.0
 # Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
 # milliseconds, one that gets READY has its first request within a second, whoever leads.
 RETURN_SECONDS: Final = 0.5
@@ -93,7 +96,7 @@ class HealthTracker:
                 done, asked = await asyncio.wait(asked, timeout=ROUND_SECONDS)
                 self._make_known(done)
             await registry.publish()
-        registry.swept = True
+        registry.note_sweep()
         self._note()
         self._count()
 

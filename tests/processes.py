@@ -103,9 +103,10 @@ class Server:
 
 
 def redis_server(port: int, folder: Path) -> Server:
-    """Return a real Redis without persistence."""
-    command = [redis_binary(), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-    return Server([*command, "--dir", str(folder)], folder / f"redis-{port}.log")
+    """Return a real Redis without persistence; a Reaper finds it, for no title covers its environment."""
+    options = {"port": str(port), "bind": "127.0.0.1", "save": "", "appendonly": "no", "set-proc-title": "no"}
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return Server([redis_binary(), *words, "--dir", str(folder)], folder / f"redis-{port}.log")
 
 
 def python_server(module: str, folder: Path, environment: Mapping[str, str], name: str) -> Server:

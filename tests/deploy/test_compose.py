@@ -99,6 +99,21 @@ def test_images_and_paths_are_no_machines_own() -> None:
             assert resolved(service["build"]["additional_contexts"]["wheels"]) == "./requirements"
 
 
+def test_each_image_of_ours_is_built_once_and_asked_of_no_registry() -> None:
+    """Two services that build one name leave a nameless image behind; one that builds nothing must not look elsewhere."""
+    built = [service["image"] for service in SERVICES.values() if "build" in service]
+    assert sorted(built) == ["pairway-apiserver:cpu", "pairway-proxy"]
+    for name, service in SERVICES.items():
+        takes_anothers = service["image"] in built and "build" not in service
+        assert service.get("pull_policy") == ("never" if takes_anothers else None), name
+
+
+def test_the_gpu_override_builds_where_the_other_file_does() -> None:
+    built = {name for name, service in GPU["services"].items() if "build" in service}
+    assert built == {name for name in API_SERVERS if "build" in SERVICES[name]}
+    assert {service["image"] for service in GPU["services"].values()} == {"pairway-apiserver:cuda"}
+
+
 def test_health_checks_ask_for_readiness_at_the_port_served() -> None:
     for name in ("proxy", *API_SERVERS):
         environment = SERVICES[name]["environment"]
@@ -230,7 +245,7 @@ def test_the_gpu_override_pins_one_gpu_to_each_api_server() -> None:
     pinned: list[str] = []
     for name in API_SERVERS:
         service = GPU["services"][name]
-        assert service["build"]["args"] == {"BUILD": "cuda"}
+        assert service.get("build") in (None, {"args": {"BUILD": "cuda"}})
         (device,) = service["deploy"]["resources"]["reservations"]["devices"]
         assert device["driver"] == "nvidia"
         assert device["capabilities"] == ["gpu"]

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from apiserver import catalog
+from apiserver.metrics import ApiServerMetrics
+from proxy.metrics import ProxyMetrics
 from shared.version import VERSION
 from tests.processes import ROOT
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "models/CARD.md"])
+OTHERS = (ROOT / "models/CARD.md", ROOT / "benchmarks/README.md")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OTHERS])
 LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")
 
 
@@ -32,6 +35,22 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert there.exists(), f"{document.name} links to {target}"
         if anchor:
             assert anchor in anchors(there), f"{document.name} links to {target}{anchor}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_settings_metrics_and_targets_exist(document: Path) -> None:
+    """What a document names as a setting, a metric or a target of make is one; ``*_NAME`` is one of both servers'."""
+    text = document.read_text()
+    example, makefile = ((ROOT / name).read_text() for name in (".env.example", "Makefile"))
+    settings = set(re.findall(r"^#([A-Z0-9_]+)=", example, re.MULTILINE))
+    named = set(re.findall(r"\b(?:PROXY|APISERVER|PAIRWAY)_[A-Z0-9_]*[A-Z0-9]\b", text))
+    both = {f"{prefix}{name}" for name in re.findall(r"`\*_([A-Z0-9_]+)`", text) for prefix in ("PROXY_", "APISERVER_")}
+    assert named | both <= settings
+    metrics = {metric.name for each in (ProxyMetrics(), ApiServerMetrics()) for metric in each.registry.collect()}
+    counted = re.findall(r"\bpairway_(?:proxy|apiserver)_[a-z_]*[a-z]\b", text)
+    assert {re.sub(r"_(total|bucket|sum|count)$", "", name) for name in counted} <= metrics
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
 
 
 def test_the_catalog_in_the_operators_guide_loads(tmp_path: Path) -> None:

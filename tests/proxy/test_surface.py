@@ -123,14 +123,6 @@ async def test_livez_is_503_and_names_the_loop_that_has_not_ticked() -> None:
         assert (response.status_code, response.json()["stale_loops"]) == (503, ["tracker"])
 
 
-async def test_readyz_is_503_before_the_first_sweep() -> None:
-    slow = FakeReplica("en>de", name="slow")
-    slow.report.delay = 0.3
-    async with replicas(slow), proxy([slow], ready=False) as running:
-        response = await running.client.get("/readyz")
-        assert (response.status_code, response.json()) == (503, {"ready": False, "draining": False})
-
-
 async def test_readyz_is_503_while_draining_and_requests_are_served_on() -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one]) as running:

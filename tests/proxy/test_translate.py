@@ -420,17 +420,6 @@ async def test_no_text_is_ever_logged(running: RunningProxy, caplog: pytest.LogC
     assert "secret-text" not in "".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
 
 
-@pytest.mark.parametrize("source", ["en", "auto"])
-async def test_before_the_first_sweep_no_pair_is_called_unknown(source: str) -> None:
-    slow = FakeReplica("en>de", name="slow")
-    slow.report.delay = 0.3
-    async with replicas(slow), proxy([slow], ready=False) as young:
-        status, problem, headers = await young.translate(ENGLISH, source)
-        assert (status, problem["code"], headers["retry-after"]) == (503, "pair-unavailable", "1")
-        await young.sees(slow, "ready")
-        assert (await young.translate(ENGLISH, source))[0] == 200
-
-
 async def test_while_no_replica_has_ever_reported_no_pair_is_called_unknown(redis: RedisAtHand) -> None:
     async with proxy(["http://127.0.0.1:1"], redis.url) as lonely:
         for source in ("en", "auto"):

@@ -13,6 +13,7 @@ import pytest
 
 from shared.reaper import Reaper, find_marked
 from tests.deploy.marked import Marked
+from tests.processes import free_port, redis_server
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -116,6 +117,16 @@ async def test_a_process_with_a_title_of_its_own_is_found(processes: Marked) -> 
         titled = processes.start(sys.executable, "-c", f"{title}; time.sleep(600)")
         await processes.wait_for("titled")
     assert titled.wait(timeout=5) == -signal.SIGKILL
+
+
+async def test_the_redis_of_tests_and_benchmarks_is_found(tmp_path: Path) -> None:
+    """By default it writes its title over its environment, once it is up."""
+    with Reaper(NAME, 0.0):
+        redis = redis_server(free_port(), tmp_path)
+        redis.start()
+        await wait_until(lambda: "eady to accept connections" in redis.tail(), within=10)
+    assert redis.process is not None
+    assert redis.process.wait(timeout=5) == -signal.SIGKILL
 
 
 async def test_others_are_left_alone(processes: Marked) -> None:
