@@ -107,6 +107,7 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Be
     fleet = Fleet(options.out, catalog, texts, environment(options.device))
     async with started(fleet, wish.names):
         bench = Bench(fleet, Stock(read(texts)), options.seconds)
+        await bench.warm_up(wish)
         for number in range(options.rounds):
             await bench.round(number, wish)
         return bench
