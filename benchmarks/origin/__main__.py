@@ -1,6 +1,6 @@
 """The origin's experiment: one model, one machine, the same texts, several architectures.
 
-    make bench-origin PAIRS=folder                    # everything, about 25 minutes on two cores
+    make bench-origin PAIRS=folder                    # everything, 27 minutes on two cores
     python -m benchmarks.origin --pairs FOLDER/en-de.valid.tsv --rounds 1 --concurrency 1,25,64 --architectures A,D,E,bare
 
 Starts its own servers and leaves none behind. Exit status 1 when a target is missed. The report is OUT/report.md, the

@@ -59,11 +59,16 @@ class Figures:
         return sum(self.cpu_ms.values())
 
 
-def measured(drive: Drive, did: Totals, cpu: Mapping[str, float]) -> dict[str, Any]:
-    """Return the fields of :class:`Figures` that come of answers, what the engine did, and CPU seconds by role."""
+def measured(drive: Drive, did: Totals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
+    """Return the fields of :class:`Figures` that come of answers, what the engine did, and CPU seconds by role.
+
+    Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
+    ones that waited longest would be left out, and those that failed by then.
+    """
     good = [answer for answer in drive.answers if not answer.error]
     counted = [answer for answer in good if drive.since <= answer.ended < drive.until]
-    latencies = [answer.ended - answer.due for answer in counted]
+    due = [answer for answer in drive.answers if drive.since <= answer.due < drive.until]
+    latencies = [answer.ended - answer.due for answer in (due if is_open else counted)]
     failed: dict[str, int] = {}
     for answer in drive.answers:
         if answer.error:

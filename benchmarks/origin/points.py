@@ -21,7 +21,6 @@ OPEN_SHARES: Final = (0.5, 1.0)
 # What the targets compare, and the article. Every other point is measured in the first round alone, for the figures.
 PEERS_AT: Final = {
     "A": (25,),
-    "B": (25,),
     "C": (25,),
     "D": (25, 64),
     "F": (25,),
