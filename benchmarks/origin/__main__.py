@@ -1,6 +1,6 @@
 """The origin's experiment: one model, one machine, the same texts, several architectures.
 
-    make bench-origin PAIRS=folder                    # everything, about 25 minutes on two cores
+    make bench-origin PAIRS=folder                    # everything, 27 minutes on two cores
     python -m benchmarks.origin --pairs FOLDER/en-de.valid.tsv --rounds 1 --concurrency 1,25,64 --architectures A,D,E,bare
 
 Starts its own servers and leaves none behind. Exit status 1 when a target is missed. The report is OUT/report.md, the
@@ -107,6 +107,7 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Be
     fleet = Fleet(options.out, catalog, texts, environment(options.device))
     async with started(fleet, wish.names):
         bench = Bench(fleet, Stock(read(texts)), options.seconds)
+        await bench.warm_up(wish)
         for number in range(options.rounds):
             await bench.round(number, wish)
         return bench

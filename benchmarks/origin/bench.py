@@ -8,23 +8,29 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import psutil
+
+from benchmarks.origin.candidates import UNIFORM
 from benchmarks.origin.driving import OPEN_WARM_UP_SECONDS, Plan
+from benchmarks.origin.engine_work import watched
 from benchmarks.origin.figures import Figures, busyness, measured, middle, of
-from benchmarks.origin.fleet import watched
-from benchmarks.origin.points import points
+from benchmarks.origin.points import Point, points, warm_ups
 from benchmarks.origin.stock import BOTH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from benchmarks.origin.fleet import Fleet, Work
-    from benchmarks.origin.points import Point, Wish
+    from benchmarks.origin.engine_work import Work
+    from benchmarks.origin.fleet import Fleet
+    from benchmarks.origin.points import Wish
     from benchmarks.origin.stock import Stock
 
 # A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
-MOST_WARM_UP_SECONDS: Final = 15.0
+MOST_WARM_UP_SECONDS: Final = 25.0
 # Work of clients that left: a queue of 300 requests one by one.
 MOST_SETTLING_SECONDS: Final = 60.0
+# A warm-up's texts beyond the first ones.
+WARM_UP_SECONDS: Final = 0.1
 # The timeline of steps is kept of this point, this long.
 TIMELINE_AT: Final = 25
 TIMELINE_SECONDS: Final = 3.0
@@ -43,12 +49,21 @@ class Bench:
     _first: Counter[str] = field(default_factory=Counter[str])
     _plans: int = 0
 
+    async def warm_up(self, wish: Wish) -> None:
+        """Let every engine meet each size of batch once, unmeasured: the first step of a size is slow."""
+        used = 0
+        for point in warm_ups(wish):
+            (name,) = point.architectures
+            _, sent = await self._measure(point, name, 0, WARM_UP_SECONDS)
+            used = max(used, sent)
+        self._use(UNIFORM, used)
+
     async def round(self, number: int, wish: Wish) -> None:
         """Measure a round."""
         for point in points(number, wish):
             used = 0
             for name in point.architectures:
-                figures, sent = await self._measure(point, name, number)
+                figures, sent = await self._measure(point, name, number, self.seconds)
                 used = max(used, sent)
                 self.rows.append(figures)
                 print(
@@ -65,7 +80,7 @@ class Bench:
         self._first[pool] += texts
         self.again[pool] = max(0, self._first[pool] - self.stock.size(pool))
 
-    async def _measure(self, point: Point, name: str, number: int) -> tuple[Figures, int]:
+    async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[Figures, int]:
         made = self.fleet.architectures[name]
         self._plans += 1
         plan = Plan(
@@ -73,26 +88,27 @@ class Bench:
             url=made.url,
             kind=point.kind,
             first=self._first["uniform" if point.kind == BOTH else point.kind],
-            seconds=self.seconds,
+            seconds=seconds,
             warm_up=MOST_WARM_UP_SECONDS if point.concurrency else OPEN_WARM_UP_SECONDS,
             concurrency=point.concurrency,
             rate=point.share * self._best(point.kind),
             openai=name == "openai",
         )
-        before = self._cpu()
         async with watched(made, plan) as work:
+            before, machine = self._cpu(), machine_cpu()
             made.go_on()
             drive = await self.fleet.drive(name, plan)
-            after = self._cpu()
-            did = await work()
+            after, machine = self._cpu(), machine_cpu() - machine
+            work_done = await work()
             if any(answer.error for answer in drive.answers):
                 await _settled(work)
             made.rest()
         lasted = max(answer.ended for answer in drive.answers) - drive.began
         spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
+        own = sum(spent[name].values()) + (0.0 if name == "bare" else drive.cpu)
         kept = point.concurrency == TIMELINE_AT and number == 0
-        found: dict[str, Any] = measured(drive, did.requests, did.seconds, spent[name])
+        found: dict[str, Any] = measured(drive, work_done.did, spent[name], is_open=not point.concurrency)
         row = Figures(
             point=str(point),
             kind=point.kind,
@@ -101,7 +117,8 @@ class Bench:
             round=number,
             name=name,
             others_cpu=others / lasted,
-            steps=busyness(did.steps, drive.since, min(TIMELINE_SECONDS, self.seconds)) if kept else [],
+            elsewhere_cpu=max(0.0, machine - others - own) / lasted,
+            steps=busyness(work_done.steps, drive.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
             **found,
         )
         return row, len(drive.answers)
@@ -113,6 +130,12 @@ class Bench:
         """Return D's best rate so far; 0 where it has none."""
         at = {row.concurrency for row in self.rows if row.name == "D" and row.kind == kind and row.concurrency}
         return max((middle(of(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at), default=0.0)
+
+
+def machine_cpu() -> float:
+    """Return the CPU seconds that the machine has not been idle, what a hypervisor gave to others included."""
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system + times.irq + times.softirq + times.steal
 
 
 async def _settled(work: Callable[[], Awaitable[Work]]) -> None:

@@ -28,15 +28,17 @@ DONE: Final = "origin: done"
 PATIENCE_SECONDS: Final = 60.0
 # Clients have machines of their own: here they come before the servers, where that is allowed.
 NICENESS: Final = -10
-# A closed loop is warm when each client has had an answer, an open one after this.
+# A closed loop is warm when there were as many answers as clients, an open one after this.
 OPEN_WARM_UP_SECONDS: Final = 1.0
+# A closed loop counts until there were as many answers again, so much longer at most: else a slow design would be judged by few.
+MOST_BEYOND_SECONDS: Final = 7.5
 
 
 @dataclass(frozen=True)
 class Plan:
     """One point: ``concurrency`` in flight (closed), or ``rate`` a second at random times (open), for ``seconds`` when warm.
 
-    ``first`` is the number of the first text of the kind; ``warm_up`` the longest time until it counts, seconds.
+    ``first`` is the number of the first text of the kind; ``warm_up`` the time until it counts, seconds: of a closed loop the longest.
     """
 
     out: str
@@ -86,7 +88,8 @@ class Driver:
         self._texts = texts
         self._send = send
         self._answers: list[Answer] = []
-        self._warm = asyncio.Event()
+        self._goal = 0
+        self._there = asyncio.Event()
 
     async def run(self) -> Drive:
         """Send until it is over, wait for the last answer."""
@@ -99,13 +102,25 @@ class Driver:
                     group.create_task(self._ask_on(over))
             else:
                 group.create_task(self._ask_at_times(over, group))
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._warm.wait(), plan.warm_up)
-            since = time.monotonic()
+            if plan.concurrency:
+                await self._answered(plan.concurrency, plan.warm_up)
+            else:
+                await asyncio.sleep(plan.warm_up)
+            since, before = time.monotonic(), len(self._answers)
             await asyncio.sleep(plan.seconds)
+            await self._answered(before + plan.concurrency, MOST_BEYOND_SECONDS)
             until = time.monotonic()
             over.set()
         return Drive(self._answers, began, since, until, time.process_time() - cpu)
+
+    async def _answered(self, goal: int, seconds: float) -> None:
+        """Wait until there were so many answers, no longer than the seconds."""
+        if len(self._answers) >= goal:
+            return
+        self._goal = goal
+        self._there.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._there.wait(), seconds)
 
     async def _ask_on(self, over: asyncio.Event) -> None:
         while not over.is_set():
@@ -113,20 +128,18 @@ class Driver:
 
     async def _ask_at_times(self, over: asyncio.Event, group: asyncio.TaskGroup) -> None:
         rng = random.Random(self._plan.first)  # noqa: S311 - a schedule, no secret
-        began = due = time.monotonic()
+        due = time.monotonic()
         while not over.is_set():
             due += rng.expovariate(self._plan.rate)
             await asyncio.sleep(due - time.monotonic())
             group.create_task(self._ask(next(self._texts), due))
-            if due - began > OPEN_WARM_UP_SECONDS:
-                self._warm.set()
 
     async def _ask(self, row: Row, due: float) -> None:
         error = await self._send(row)
         tokens = sum(len(ids) for ids, _ in row.asks)
         self._answers.append(Answer(len(row.asks), tokens, due, time.monotonic(), error))
-        if self._plan.concurrency and len(self._answers) >= self._plan.concurrency:
-            self._warm.set()
+        if len(self._answers) >= self._goal:
+            self._there.set()
 
 
 async def obey(texts: Path, sender: Callable[[Plan], AbstractAsyncContextManager[Send]]) -> None:

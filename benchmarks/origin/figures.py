@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from benchmarks.origin.driving import Drive
+    from benchmarks.origin.engine_work import Totals
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,10 @@ class Figures:
 
     Rates in texts a second, latencies in ms. ``outside`` is the part of the time that texts were not inside the engine (NaN
     where a text is several engine requests, or the time is not known), ``cpu_ms`` the CPU of each role for a text, ``others_cpu`` the cores
-    that the other architectures' processes took meanwhile, ``requests`` those that the engine did for each one that it should.
+    that the other architectures' processes took meanwhile, ``elsewhere_cpu`` those that everything else on the machine took,
+    ``requests`` the engine requests done for each one that there should be, ``due`` how many there should be.
+    ``batch`` is the mean batch of the engine's steps, ``step_cpu_ms`` the engine's CPU for one of them, ``answer`` the
+    tokens made for a text: what all engines should have done alike.
     """
 
     point: str
@@ -39,9 +43,14 @@ class Figures:
     tokens: float
     outside: float
     requests: float
+    due: int
     cpu_ms: dict[str, float]
     others_cpu: float
+    elsewhere_cpu: float
     driver_cpu: float
+    batch: float
+    step_cpu_ms: float
+    answer: float
     steps: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]], repr=False)
 
     @property
@@ -50,11 +59,16 @@ class Figures:
         return sum(self.cpu_ms.values())
 
 
-def measured(drive: Drive, requests: int, seconds: float | None, cpu: Mapping[str, float]) -> dict[str, Any]:
-    """Return the fields of :class:`Figures` that come of answers, engine requests, their seconds, and CPU seconds by role."""
+def measured(drive: Drive, did: Totals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
+    """Return the fields of :class:`Figures` that come of answers, what the engine did, and CPU seconds by role.
+
+    Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
+    ones that waited longest would be left out, and those that failed by then.
+    """
     good = [answer for answer in drive.answers if not answer.error]
     counted = [answer for answer in good if drive.since <= answer.ended < drive.until]
-    latencies = [answer.ended - answer.due for answer in counted]
+    due = [answer for answer in drive.answers if drive.since <= answer.due < drive.until]
+    latencies = [answer.ended - answer.due for answer in (due if is_open else counted)]
     failed: dict[str, int] = {}
     for answer in drive.answers:
         if answer.error:
@@ -71,10 +85,14 @@ def measured(drive: Drive, requests: int, seconds: float | None, cpu: Mapping[st
         "counted": len(counted),
         "failed": failed,
         "tokens": sum(answer.tokens for answer in counted) / len(counted) if counted else math.nan,
-        "outside": 1 - seconds / took if alone and seconds is not None and took else math.nan,
-        "requests": requests / expected if expected else math.nan,
+        "outside": 1 - did.seconds / took if alone and took else math.nan,
+        "requests": did.requests / expected if expected else math.nan,
+        "due": expected,
         "cpu_ms": {role: 1000 * spent / len(good) if good else math.nan for role, spent in cpu.items()},
         "driver_cpu": drive.cpu / lasted,
+        "batch": did.tokens / did.steps if did.steps else math.nan,
+        "step_cpu_ms": 1000 * cpu.get("engine", math.nan) / did.steps if did.steps else math.nan,
+        "answer": did.tokens / len(good) if good else math.nan,
     }
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import psutil
-from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.origin.driving import Drive, Plan
 from benchmarks.origin.model import command_line, engine_arguments, read_entry
@@ -24,7 +23,7 @@ from tests.processes import ROOT, Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0
@@ -43,6 +42,8 @@ TITLES: Final = {
 }
 # Nothing is refused, whatever the rate: every architecture has all of a point's texts in hand.
 PATIENT: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
+# No server writes a line for each request.
+QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
 
 
 @dataclass
@@ -197,11 +198,12 @@ class Fleet:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
         folder = self.folder / "E"
         folder.mkdir(exist_ok=True)
-        api = {**self._environment, **PATIENT, "APISERVER_CATALOG": str(self._catalog)}
+        api = {**self._environment, **PATIENT, **QUIET, "APISERVER_CATALOG": str(self._catalog)}
         module = "benchmarks.origin.pairway_server"
         apiserver = python_server(module, folder, {**api, "APISERVER_PORT": str(apiserver_port)}, "E-apiserver")
         settings = {
             **self._environment,
+            **QUIET,
             "PROXY_PORT": str(proxy_port),
             "PROXY_REPLICAS": f"http://127.0.0.1:{apiserver_port}",
             "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
@@ -249,54 +251,3 @@ async def started(fleet: Fleet, names: Sequence[str]) -> AsyncGenerator[Fleet]:
     async with AsyncExitStack() as stack:
         await fleet.start(names, stack)
         yield fleet
-
-
-@dataclass(frozen=True)
-class Work:
-    """What an architecture's engine did: requests, seconds in them (None where it is not known), steps."""
-
-    requests: int
-    seconds: float | None
-    steps: list[tuple[float, int]]
-
-
-@asynccontextmanager
-async def watched(made: Architecture, plan: Plan) -> AsyncGenerator[Callable[[], Awaitable[Work]]]:
-    """Yield what tells, after a point, what the engine did in it."""
-
-    async def look() -> tuple[int, float, dict[str, Any]]:
-        record: dict[str, Any] = json.loads(await _got(made.record)) if made.record else {}
-        return (*totals(await _got(made.metrics)), record) if made.metrics else (0, 0.0, record)
-
-    before, seconds_before, _ = await look()
-
-    async def work() -> Work:
-        after, seconds, record = await look()
-        if made.name == "bare":
-            record = json.loads(await asyncio.to_thread(Path(f"{plan.out}.record").read_text))
-        requests = after - before if made.metrics else int(record["requests"])
-        # Pairway notes its engine's time by itself; vLLM's server knows it by its metrics alone.
-        spent = float(record["seconds"]) if record else seconds - seconds_before
-        return Work(requests, spent, record.get("steps", []))
-
-    yield work
-
-
-async def _got(url: str) -> str:
-    def get() -> str:
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own server
-            return answer.read().decode()
-
-    return await asyncio.to_thread(get)
-
-
-def totals(metrics: str) -> tuple[int, float]:
-    """Return the engine requests that ended, and the seconds in them, of vLLM's metrics."""
-    requests = seconds = 0.0
-    for family in text_string_to_metric_families(metrics):
-        for sample in family.samples:
-            if sample.name == "vllm:request_success_total":
-                requests += sample.value
-            elif sample.name == "vllm:e2e_request_latency_seconds_sum":
-                seconds += sample.value
-    return int(requests), seconds

@@ -18,8 +18,18 @@ KINDS: Final = (UNIFORM, MIXED)
 BOTH_CONCURRENCIES: Final = (1, 25, 64)
 # Open loops: parts of D's best.
 OPEN_SHARES: Final = (0.5, 1.0)
-# What the targets compare. Every other point is measured in the first round alone, for the figures.
-PEERS_AT: Final = {"A": (25,), "bare": (64,), "openai": (64,)}
+# What the targets compare, and the article. Every other point is measured in the first round alone, for the figures.
+PEERS_AT: Final = {
+    "A": (25,),
+    "C": (25,),
+    "D": (25, 64),
+    "F": (25,),
+    "bare": (64,),
+    "openai": (64,),
+}
+# At once in a warm-up: what brings the architecture's largest batch.
+WARM_UP_AT: Final = {"A": 1, "B": 2, "C": 16}
+MOST_AT_ONCE: Final = max(CONCURRENCIES)
 # The rate at a concurrency as a part of the best one, roughly: how many texts a point needs.
 HALF_RATE_AT: Final = 6.0
 # Seconds of a point beyond those that count: warm-up and last answers of a batching architecture.
@@ -61,14 +71,21 @@ def points(number: int, wish: Wish) -> Iterator[Point]:
             if wanted:
                 yield Point(kind, rotated(wanted, turn), concurrency)
                 turn += 1
-    if number == 0 and {"D", "F"} <= set(names):
-        for concurrency in (one for one in BOTH_CONCURRENCIES if one in wish.concurrencies):
-            yield Point(BOTH, rotated(["D", "F"], turn), concurrency)
-            turn += 1
+    if {"D", "F"} <= set(names):
+        for concurrency in BOTH_CONCURRENCIES:
+            if concurrency in wish.concurrencies and (number == 0 or _is_judged("F", concurrency)):
+                yield Point(BOTH, rotated(["D", "F"], turn), concurrency)
+                turn += 1
     if number == 0 and "D" in names and UNIFORM in wish.kinds:
         for share in wish.shares:
             yield Point(UNIFORM, rotated([name for name in names if name != "F"], turn), 0, share)
             turn += 1
+
+
+def warm_ups(wish: Wish) -> Iterator[Point]:
+    """Yield a point for each architecture that its engines meet before the first round."""
+    for name in wish.names:
+        yield Point(BOTH if name == "F" else UNIFORM, (name,), WARM_UP_AT.get(name, MOST_AT_ONCE))
 
 
 def rotated(names: Sequence[str], turn: int) -> tuple[str, ...]:
@@ -81,7 +98,8 @@ def seconds_of_load(kind: str, rounds: int, seconds: float, concurrencies: Seque
     """Return for how many seconds of full load a kind's texts must last."""
     closed = sum(concurrency / (concurrency + HALF_RATE_AT) for concurrency in concurrencies)
     # Those of two pairs take half of theirs from the uniform ones.
-    first = (0.5 * len(BOTH_CONCURRENCIES) + sum(OPEN_SHARES)) if kind == UNIFORM else 0.0
+    pairs = 0.5 * (len(BOTH_CONCURRENCIES) + rounds - 1)
+    first = (pairs + 1 + sum(OPEN_SHARES)) if kind == UNIFORM else 0.0
     return MARGIN * (rounds * closed + first) * (seconds + BEYOND_SECONDS)
 
 

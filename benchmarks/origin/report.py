@@ -23,6 +23,8 @@ HEADS: Final = (
     "outside the engine",
     "CPU ms a text",
     "of that",
+    "batch",
+    "engine CPU ms a step",
     "engine requests",
     "failed",
     "rounds",
@@ -51,12 +53,18 @@ def report(
     lines += [*_table(("published", "theirs", "here"), _beside(rows)), ""]
     lines += [f"{name}: {title}." for name, title in titles.items() if name in memory]
     lines += ["", *_table(HEADS, _rows(rows)), ""]
-    held = ((name, f"{sum(roles.values()):.0f}", _parts(roles, "{:.0f}")) for name, roles in memory.items())
-    lines += [*_table(("", "memory (PSS) MiB", "of that"), held), ""]
+    held = (
+        (name, f"{sum(roles.values()):.0f}", _parts(roles, "{:.0f}"), _failed(row for row in rows if row.name == name))
+        for name, roles in memory.items()
+    )
+    lines += [*_table(("", "memory (PSS) MiB", "of that", "failed in all"), held), ""]
     busiest = max((row.others_cpu for row in rows), default=0.0)
+    elsewhere = max(rows, key=lambda row: row.elsewhere_cpu)
     driver = max((row.driver_cpu for row in rows if row.name != "bare"), default=0.0)
     lines.append(
-        f"All other architectures together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}."
+        f"All other architectures together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}; "
+        f"everything else on the machine {elsewhere.elsewhere_cpu:.2f} ({elsewhere.point}, {elsewhere.name}, round "
+        f"{elsewhere.round + 1}), half the time no more than {middle(rows, lambda row: row.elsewhere_cpu):.2f}."
     )
     return "\n".join([*lines, ""])
 
@@ -73,10 +81,6 @@ def _row(point: str, name: str, rows: Sequence[Figures]) -> tuple[str, ...]:
     outside = middle(rows, lambda row: row.outside)
     roles = dict.fromkeys(role for row in rows for role in row.cpu_ms)
     cpu = {role: middle(rows, lambda row, role=role: row.cpu_ms.get(role, math.nan)) for role in roles}
-    failed: dict[str, int] = {}
-    for row in rows:
-        for error, count in row.failed.items():
-            failed[error] = failed.get(error, 0) + count
     return (
         point,
         name,
@@ -92,10 +96,20 @@ def _row(point: str, name: str, rows: Sequence[Figures]) -> tuple[str, ...]:
         NONE if math.isnan(outside) else f"{outside:.0%}",
         f"{middle(rows, lambda row: row.whole_cpu_ms):.1f}",
         _parts(cpu, "{:.1f}"),
-        f"{middle(rows, lambda row: row.requests):.3f}",
-        ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0",
+        f"{middle(rows, lambda row: row.batch):.1f}",
+        f"{middle(rows, lambda row: row.step_cpu_ms):.1f}",
+        f"{sum(row.requests * row.due for row in rows if row.due):.0f} of {sum(row.due for row in rows)}",
+        _failed(rows),
         str(len(rows)),
     )
+
+
+def _failed(rows: Iterable[Figures]) -> str:
+    failed: dict[str, int] = {}
+    for row in rows:
+        for error, count in row.failed.items():
+            failed[error] = failed.get(error, 0) + count
+    return ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0"
 
 
 def _beside(rows: Sequence[Figures]) -> Iterable[tuple[str, str, str]]:

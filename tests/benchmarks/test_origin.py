@@ -13,10 +13,10 @@ import pytest
 from benchmarks.origin import queue_worker
 from benchmarks.origin.candidates import MIXED, MIXED_TOKENS, UNIFORM, UNIFORM_TOKENS, Unit, joined, mixed
 from benchmarks.origin.driving import Answer, Drive, Driver, Plan
+from benchmarks.origin.engine_work import Totals, totals
 from benchmarks.origin.figures import Figures, busyness, compared, measured, of
-from benchmarks.origin.fleet import totals
 from benchmarks.origin.model import command_line
-from benchmarks.origin.points import CONCURRENCIES, KINDS, Wish, points
+from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, points, warm_ups
 from benchmarks.origin.queue_worker import Batching, gathered
 from benchmarks.origin.report import report
 from benchmarks.origin.stock import BOTH, REVERSE, Row, Stock
@@ -51,9 +51,14 @@ def figures(name: str, concurrency: int, rate: float, **more: Any) -> Figures:
         "tokens": 30.0,
         "outside": 0.05,
         "requests": 1.0,
+        "due": 10,
         "cpu_ms": {"engine": 10.0},
         "others_cpu": 0.0,
+        "elsewhere_cpu": 0.0,
         "driver_cpu": 0.0,
+        "batch": 1.0,
+        "step_cpu_ms": 1.0,
+        "answer": 30.0,
     }
     return Figures(name=name, concurrency=concurrency, rate=rate, **fields | more)
 
@@ -106,9 +111,16 @@ def test_the_first_round_has_every_point_and_the_others_what_is_judged() -> None
     assert [point.share for point in first if not point.concurrency] == [0.5, 1.0]
     assert [set(point.architectures) for point in first if point.kind == BOTH] == [{"D", "F"}] * 3
     second = {(point.kind, point.concurrency): point.architectures for point in points(1, Wish())}
-    assert set(second[UNIFORM, 25]) == {"A", "E"}
-    assert set(second[MIXED, 64]) == {"E", "bare", "openai"}
+    assert set(second[UNIFORM, 25]) == {"A", "C", "D", "E"}
+    assert set(second[MIXED, 64]) == {"D", "E", "bare", "openai"}
+    assert set(second[BOTH, 25]) == {"D", "F"}
     assert second[UNIFORM, 10] == ("E",)
+
+
+def test_every_engine_meets_its_largest_batch_before_the_first_round() -> None:
+    met = {name: (point.kind, point.concurrency) for point in warm_ups(Wish()) for name in point.architectures}
+    assert met.keys() == set(ARCHITECTURES)
+    assert (met["A"], met["E"], met["F"]) == ((UNIFORM, 1), (UNIFORM, 64), (BOTH, 64))
 
 
 def test_orders_differ_from_point_to_point() -> None:
@@ -135,6 +147,16 @@ async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> N
     assert drive.until - drive.since == pytest.approx(0.1, abs=0.05)
 
 
+async def test_a_slow_closed_loop_counts_until_each_client_was_answered_again() -> None:
+    async def send(_: Row) -> str:
+        await asyncio.sleep(0.05)
+        return ""
+
+    plan = Plan("", "", UNIFORM, 0, seconds=0.001, warm_up=5.0, concurrency=4)
+    drive = await Driver(plan, itertools.repeat(row("a")), send).run()
+    assert len([answer for answer in drive.answers if drive.since <= answer.ended <= drive.until]) == 4
+
+
 async def test_an_open_loop_sends_however_long_answers_take() -> None:
     over = asyncio.Event()
     sent = 0
@@ -154,17 +176,26 @@ async def test_an_open_loop_sends_however_long_answers_take() -> None:
 
 def test_figures_count_what_ended_in_the_time_that_counts() -> None:
     answers = [Answer(1, 30, 0.0, ended, error) for ended, error in [(0.5, ""), (1.5, ""), (1.6, "504"), (2.5, "")]]
-    found = measured(Drive(answers, 0.0, 1.0, 2.0, 0.25), 4, 3.05, {"engine": 0.3})
+    found = measured(Drive(answers, 0.0, 1.0, 2.0, 0.25), Totals(4, 3.05, 10, 90), {"engine": 0.3}, is_open=False)
     assert (found["rate"], found["counted"], found["failed"]) == (1.0, 1, {"504": 1})
     assert found["p95"] == 1500
     assert found["outside"] == pytest.approx(0.5)
     assert found["requests"] == 1
     assert found["cpu_ms"] == {"engine": pytest.approx(100)}
     assert found["driver_cpu"] == pytest.approx(0.1)
+    assert (found["batch"], found["step_cpu_ms"], found["answer"]) == (9, pytest.approx(30), 30)
+
+
+def test_latencies_of_an_open_loop_are_of_what_was_due() -> None:
+    answers = [
+        Answer(1, 30, due, ended, error) for due, ended, error in [(0.5, 1.2, ""), (1.0, 4.0, ""), (1.5, 31.5, "504")]
+    ]
+    found = measured(Drive(answers, 0.0, 1.0, 2.0, 0.25), Totals(3), {}, is_open=True)
+    assert (found["rate"], found["p50"], found["p95"]) == (1, 3000, 30000)
 
 
 def test_of_texts_with_several_engine_requests_the_time_outside_is_not_told() -> None:
-    found = measured(Drive([Answer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), 2, 1.0, {})
+    found = measured(Drive([Answer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), Totals(2, 1.0), {}, is_open=False)
     assert math.isnan(found["outside"])
     assert found["requests"] == 1
 
@@ -232,8 +263,12 @@ vllm:request_success_total{finished_reason="stop",model_name="m"} 7.0
 vllm:request_success_total{finished_reason="length",model_name="m"} 1.0
 # TYPE vllm:e2e_request_latency_seconds histogram
 vllm:e2e_request_latency_seconds_sum{model_name="m"} 2.5
+# TYPE vllm:iteration_tokens_total histogram
+vllm:iteration_tokens_total_count{model_name="m"} 30.0
+# TYPE vllm:generation_tokens_total counter
+vllm:generation_tokens_total{model_name="m"} 200.0
 """
-    assert totals(metrics) == (8, 2.5)
+    assert totals(metrics) == (8, 2.5, 30, 200)
 
 
 def test_a_batch_is_gathered_until_it_is_full_or_nothing_comes() -> None:
