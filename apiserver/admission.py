@@ -99,8 +99,12 @@ class Admission:
     """One model's room; mutable state: what is in hand. Never waits. Not thread-safe: one event loop."""
 
     def __init__(self, at_once: int, rate: DrainRate, bounds: QueueBounds) -> None:
-        """Take what the engine runs at once (it may turn out otherwise when the engine starts: ``at_once`` is set then)."""
+        """Take what the engine runs at once (it may turn out otherwise when the engine starts: ``at_once`` is set then).
+
+        ``guess`` are the units per second to count with before the rate is known.
+        """
         self.at_once = at_once
+        self.guess = float(at_once)
         self.rate = rate
         self._bounds = bounds
         self._holdings = Holdings()
@@ -199,7 +203,7 @@ class Admission:
     def _speed(self) -> float:
         """Return units per second, as far as known."""
         rate = self.rate.value
-        return float(self.at_once) if rate is None else rate
+        return self.guess if rate is None else rate
 
     def _bounded(self, units: float) -> float:
         """Return the seconds that so many units take to drain, within Retry-After's bounds."""

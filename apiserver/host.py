@@ -42,7 +42,6 @@ WATCH_SECONDS: Final = 0.1
 CANARY_AGAIN_SECONDS: Final = 10.0
 # Told where nothing better is known: restarting a small engine takes about this long.
 RETRY_AFTER_SECONDS: Final = 5.0
-
 # A canary is an ordinary text.
 PLAIN: Final = Wish(TextFormat.TEXT, Protection.of((), {}))
 
@@ -232,11 +231,14 @@ class ModelHost:
 
     async def _prove(self, translator: Translator, why: str) -> None:
         """Send every unproven pair's canary through the engine, all at once; each that comes back makes its pair ready."""
-        self._canaries_due = self._clock() + CANARY_AGAIN_SECONDS
+        began = self._clock()
+        self._canaries_due = began + CANARY_AGAIN_SECONDS
         steps = translator.engine.progress().steps
         unproven = [pair for pair, fault in self._why.items() if fault is not None]
         self._why.update(dict.fromkeys(unproven, why))
         faults = await asyncio.gather(*(self._proved(translator, pair) for pair in unproven))
+        if unproven and not any(faults):
+            self.room.tried(len(unproven), self._clock() - began)
         self._restarts.end(ready=any(map(self.ready, self.entry.all_pairs)))
         # Busy is not dead: only an engine that made no single step for its canaries hangs.
         self._hangs = self._too_late in faults and translator.engine.progress().steps == steps

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # What a model runs at once where its entry does not say: vLLM's own default for an API server.
 DEFAULT_MAX_NUM_SEQS: Final = 256
+# A full batch takes about so many times as long as one request alone.
+FULL_TAKES: Final = 2.0
 
 
 class ModelRoom:
@@ -34,8 +36,14 @@ class ModelRoom:
     def slots_for(self, max_num_seqs: int) -> Slots:
         """Return the slots of a new engine; how quick that is has to be learnt anew."""
         self._rate.forget()
-        self.admission.at_once = max_num_seqs
+        self.admission.at_once, self.admission.guess = max_num_seqs, float(max_num_seqs)
         return Slots(max_num_seqs, self._clock, overhang=max(1, max_num_seqs // OVERHANG), rate=self._rate)
+
+    def tried(self, canaries: int, seconds: float) -> None:
+        """Guess the rate by how long so many canaries took, all at once, until it is measured; at least ``at_once`` a second."""
+        at_once = self.admission.at_once
+        if seconds > 0:
+            self.admission.guess = max(at_once, max(canaries, at_once / FULL_TAKES) / seconds)
 
     def told(self, report: ModelReport, revision: str | None) -> ModelReport:
         """Return the engine's report with the room, the rate and the model's revision in it."""

@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from shared import web
 from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED
@@ -17,6 +17,7 @@ from shared.departure import EXTENSION, Departure
 from shared.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
 from shared.flow import Flow
 from shared.host_header import host_fault
+from shared.upgrade import StayingProtocol
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 1.0
 
 
-class Connection(HttpToolsProtocol):
+class Connection(StayingProtocol):
     """Serves one connection and refuses, as a problem of ours, what is too large, too slow, or no HTTP."""
 
     def __init__(self, *, room: Room, **given: Any) -> None:
@@ -42,19 +43,16 @@ class Connection(HttpToolsProtocol):
         # Bytes of a head that is not whole yet, as they came; and of the lines of one, as they were read.
         self._head_open = True
         self._head_begun = False
-        self._head_came = 0
-        self._head_read = 0
+        self._head_came = self._head_read = 0
         # After a chunk's header: the trailers come now if it is the last chunk's, which the parser does not tell.
         self._tail_open = False
-        self._body_came = 0
+        self._body_came = self._unsent = 0
         self._body_began = 0.0
         self._paused_at = 0.0
         self._refusal: PairwayError | None = None
         # What comes is not read any more: the connection closes with the answer to the last good request.
         self._deaf = False
-        self._unsent = 0
         self._departure = Departure()
-        self._extensions: dict[str, Any] = {EXTENSION: self._departure}
         self._receiving: asyncio.TimerHandle | None = None
         self._sending: asyncio.TimerHandle | None = None
 
@@ -158,7 +156,7 @@ class Connection(HttpToolsProtocol):
         self._head_begun = True
         self._head_read = 0
         super().on_message_begin()
-        self.scope["extensions"] = self._extensions
+        self.scope["extensions"] = cast("Any", {EXTENSION: self._departure})
 
     @override
     def on_url(self, url: bytes) -> None:
@@ -197,6 +195,7 @@ class Connection(HttpToolsProtocol):
         self._body_came = 0
         self._body_began = self.loop.time()
 
+    @override
     def on_chunk_header(self) -> None:
         """Take the next chunk, or the last, which is empty and has the trailers after it."""
         self._tail_open = True
@@ -210,7 +209,9 @@ class Connection(HttpToolsProtocol):
 
     @override
     def on_message_complete(self) -> None:
-        """End the request; what comes is the next one's head."""
+        """End the request; what comes is the next one's head, or its body if it asked for another protocol."""
+        if self.body_to_come():
+            return
         self._receiving = _cancelled(self._receiving)
         self._head_open, self._head_begun, self._tail_open, self._head_came = True, False, False, 0
         super().on_message_complete()

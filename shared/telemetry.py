@@ -6,6 +6,7 @@ request is served carries its ``request_id``.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import time
@@ -13,7 +14,6 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic_core import to_json
 from typing_extensions import override
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 # color_message is uvicorn's line once more, with escape codes.
 _RECORD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+
+
+# What is not ASCII is escaped, line ends of all kinds with it.
+_AS_JSON: Final = json.JSONEncoder(default=str).encode
 
 
 class _RequestIdFilter(logging.Filter):
@@ -55,7 +59,7 @@ class _JsonFormatter(logging.Formatter):
             line["exc_info"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack_info"] = self.formatStack(record.stack_info)
-        return to_json(line, inf_nan_mode="strings", fallback=str).decode()
+        return _AS_JSON(line)
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from apiserver.admission import CLASS_SHARES, RETRY_AFTER_MAX, RETRY_AFTER_MIN, Admission, Demand, QueueBounds
 from apiserver.drain import GAP_SECONDS, DrainRate
 from apiserver.lanes import LONG_SHARE
+from apiserver.model_entry import ModelEntry
+from apiserver.room import FULL_TAKES, ModelRoom
 from shared.cost import CHARS_PER_UNIT
 from shared.errors import OverloadedError
 from shared.lane import SHORT_UNITS, Lane
@@ -68,6 +70,26 @@ def test_a_class_is_taken_on_up_to_the_batch_and_its_share_of_the_queue(priority
         taken, _ = filled(admission, short(priority), stack)
     speed = AT_ONCE if rate is None else rate
     assert taken == pytest.approx(AT_ONCE + 2.0 * speed * CLASS_SHARES[priority], abs=1)
+
+
+def test_until_the_rate_is_known_it_is_guessed_by_the_canaries() -> None:
+    clock = HandClock()
+    entry = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
+    room = ModelRoom(entry, QueueBounds(1.0, 300), clock)
+    room.slots_for(AT_ONCE)
+    assert room.admission.guess == AT_ONCE
+    room.tried(2, 0.1)
+    assert room.admission.guess == AT_ONCE / FULL_TAKES / 0.1
+    room.tried(2, 5.0)
+    assert room.admission.guess == AT_ONCE, "a first canary may take long, for all that is done the first time"
+    room.tried(2, 0.0)
+    room.tried(40, 0.1)
+    assert room.admission.guess == 40 / 0.1
+    with ExitStack() as stack:
+        taken, _ = filled(room.admission, short(), stack)
+    assert taken > AT_ONCE + AT_ONCE
+    room.slots_for(AT_ONCE)
+    assert room.admission.guess == AT_ONCE, "another engine"
 
 
 def test_the_queue_is_bounded_whatever_the_rate() -> None:

@@ -1,0 +1,84 @@
+"""Going on in HTTP/1.1 with a client that asks for another protocol, as curl --http2 and Java's HttpClient do at first.
+
+The parser ends at such a head: what comes then it takes for the other protocol. A server may stay with HTTP/1.1
+(RFC 9110 §7.8), and then it is the request's body, and further requests.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from typing_extensions import override
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+# What says how long a body is.
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class StayingProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, which loses a body whose head asks for another protocol, and keeps it here."""
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        """Parse what came."""
+        self._unset_keepalive_if_required()
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except HttpParserError:
+                self.send_400_response("Invalid HTTP request received.")
+            except HttpParserUpgrade as upgrade:
+                self.parser = self._parser_after_head()
+                data = data[upgrade.args[0] :]
+                continue
+            return
+
+    def body_to_come(self) -> bool:
+        """Say whether the message is complete only for the parser, which ended at its head."""
+        return self.parser.should_upgrade() and any(name in _FRAMING for name, _ in self.headers)
+
+    def on_chunk_header(self) -> None:
+        """Take the beginning of a chunk."""
+
+    def _parser_after_head(self) -> HttpRequestParser:
+        framing = [b"%s: %s\r\n" % each for each in self.headers if each[0] in _FRAMING]
+        if not framing:
+            return HttpRequestParser(self)
+        parser = HttpRequestParser(_AfterHead(self))
+        parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
+        return parser
+
+
+class _AfterHead:
+    """Passes on what a parser finds, but for the first head. Mutable state: whether that is over."""
+
+    def __init__(self, protocol: StayingProtocol) -> None:
+        self._protocol = protocol
+        self._over = False
+
+    def on_message_begin(self) -> None:
+        if self._over:
+            self._protocol.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if self._over:
+            self._protocol.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._over:
+            self._protocol.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self._over:
+            self._protocol.on_headers_complete()
+        self._over = True
+
+    def on_chunk_header(self) -> None:
+        self._protocol.on_chunk_header()
+
+    def on_body(self, body: bytes) -> None:
+        self._protocol.on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._protocol.on_message_complete()

@@ -1,0 +1,28 @@
+"""Who works on a request learns that its client has hung up."""
+
+from __future__ import annotations
+
+from shared.departure import Departure
+
+
+def test_everybody_who_listens_is_told_once() -> None:
+    departure, told = Departure(), list[str]()
+    departure.tell(lambda: told.append("one"))
+    departure.tell(lambda: told.append("two"))
+    departure.happens()
+    departure.happens()
+    assert told == ["one", "two"]
+
+
+def test_who_comes_too_late_is_told_at_once_and_who_left_is_not() -> None:
+    departure, told = Departure(), list[str]()
+
+    def forgotten() -> None:
+        told.append("forgotten")
+
+    departure.tell(forgotten)
+    departure.forget(forgotten)
+    departure.forget(forgotten)
+    departure.happens()
+    departure.tell(lambda: told.append("late"))
+    assert told == ["late"]

@@ -1,0 +1,95 @@
+"""Clients that ask for another protocol first, as curl --http2 and Java's HttpClient do, are served in HTTP/1.1."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+from fastapi import FastAPI, Request, Response
+
+from shared import web
+from tests.fakes import Serving, serving
+from tests.shared.test_connection import Peer, peer
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
+HEAD = b"POST /echo HTTP/1.1\r\nHost: x\r\n" + UPGRADE
+LENGTH = HEAD + b"Content-Length: 5\r\n\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+GET = b"GET /plain HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.fixture(scope="module")
+async def served() -> AsyncGenerator[Serving]:
+    app = FastAPI()
+
+    async def echo(request: Request) -> Response:
+        return Response(await request.body())
+
+    async def plain() -> Response:
+        return Response("plain")
+
+    app.add_api_route("/echo", echo, methods=["POST"])
+    app.add_api_route("/plain", plain)
+    web.install(app)
+    async with serving(app) as one:
+        yield one
+
+
+async def _answers(one: Peer, bodies: list[bytes]) -> None:
+    for body in bodies:
+        status, _, content = await one.answer()
+        assert (status, content) == (200, body)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [LENGTH + b"hello"],
+        [LENGTH, b"hello"],
+        [LENGTH[:-1], b"\nhe", b"llo"],
+        [CHUNKED + b"5\r\nhello\r\n0\r\n\r\n"],
+        [CHUNKED, b"5\r\nhel", b"lo\r\n0\r\n", b"\r\n"],
+    ],
+)
+async def test_the_body_is_the_requests_and_the_connection_goes_on(served: Serving, pieces: list[bytes]) -> None:
+    async with peer(served) as one:
+        for _ in range(3):  # each asks anew
+            for piece in pieces:
+                one.send(piece)
+                await asyncio.sleep(0.02)
+            await _answers(one, [b"hello"])
+        one.send(GET + b"\r\n")
+        await _answers(one, [b"plain"])
+
+
+async def test_a_request_without_a_body_is_answered_and_so_are_those_behind_it(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(GET + UPGRADE + b"\r\n" + LENGTH + b"hello" + GET + b"\r\n" + GET + UPGRADE + b"\r\n")
+        await _answers(one, [b"plain", b"hello", b"plain", b"plain"])
+
+
+async def test_a_body_that_is_an_http_request_is_none(served: Serving) -> None:
+    smuggled = GET + b"\r\n"
+    head = HEAD + b"Content-Length: %d\r\n\r\n" % len(smuggled)
+    async with peer(served) as one:
+        one.send(head)
+        await asyncio.sleep(0.02)
+        one.send(smuggled + LENGTH + b"hello")
+        await _answers(one, [smuggled, b"hello"])
+
+
+async def test_nonsense_behind_it_is_refused(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(LENGTH + b"helloPRI * HTTP/2.0\r\n\r\n")
+        await _answers(one, [b"hello"])
+        assert b"400" in (await one.rest())[:20]
+
+
+@pytest.mark.parametrize(
+    "lengths", [b"Content-Length: 5\r\nContent-Length: 6\r\n", b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"]
+)
+async def test_a_body_of_two_lengths_is_refused(served: Serving, lengths: bytes) -> None:
+    async with peer(served) as one:
+        one.send(HEAD + lengths + b"\r\nhello")
+        assert b" 400 " in (await one.rest())[:20]
