@@ -6,7 +6,7 @@ A request is taken on while ``ahead < at_once + share x min(rate x queue_seconds
   serve callers in turn (apiserver/slots.py), so of each other caller no more comes before a request than its own caller
   has in hand with it; what its own caller has in hand is ahead in full. Who floods a model fills it for itself;
 * ``at_once`` is what the engine runs at once (``max_num_seqs``), ``rate`` what it gets done per second when it is full
-  (apiserver/drain.py; before that is known, ``at_once`` units per second);
+  (apiserver/drain.py; before that is known, a guess by the canaries);
 * ``queue_seconds`` is the queueing delay to hold, ``max_waiting`` a bound on the queue whatever the rate;
 * ``share`` is the class's share of the queue, so that bulk is refused first and interactive last.
 

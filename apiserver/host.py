@@ -237,8 +237,8 @@ class ModelHost:
         unproven = [pair for pair, fault in self._why.items() if fault is not None]
         self._why.update(dict.fromkeys(unproven, why))
         faults = await asyncio.gather(*(self._proved(translator, pair) for pair in unproven))
-        if unproven and not any(faults):
-            self.room.tried(len(unproven), self._clock() - began)
+        if proved := faults.count(None):
+            self.room.tried(proved, self._clock() - began)
         self._restarts.end(ready=any(map(self.ready, self.entry.all_pairs)))
         # Busy is not dead: only an engine that made no single step for its canaries hangs.
         self._hangs = self._too_late in faults and translator.engine.progress().steps == steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from apiserver.admission import Admission
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_MAX_NUM_SEQS: Final = 256
 # A full batch takes about so many times as long as one request alone.
 FULL_TAKES: Final = 2.0
+# The rate is guessed to be between one full batch a second and so many: canaries are short.
+FASTEST: Final = 8
 
 
 class ModelRoom:
@@ -40,10 +43,10 @@ class ModelRoom:
         return Slots(max_num_seqs, self._clock, overhang=max(1, max_num_seqs // OVERHANG), rate=self._rate)
 
     def tried(self, canaries: int, seconds: float) -> None:
-        """Guess the rate by how long so many canaries took, all at once, until it is measured; at least ``at_once`` a second."""
+        """Guess the rate by how long so many canaries took, all at once, until it is measured; within bounds."""
         at_once = self.admission.at_once
-        if seconds > 0:
-            self.admission.guess = max(at_once, max(canaries, at_once / FULL_TAKES) / seconds)
+        units = max(canaries, at_once / FULL_TAKES)
+        self.admission.guess = max(at_once, min(units / seconds if seconds else math.inf, FASTEST * at_once))
 
     def told(self, report: ModelReport, revision: str | None) -> ModelReport:
         """Return the engine's report with the room, the rate and the model's revision in it."""

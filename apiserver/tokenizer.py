@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokenizers import Tokenizer
 
 
-# Texts whose tokens are remembered: some more than are planned at once, and not yet asked for.
-REMEMBERED: Final = 256
 # What a tokenizer of bytes puts for some that are no character (yet).
 CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -31,17 +28,16 @@ class ModelTokenizer:
         own: Tokenizer = tokenizer.backend_tokenizer
         self._own = own
         saved = own.to_str()
-        later = without_first_space(saved)
-        first = self._first = _remembering(words_tokenizer(saved))
-        self._later = first if json.loads(later) == json.loads(saved) else _remembering(words_tokenizer(later))
+        self._first = words_tokenizer(saved)
+        self._later = words_tokenizer(without_first_space(saved))
         added: list[dict[str, Any]] = json.loads(saved)["added_tokens"]
         self.controls: Mapping[str, int] = {token["content"]: token["id"] for token in added}
         self.begin: Sequence[int] = _beginning(own)
         self.silent = frozenset(token["id"] for token in added if token["special"])
 
-    def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
+    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
         """Tokenise words; control tokens in them are split into ordinary ones. ``first``: no control token is before."""
-        return (self._first if first else self._later)(text)
+        return (self._first if first else self._later).encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of an answer; control tokens leave no trace in it, nor does a character cut off at the end."""
@@ -52,16 +48,6 @@ class ModelTokenizer:
         turns = [dict(message) for message in messages]
         rendered = self._chat.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
         return str(rendered)
-
-
-def _remembering(tokenizer: Tokenizer) -> Callable[[str], tuple[int, ...]]:
-    """Return what tokenises words and remembers the last: many a text is counted first and then asked for as it is."""
-
-    @lru_cache(maxsize=REMEMBERED)
-    def encode(text: str) -> tuple[int, ...]:
-        return tuple(tokenizer.encode(text, add_special_tokens=False).ids)
-
-    return encode
 
 
 def words_tokenizer(saved: str) -> Tokenizer:

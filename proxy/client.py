@@ -39,6 +39,8 @@ MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 MAX_STREAM_BYTES: Final = 2 * MAX_ANSWER_BYTES
 # The end of a stream comes with its last event; only a connection that ended can be used again.
 END_SECONDS: Final = 1.0
+# But not up to the deadline, which would take the answer away.
+MARGIN_SECONDS: Final = 0.01
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 # aiohttp rounds longer time-outs than its threshold up to whole seconds; a Deadline is to the millisecond.
 NEVER_ROUNDED: Final = math.inf
@@ -120,7 +122,7 @@ class ReplicaClient:
                 ) as response,
             ):
                 if on_delta is not None and response.content_type == events.EVENT_STREAM:
-                    return await _read_events(response, on_delta)
+                    return await _read_events(response, on_delta, deadline)
                 answer = _answer(
                     response.status, await _read(response, MAX_ANSWER_BYTES), response.headers.get("Retry-After")
                 )
@@ -227,7 +229,7 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
     return b"".join(parts)
 
 
-async def _read_events(response: aiohttp.ClientResponse, on_delta: OnDelta) -> Answer:
+async def _read_events(response: aiohttp.ClientResponse, on_delta: OnDelta, deadline: Deadline) -> Answer:
     """Pass on a stream's deltas; return its last event as the answer."""
     reader = events.EventReader(MAX_ANSWER_BYTES)
     size = 0
@@ -242,8 +244,9 @@ async def _read_events(response: aiohttp.ClientResponse, on_delta: OnDelta) -> A
                         delta = events.Delta.model_validate_json(event.data)
                         on_delta(delta.index, delta.text)
                     case events.RESULT:
+                        left = deadline.remaining() - MARGIN_SECONDS
                         with suppress(TimeoutError, aiohttp.ClientError):
-                            async with asyncio.timeout(END_SECONDS):
+                            async with asyncio.timeout(min(END_SECONDS, left)):
                                 await response.content.readany()
                         return Answer(OK, event.data, None, None)
                     case events.ERROR:

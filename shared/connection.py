@@ -138,8 +138,7 @@ class Connection(StayingProtocol):
         """Give up a head that is not whole in time, or a body that falls behind the pace."""
         self._receiving = None
         if self._head_open:
-            message = f"The request line and the headers took more than {self._patience.head:g} s."
-            self._refuse(SlowRequestError(message))
+            self._refuse(SlowRequestError(f"The request's head took more than {self._patience.head:g} s."))
             return
         if not self._is_idle() and (left := self._body_left()) > 0:
             self._within(left)
@@ -215,6 +214,8 @@ class Connection(StayingProtocol):
         self._receiving = _cancelled(self._receiving)
         self._head_open, self._head_begun, self._tail_open, self._head_came = True, False, False, 0
         super().on_message_complete()
+        if not self.pipeline:  # uvicorn goes on when the app asks for more: we have to see that the peer hangs up
+            self.flow.resume_reading()
 
     @override
     def send_400_response(self, msg: str) -> None:
@@ -295,8 +296,7 @@ class Connection(StayingProtocol):
         # It is the last of them, its body does not come, and others are answered before it.
         if in_hand is not None and self.pipeline:
             in_hand.keep_alive = False
-            # A response is an app; uvicorn's types are its own.
-            self.pipeline[0] = (in_hand, cast("Any", web.whole_problem(error)))
+            self.pipeline[0] = (in_hand, cast("Any", web.whole_problem(error)))  # a response is an app
             return
         if in_hand is not None:
             in_hand.disconnected = True
@@ -311,8 +311,8 @@ class Connection(StayingProtocol):
 
     def _written(self, response: Response) -> bytes:
         headers = [*self.server_state.default_headers, *response.raw_headers, (b"connection", b"close")]
-        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-        return STATUS_LINE[response.status_code] + lines + b"\r\n" + bytes(response.body)
+        lines = (name + b": " + value + b"\r\n" for name, value in headers)
+        return b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n", bytes(response.body)))
 
 
 def _cancelled(timer: asyncio.TimerHandle | None) -> None:

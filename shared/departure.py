@@ -35,15 +35,17 @@ class Departure:
             each()
 
     def tell(self, what: Callable[[], None]) -> None:
-        """Call it when the peer leaves, at once if it has left."""
-        if self.happened:
-            what()
-        else:
-            self._told[what] = None
+        """Call it when the peer leaves."""
+        self._told[what] = None
 
     def forget(self, what: Callable[[], None]) -> None:
         """Call it no more."""
         self._told.pop(what, None)
+
+
+def departure_of(request: Request) -> Departure | None:
+    """Return that of the request's connection; None at another server than ours."""
+    return request.scope.get("extensions", {}).get(EXTENSION)
 
 
 class Watch:
@@ -55,7 +57,7 @@ class Watch:
         """Take what is to be called."""
         self._request = request
         self._what = what
-        self._departure: Departure | None = request.scope.get("extensions", {}).get(EXTENSION)
+        self._departure = departure_of(request)
         self._watcher: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Self:

@@ -23,31 +23,40 @@ class StayingProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse what came."""
         self._unset_keepalive_if_required()
-        while data:
-            try:
-                self.parser.feed_data(data)
-            except HttpParserError:
-                self.send_400_response("Invalid HTTP request received.")
-            except HttpParserUpgrade as upgrade:
-                self.parser = self._parser_after_head()
-                data = data[upgrade.args[0] :]
-                continue
-            return
+        try:
+            while data:
+                data = self._left_of(data)
+        except HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _left_of(self, data: bytes) -> bytes:
+        """Parse to the end, or to the end of a head that asks for another protocol; return what is left."""
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            self.parser = self._parser_after_head()
+            return data[upgrade.args[0] :]
+        return b""
 
     def body_to_come(self) -> bool:
         """Say whether the message is complete only for the parser, which ended at its head."""
-        return self.parser.should_upgrade() and any(name in _FRAMING for name, _ in self.headers)
+        return self.parser.should_upgrade() and bool(self._framing())
 
     def on_chunk_header(self) -> None:
         """Take the beginning of a chunk."""
 
     def _parser_after_head(self) -> HttpRequestParser:
-        framing = [b"%s: %s\r\n" % each for each in self.headers if each[0] in _FRAMING]
+        framing = self._framing()
         if not framing:
             return HttpRequestParser(self)
         parser = HttpRequestParser(_AfterHead(self))
-        parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
+        parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(b"%s: %s\r\n" % each for each in framing))
         return parser
+
+    def _framing(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers that say how long the body is; none where there is no body."""
+        framing = [each for each in self.headers if each[0] in _FRAMING]
+        return [] if all(name == b"content-length" and not int(value) for name, value in framing) else framing
 
 
 class _AfterHead:

@@ -16,7 +16,7 @@ from starlette.routing import Match
 from shared import browsers, token
 from shared.access_errors import KeyRequiredError
 from shared.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
-from shared.departure import Watch
+from shared.departure import Watch, departure_of
 from shared.errors import (
     ClientGoneError,
     InternalError,
@@ -196,6 +196,10 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     Raises:
         ClientGoneError: the client hung up; the work was cancelled and has ended.
     """
+    departure = departure_of(request)
+    if departure is not None and departure.happened:
+        work.close()
+        raise ClientGoneError
     gone = False
     own = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
 

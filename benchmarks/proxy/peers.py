@@ -62,6 +62,8 @@ _LITELLM_ALONE: Final = {
 PEERS: Final = (
     Peer(DIRECT, "", TRANSLATE),
     Peer(OURS, "$python -m proxy", TRANSLATE, variables=_PAIRWAY),
+    # vllm-router, nginx and the plain ones write no line for a request.
+    Peer("pairway-quiet", "$python -m proxy", TRANSLATE, variables={**_PAIRWAY, "PROXY_LOG_LEVEL": "warning"}),
     Peer(RUST, _ROUTER, CHAT),
     Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", TRANSLATE, "nginx.conf"),
     Peer(PLAIN, "$python -m benchmarks.proxy.plain $port $first $second", TRANSLATE),

@@ -16,7 +16,7 @@ from apiserver.admission import CLASS_SHARES, RETRY_AFTER_MAX, RETRY_AFTER_MIN, 
 from apiserver.drain import GAP_SECONDS, DrainRate
 from apiserver.lanes import LONG_SHARE
 from apiserver.model_entry import ModelEntry
-from apiserver.room import FULL_TAKES, ModelRoom
+from apiserver.room import FASTEST, FULL_TAKES, ModelRoom
 from shared.cost import CHARS_PER_UNIT
 from shared.errors import OverloadedError
 from shared.lane import SHORT_UNITS, Lane
@@ -82,9 +82,10 @@ def test_until_the_rate_is_known_it_is_guessed_by_the_canaries() -> None:
     assert room.admission.guess == AT_ONCE / FULL_TAKES / 0.1
     room.tried(2, 5.0)
     assert room.admission.guess == AT_ONCE, "a first canary may take long, for all that is done the first time"
+    room.tried(40, 0.5)
+    assert room.admission.guess == 40 / 0.5
     room.tried(2, 0.0)
-    room.tried(40, 0.1)
-    assert room.admission.guess == 40 / 0.1
+    assert room.admission.guess == FASTEST * AT_ONCE
     with ExitStack() as stack:
         taken, _ = filled(room.admission, short(), stack)
     assert taken > AT_ONCE + AT_ONCE

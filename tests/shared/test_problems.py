@@ -16,6 +16,7 @@ from shared import access_errors, errors, telemetry, web
 from shared.budget import ByteBudget
 from shared.codes import CODES
 from shared.deadline import Deadline
+from shared.departure import EXTENSION, Departure
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
 
@@ -86,8 +87,8 @@ async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
             return Response(await web.read_body(request, 1000, deadline, hold))
 
     async def work(request: Request) -> Response:
-        with ByteBudget(4000).hold() as hold:
-            await web.read_body(request, 1000, Deadline.after(1, asyncio.get_running_loop().time), hold)
+        with ByteBudget(400_000).hold() as hold:
+            await web.read_body(request, 300_000, Deadline.after(1, asyncio.get_running_loop().time), hold)
 
         async def hard() -> str:
             handlers.work_started.set()
@@ -259,19 +260,36 @@ async def test_a_slow_body_is_given_up(served: Serving) -> None:
     assert b" 504 " in line
 
 
+@pytest.mark.parametrize("size", [1, 60_000, 200_000])
 async def test_work_is_cancelled_when_the_client_hangs_up(
-    served: Serving, handlers: Handlers, caplog: pytest.LogCaptureFixture
+    served: Serving, handlers: Handlers, caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", served.port)
     with caplog.at_level(logging.INFO):
         writer.write(
-            b"POST /work?seconds=60 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\nx"
+            b"POST /work?seconds=60 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (size, b"x" * size)
         )
         await asyncio.wait_for(handlers.work_started.wait(), 3)
         writer.close()
         await asyncio.wait_for(handlers.work_ended.wait(), 3)
         lines = await wait_until(lambda: [each for each in caplog.records if each.getMessage() == "request"], 3)
     assert (vars(lines[0])["status"], vars(lines[0])["code"], vars(lines[0])["pair"]) == (499, "client-gone", "en-de")
+
+
+async def test_work_for_a_client_that_has_left_before_is_not_begun() -> None:
+    departure = Departure()
+    departure.happens()
+    request = Request({"type": "http", "headers": [], "extensions": {EXTENSION: departure}})
+    begun = False
+
+    async def hard() -> None:
+        nonlocal begun
+        begun = True
+
+    with pytest.raises(errors.ClientGoneError):
+        await web.while_connected(request, hard())
+    assert not begun
 
 
 async def test_work_that_ends_answers_and_leaves_no_task_behind(client: httpx.AsyncClient) -> None:

@@ -79,6 +79,21 @@ async def test_a_body_that_is_an_http_request_is_none(served: Serving) -> None:
         await _answers(one, [smuggled, b"hello"])
 
 
+async def test_a_body_of_no_length_is_none(served: Serving) -> None:
+    async with peer(served) as one:
+        for _ in range(2):
+            one.send(HEAD + b"Content-Length: 0\r\n\r\n")
+            await _answers(one, [b""])
+        one.send(GET + b"\r\n")
+        await _answers(one, [b"plain"])
+
+
+async def test_a_body_in_a_coding_that_has_no_end_is_refused(served: Serving) -> None:
+    async with peer(served) as one:
+        one.send(HEAD + b"Transfer-Encoding: gzip\r\n\r\nhello")
+        assert b" 400 " in (await one.rest())[:20]
+
+
 async def test_nonsense_behind_it_does_not_take_its_answer_and_ends_the_connection(served: Serving) -> None:
     async with peer(served) as one:
         one.send(LENGTH + b"hellono such thing\r\n\r\n")
