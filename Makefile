@@ -104,7 +104,7 @@ bench-quality: dev  ## Quality with and without guards, and what each guard mend
 bench-guards: dev  ## False alarms of the guards on reference translations. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 
-bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder of *.valid.tsv)
+bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder with en-de.train.tsv)
 	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
 
 bench-balancing: dev  ## Ways to choose a replica, on a simulated fleet.
@@ -127,7 +127,7 @@ bench-engine: dev  ## Engine settings against each other on mixed texts, in turn
 		$(if $(MODEL),--model $(MODEL)) $(if $(VARIANTS),--variants $(VARIANTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
 
-bench-origin: dev  ## The origin's experiment, five designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
+bench-origin: dev  ## The origin's experiment, six designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
 	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \
 		$(if $(DEVICE),--device $(DEVICE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY)) $(if $(ARCHITECTURES),--architectures $(ARCHITECTURES)) \

@@ -1,6 +1,6 @@
 """The origin's experiment: one model, one machine, the same texts, several architectures.
 
-    make bench-origin PAIRS=folder                    # everything, 27 minutes on two cores
+    make bench-origin PAIRS=folder                    # everything, some 23 minutes on two cores
     python -m benchmarks.origin --pairs FOLDER/en-de.valid.tsv --rounds 1 --concurrency 1,25,64 --architectures A,D,E,bare
 
 Starts its own servers and leaves none behind. Exit status 1 when a target is missed. The report is OUT/report.md, the
@@ -116,6 +116,8 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Be
 def main() -> int:
     """Measure, write, print."""
     options = arguments().parse_args()
+    if not options.pairs.is_file():
+        raise SystemExit(f"bench-origin: there is no {options.pairs}; PAIRS= names the folder of en-de.valid.tsv")
     options.out = options.out.resolve()
     texts: Path = (options.texts or options.out.with_name(f"{options.out.name}-texts.jsonl")).resolve()
     shutil.rmtree(options.out, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Our proxy against other ones: CPU per request, requests a second, latency and memory.
 
-    make bench-proxy                                  # under 6 minutes; installing the peers takes some more, once
+    make bench-proxy                                  # some 6 minutes; installing the peers takes some more, once
     python -m benchmarks.proxy --peers pairway,vllm-router --rounds 1 --seconds 3 --concurrency 32
 
 The proxy has one core, the load and the two replicas (one small process) share another; rounds are interleaved, the figures
