@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.generation import Generation
 from apiserver.settings import Settings
+from shared.priority import Priority
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
@@ -223,12 +224,13 @@ async def test_the_report_holds_what_the_proxy_needs(served: Served, factory: Sc
         "room",
         "rate",
     }
-    # Four at once, and a second's work at four a second before the rate is known: all of that for interactive work.
-    assert report["models"]["en-de"]["room"] == {
-        "interactive": {"ahead": 2, "callers": 1, "limit": 8},
-        "standard": {"ahead": 2, "callers": 1, "limit": 7},
-        "bulk": {"ahead": 2, "callers": 1, "limit": 6},
-    }
+    # Four at once, and a second's work: until the rate is known, at what the canaries' time makes probable, 4 to 32 a second.
+    room = report["models"]["en-de"]["room"]
+    assert {name: (each["ahead"], each["callers"]) for name, each in room.items()} == dict.fromkeys(Priority, (2, 1))
+    limits = [room[priority]["limit"] for priority in Priority]
+    assert 4 + 4 <= limits[0] <= 4 + 8 * 4
+    assert limits == sorted(limits, reverse=True)
+    assert limits[0] > limits[-1] > 4
     assert report["models"]["en-de"]["rate"] is None
     assert len(report["models"]["en-de"]["revision"]) == 16
     engine.gate.set()
