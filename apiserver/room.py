@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What a model runs at once where its entry does not say: vLLM's own default for an API server.
 DEFAULT_MAX_NUM_SEQS: Final = 256
-# A full batch takes about so many times as long as one request alone.
+# A full batch takes about so many times as long as one request alone (2.1 times for 25, `make bench-origin`, D).
 FULL_TAKES: Final = 2.0
 # The rate is guessed to be between one full batch a second and so many: canaries are short.
 FASTEST: Final = 8

@@ -25,9 +25,9 @@ LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
 # A breaker that was closed for so long (the longest back-off) and opens again has new trouble: it starts afresh.
 WELL_SECONDS: Final = 30.0
-# A trial without a verdict for so long no longer keeps others from trying: long beside any short text's answer, short
 # Good canaries in a row that can be asked for, at most: a second or two.
 MOST_CANARIES: Final = 4
+# A trial without a verdict for so long no longer keeps others from trying: long beside any short text's answer, short
 # beside a document's; the proxy gives every permit back, so this is for the day it does not.
 TRIAL_SECONDS: Final = 10.0
 
