@@ -10,24 +10,31 @@ from typing import Any
 
 import pytest
 
+from shared.languages import LanguagePair
 from tests.fakes import FakeReplica, Fault, Script, replicas
 from tests.proxy.proxies import RunningProxy, all_at_once, proxy
 from tests.streams import hear
 from tests.waiting import wait_until
 
 CANARY = "Where is the station?"
+QUICK = 0.001  # seconds per unit of work, fewer than any request takes
 PATIENT = 30.0  # a sweep interval in which nothing learnt by probing can help
 
 
 @asynccontextmanager
 async def pair_of(**settings: Any) -> AsyncGenerator[tuple[RunningProxy, FakeReplica, FakeReplica]]:
-    """Two replicas, known to the proxy as well ones for long enough: 40 requests were answered."""
+    """Two replicas, known to the proxy as well ones for long enough: 40 requests were answered.
+
+    And as equally quick ones: where the machine paused under one's requests, the other would get all that follow, and
+    canaries alone would find out what a test does to it.
+    """
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.canary = two.canary = CANARY
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT, **settings) as running:
         for _ in range(4):
             assert set(await all_at_once(running, 10)) == {200}
         for fake in (one, two):
+            running.parts.evidence.canary_passed(fake.url, LanguagePair("en", "de"), 0, QUICK)
             fake.requests.clear()
         yield running, one, two
 
