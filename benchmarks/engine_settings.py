@@ -30,6 +30,7 @@ from apiserver.engine import ENVIRONMENT
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.work import Work
+from benchmarks.engine_rounds import Round, all_asked, new_children, ratios
 from benchmarks.hosting import Hosted, hosted
 from benchmarks.overload_mix import Mix, read_sentences
 from shared.wire import TextFormat
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from apiserver.catalog import ModelEntry
 
 SEED: Final = 6
-# In hand at once: more than any of the engines runs in one batch.
-CONCURRENCY: Final = 64
 # The first steps of an engine are slow.
 WARM_UP_TEXTS: Final = 30
 PLAIN: Final = Wish(TextFormat.TEXT, Protection.of((), {}))
@@ -69,21 +68,6 @@ VARIANTS: Final[Mapping[str, Variant]] = {
 }
 
 
-class Round(NamedTuple):
-    """One variant's part of one round; seconds, CPU seconds of EngineCore and of this process."""
-
-    texts: int
-    passed: float
-    engine: float
-    front: float
-    latencies: Sequence[float]
-
-    @property
-    def rate(self) -> float:
-        """Texts per second."""
-        return self.texts / self.passed
-
-
 @dataclass
 class Running:
     """One variant's engine, and what came of its rounds."""
@@ -94,56 +78,42 @@ class Running:
     core: Sequence[psutil.Process]
     rounds: list[Round] = field(default_factory=list[Round])
 
-    def cpu(self) -> float:
-        """Return the CPU seconds of the engine's processes so far."""
-        return sum(times.user + times.system for times in (process.cpu_times() for process in self.core))
-
 
 def line(name: str, started: float, rounds: Sequence[Round], first: Sequence[Round]) -> str:
     """Return a variant's line of the table; ``first`` are the rounds of the variant that it is compared with."""
-    ratio = median(own.rate / other.rate for own, other in zip(rounds, first, strict=True))
+    ratio = median(ratios([each.rate for each in rounds], [each.rate for each in first]))
     cuts = [quantiles(each.latencies, n=20, method="inclusive") for each in rounds]
     return (
         f"| {name} | {median(each.rate for each in rounds):.1f} | {ratio:.2f} | "
-        f"{median(each.engine / each.texts for each in rounds) * 1000:.1f} | "
-        f"{median(each.front / each.texts for each in rounds) * 1000:.2f} | "
+        f"{median(each.engine_ms for each in rounds):.1f} | {median(each.front_ms for each in rounds):.2f} | "
         f"{median(cut[9] for cut in cuts) * 1000:.0f} | {median(cut[18] for cut in cuts) * 1000:.0f} | {started:.0f} |"
     )
 
 
 async def ask(running: Running, texts: Sequence[str], name: str) -> Round:
-    """Translate the texts, ``CONCURRENCY`` in hand at once, and say what it took."""
+    """Translate the texts and say what it took."""
     translator, pair = running.host.translator, running.host.entry.all_pairs[0]
-    queue = iter(enumerate(texts))
-    latencies: list[float] = []
 
-    async def client() -> None:
-        for number, text in queue:
-            began = time.monotonic()
-            planned = await translator.prepare(pair, text, PLAIN)
-            await translator.complete(planned, f"{name}-{number}", Work())
-            latencies.append(time.monotonic() - began)
+    async def one(number: int) -> None:
+        planned = await translator.prepare(pair, texts[number], PLAIN)
+        await translator.complete(planned, f"{name}-{number}", Work())
 
-    began, engine, front = time.monotonic(), running.cpu(), time.process_time()
-    await asyncio.gather(*(client() for _ in range(CONCURRENCY)))
-    passed = time.monotonic() - began
-    return Round(len(texts), passed, running.cpu() - engine, time.process_time() - front, latencies)
+    return await all_asked(len(texts), one, running.core)
 
 
 async def start(stack: AsyncExitStack, entry: ModelEntry, name: str) -> Running:
     """Start a variant's engine."""
     variant = VARIANTS[name]
     changed = entry.model_copy(update={"engine": {**entry.engine, **variant.arguments}})
-    before = {child.pid for child in psutil.Process().children(recursive=True)}
     kept = {key: os.environ.get(key) for key in variant.environment}
     os.environ.update(variant.environment)
     began = time.monotonic()
     try:
-        host = await stack.enter_async_context(hosted(changed))
+        with new_children() as core:
+            host = await stack.enter_async_context(hosted(changed))
     finally:
         for key, value in kept.items():
             os.environ.pop(key) if value is None else os.environ.update({key: value})
-    core = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
     return Running(name, host, time.monotonic() - began, core)
 
 

@@ -6,7 +6,8 @@ import argparse
 
 import pytest
 
-from benchmarks.engine_settings import VARIANTS, Round, line, names
+from benchmarks.engine_rounds import Round
+from benchmarks.engine_settings import VARIANTS, line, names
 
 
 def rounds(*passed: float) -> list[Round]:
