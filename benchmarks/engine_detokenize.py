@@ -1,7 +1,7 @@
 """Answers decoded once, as the API server does it, against vLLM's decoding token by token: one engine, in turns.
 
     python -m benchmarks.engine_detokenize [--catalog deploy/models/demo.yaml] [--model NAME] [--pairs FILE]
-                                           [--rounds 5] [--texts 200] [--device cpu|cuda]
+                                           [--rounds 5] [--texts 400] [--device cpu|cuda]
 
 Both ways ask the same engine, which decodes nothing itself, for answers as long as their texts, whatever they say; each
 round has other texts, and the order alternates. ``once-again`` is the first way a second time: what it differs by is noise.
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.engine_detokenize", description=__doc__.splitlines()[0] if __doc__ else ""
     )
-    add_arguments(parser, texts=200)
+    add_arguments(parser, texts=400)
     asyncio.run(compare(parser.parse_args(arguments)))
 
 

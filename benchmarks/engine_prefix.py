@@ -1,15 +1,16 @@
 """Prefix caching on and off, in turns: what an instruction before every text costs, by its length.
 
     python -m benchmarks.engine_prefix [--catalog deploy/models/demo.yaml] [--model NAME] [--pairs FILE]
-                                       [--shared 0,64,128,256] [--engines off,on,off-32,on-32] [--rounds 5] [--texts 60]
+                                       [--shared 0,64,109,256] [--blocks own,32] [--rounds 5] [--texts 40]
                                        [--device cpu|cuda]
 
 Every prompt is the same instruction's first tokens and then a text of its own; the answer has as many tokens as the text,
-whatever they say (the demo model's say nothing), so that all engines do the same work. Engines are started before the
-first round and stay up; each round has other texts, and the order of engines and lengths rotates. The instruction has
-been seen before the first round: what is measured is the state of a server that is up.
+whatever they say (the demo model's say nothing), so that all engines do the same work. For each block size (tokens that
+are found again together; ``own`` is the catalog's, or vLLM's for the device) an engine with caching and one without are
+started before the first round and stay up; each round has other texts, and the order of engines and lengths rotates. The
+instruction has been seen before the first round: what is measured is the state of a server that is up.
 Prints Markdown: what each prompt family shares before its text, then medians of the rounds with least and most; ratios
-are to the engine without caching that is like it, in the same round.
+are of the engine with caching to the one without in the same round.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from apiserver.families import FAMILIES
 from apiserver.prompt import Control, Words
@@ -32,6 +34,8 @@ from shared.languages import LanguagePair
 if TYPE_CHECKING:
     from apiserver.prompt import PairPrompt, Piece, PromptFamily
 
+T = TypeVar("T")
+
 WARM_UP_TEXTS: Final = 10
 # Stands for a text; no family's wording has it.
 ANY_TEXT: Final = "\N{OBJECT REPLACEMENT CHARACTER}"
@@ -40,19 +44,20 @@ PAIR: Final = LanguagePair("en", "de")
 INSTRUCTION_OF: Final = "translategemma"
 
 
-class Setting(NamedTuple):
-    """Engine arguments beside the catalog's, and the setting that it is compared with."""
-
-    arguments: Mapping[str, Any]
-    beside: str
+# Engine arguments beside the catalog's, by what a block is called.
+BLOCKS: Final[Mapping[str, Mapping[str, Any]]] = {"own": {}, "16": {"block_size": 16}, "32": {"block_size": 32}}
 
 
-SETTINGS: Final[Mapping[str, Setting]] = {
-    "off": Setting({"enable_prefix_caching": False}, "off"),
-    "on": Setting({"enable_prefix_caching": True}, "off"),
-    "off-32": Setting({"enable_prefix_caching": False, "block_size": 32}, "off-32"),
-    "on-32": Setting({"enable_prefix_caching": True, "block_size": 32}, "off-32"),
-}
+class Key(NamedTuple):
+    """An engine: its blocks, and whether it caches."""
+
+    blocks: str
+    caching: bool
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """Engine arguments beside the catalog's."""
+        return {**BLOCKS[self.blocks], "enable_prefix_caching": self.caching}
 
 
 class Cell(NamedTuple):
@@ -97,15 +102,14 @@ def families_table(count: Callable[[str], int]) -> Iterable[str]:
         yield f"| {name} | {sum(1 if isinstance(piece, Control) else count(piece.text) for piece in pieces)} |"
 
 
-def line(length: int, name: str, cells: Sequence[Cell], beside: Sequence[Cell]) -> str:
-    """Return an engine's line of the table for one length; ``beside`` are the cells that it is compared with."""
-    own, others = [cell.round for cell in cells], [cell.round for cell in beside]
-    cpu = ratios([each.engine_ms for each in own], [each.engine_ms for each in others])
-    rate = ratios([each.rate for each in own], [each.rate for each in others])
-    found = sum(cell.found for cell in cells) / len(cells)
+def line(shared: int, blocks: str, off: Sequence[Cell], on: Sequence[Cell]) -> str:
+    """Return the table's line for one length and one size of blocks, without caching and with it."""
+    cpu_off, cpu_on = ([cell.round.engine_ms for cell in cells] for cells in (off, on))
+    rate_off, rate_on = ([cell.round.rate for cell in cells] for cells in (off, on))
     return (
-        f"| {length} | {name} | {found:.0f} | {spread([each.engine_ms for each in own], 1)} | {spread(cpu, 2)} | "
-        f"{spread([each.rate for each in own], 1)} | {spread(rate, 2)} |"
+        f"| {shared} | {blocks} | {mean(cell.found for cell in on):.0f} | "
+        f"{spread(cpu_off, 1)} | {spread(cpu_on, 1)} | {spread(ratios(cpu_on, cpu_off), 2)} | "
+        f"{median(rate_off):.1f} | {median(rate_on):.1f} | {spread(ratios(rate_on, rate_off), 2)} |"
     )
 
 
@@ -125,46 +129,48 @@ async def ask(engine: DirectEngine, shared: Sequence[int], texts: Sequence[Seque
 async def compare(options: argparse.Namespace) -> None:
     """Start every engine, ask all of them in turns, print the tables."""
     entry = chosen_entry(options)
-    cells: dict[tuple[int, str], list[Cell]] = {}
+    cells: dict[tuple[int, Key], list[Cell]] = {}
+    keys = [Key(blocks, caching) for blocks in options.blocks for caching in (False, True)]
     async with AsyncExitStack() as stack:
-        engines = {
-            name: await stack.enter_async_context(running(entry, SETTINGS[name].arguments)) for name in options.engines
-        }
-        first = next(iter(engines.values()))
+        engines = {key: await stack.enter_async_context(running(entry, key.arguments)) for key in keys}
+        first = engines[keys[0]]
         words = (piece.text for piece in shared_by(FAMILIES[INSTRUCTION_OF], PAIR) if isinstance(piece, Words))
-        known = first.encode_text("".join(words))
+        instruction = first.encode_text("".join(words))
         longest = min(LONGEST_TEXT, (first.max_model_len - max(options.shared)) // 2)
         texts = Texts(first, options.pairs, longest)
-        asked = [(length, name) for length in options.shared for name in engines]
-        for length, name in asked:
-            await ask(engines[name], first_tokens(known, length), texts.take(WARM_UP_TEXTS), "warm")
+        for length, key in itertools.product(options.shared, keys):
+            await ask(engines[key], first_tokens(instruction, length), texts.take(WARM_UP_TEXTS), "warm")
         for number in range(options.rounds):
-            by_length = {length: texts.take(options.texts) for length in options.shared}
-            shift = number * (len(engines) + 1) % len(asked)  # another length first, and another engine
-            for length, name in asked[shift:] + asked[:shift]:
-                shared = first_tokens(known, length)
-                cell = await ask(engines[name], shared, by_length[length], f"round-{number}-{length}")
-                cells.setdefault((length, name), []).append(cell)
+            for length in rotated(options.shared, number):
+                shared, own = first_tokens(instruction, length), texts.take(options.texts)
+                for key in rotated(keys, number):
+                    cell = await ask(engines[key], shared, own, f"round-{number}-{length}")
+                    cells.setdefault((length, key), []).append(cell)
             sys.stderr.write(f"round {number + 1} of {options.rounds}\n")
-        table = list(families_table(lambda text: len(first.encode_text(text))))
+        table = list(families_table(lambda words: len(first.encode_text(words))))
     print(
-        f"# {entry.name} on {options.device}: {options.rounds} rounds of {options.texts} mixed texts, cut at {longest} tokens\n"
+        f"# {entry.name} on {options.device}: {options.rounds} rounds of {options.texts} texts, cut at {longest} tokens\n"
     )
     print("\n".join(table) + "\n")
-    print("| shared tokens | engine | of them found | engine CPU ms/text | ratio | texts/s | ratio |")
-    print("|---|---|---|---|---|---|---|")
-    for length, name in asked:
-        print(line(length, name, cells[length, name], cells[length, SETTINGS[name].beside]))
+    print("| shared tokens | blocks | found | engine CPU ms/text: off | on | ratio | texts/s: off | on | ratio |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for length, blocks in itertools.product(options.shared, options.blocks):
+        off, on = (cells[length, Key(blocks, caching)] for caching in (False, True))
+        print(line(length, blocks, off, on))
 
 
-def names(value: str) -> list[str]:
-    """Read names of settings, comma-separated, each with the one that it is compared with."""
+def rotated(values: Sequence[T], by: int) -> list[T]:
+    """Return the values in their order, from another one on."""
+    at = by % len(values)
+    return [*values[at:], *values[:at]]
+
+
+def block_sizes(value: str) -> list[str]:
+    """Read names of block sizes, comma-separated."""
     found = value.split(",")
-    if unknown := set(found) - SETTINGS.keys():
-        message = f"no setting is called {', '.join(sorted(unknown))}; there are {', '.join(SETTINGS)}"
+    if unknown := set(found) - BLOCKS.keys():
+        message = f"no blocks are called {', '.join(sorted(unknown))}; there are {', '.join(BLOCKS)}"
         raise argparse.ArgumentTypeError(message)
-    if alone := [name for name in found if SETTINGS[name].beside not in found]:
-        raise argparse.ArgumentTypeError(f"{alone[0]} is compared with {SETTINGS[alone[0]].beside}: name that too")
     return found
 
 
@@ -178,9 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.engine_prefix", description=__doc__.splitlines()[0] if __doc__ else ""
     )
-    add_arguments(parser, texts=60)
-    parser.add_argument("--shared", type=lengths, default=[0, 64, 128, 256], help="tokens (default: %(default)s)")
-    parser.add_argument("--engines", type=names, default=list(SETTINGS), help="comma-separated (default: all)")
+    add_arguments(parser, texts=40)
+    parser.add_argument("--shared", type=lengths, default=[0, 64, 109, 256], help="tokens (default: 0,64,109,256)")
+    parser.add_argument("--blocks", type=block_sizes, default=["own", "32"], help="of own, 16, 32 (default: own,32)")
     asyncio.run(compare(parser.parse_args(arguments)))
 
 

@@ -9,7 +9,17 @@ import pytest
 from apiserver.families import FAMILIES
 from apiserver.prompt import Control, Words
 from benchmarks import engine_detokenize
-from benchmarks.engine_prefix import PAIR, SETTINGS, Cell, families_table, first_tokens, line, names, shared_by
+from benchmarks.engine_prefix import (
+    PAIR,
+    Cell,
+    Key,
+    block_sizes,
+    families_table,
+    first_tokens,
+    line,
+    rotated,
+    shared_by,
+)
 from benchmarks.engine_rounds import Round, ratios, spread
 
 
@@ -46,8 +56,9 @@ def test_an_instruction_begins_again_where_it_is_too_short() -> None:
 def test_a_line_has_medians_with_their_range_and_ratios_within_a_round() -> None:
     off = [Cell(each, 0) for each in rounds(4.0, 2.0, 8.0)]
     on = [Cell(each, 128) for each in rounds(2.0, 1.0, 2.0)]
-    assert line(256, "on", on, off) == (
-        "| 256 | on | 128 | 20.0 (10.0–20.0) | 0.50 (0.25–0.50) | 100.0 (100.0–100.0) | 1.00 (1.00–1.00) |"
+    assert line(256, "own", off, on) == (
+        "| 256 | own | 128 | 40.0 (20.0–80.0) | 20.0 (10.0–20.0) | 0.50 (0.25–0.50) | "
+        "100.0 | 100.0 | 1.00 (1.00–1.00) |"
     )
 
 
@@ -64,15 +75,16 @@ def test_the_line_of_a_way_to_decode() -> None:
     )
 
 
-def test_each_setting_is_compared_with_one_that_differs_in_caching_alone() -> None:
-    for setting in SETTINGS.values():
-        other = SETTINGS[setting.beside]
-        assert {**setting.arguments, "enable_prefix_caching": False} == other.arguments
+def test_an_engine_is_told_its_blocks_and_whether_it_caches() -> None:
+    assert Key("own", caching=False).arguments == {"enable_prefix_caching": False}
+    assert Key("32", caching=True).arguments == {"block_size": 32, "enable_prefix_caching": True}
 
 
-def test_names_bring_what_they_are_compared_with() -> None:
-    assert names("off,on") == ["off", "on"]
-    with pytest.raises(argparse.ArgumentTypeError, match="no setting is called fast; there are off, on"):
-        names("off,fast")
-    with pytest.raises(argparse.ArgumentTypeError, match="on-32 is compared with off-32: name that too"):
-        names("off,on-32")
+def test_every_round_begins_with_another_one() -> None:
+    assert [rotated("abc", number) for number in (0, 1, 5)] == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
+
+
+def test_unknown_blocks_are_named() -> None:
+    assert block_sizes("own,32") == ["own", "32"]
+    with pytest.raises(argparse.ArgumentTypeError, match="no blocks are called 7; there are own, 16, 32"):
+        block_sizes("own,7")
