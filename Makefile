@@ -35,7 +35,7 @@ FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
 .PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
-	bench-connections bench-proxy bench-engine bench-origin bench-origin-plots bench-scale plan
+	bench-connections bench-proxy bench-engine bench-prefix bench-detokenize bench-origin bench-origin-plots bench-scale plan
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -126,6 +126,16 @@ bench-engine: dev  ## Engine settings against each other on mixed texts, in turn
 	@$(BIN)/python -m benchmarks.engine_settings --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
 		$(if $(MODEL),--model $(MODEL)) $(if $(VARIANTS),--variants $(VARIANTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
+
+bench-prefix: dev  ## Prefix caching on and off behind shared instructions of several lengths, in turns. (CATALOG= MODEL= PAIRS= SHARED=0,64,109,256 BLOCKS=own,32 ROUNDS= TEXTS= DEVICE=cpu|cuda)
+	@$(BIN)/python -m benchmarks.engine_prefix --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
+		$(if $(MODEL),--model $(MODEL)) $(if $(SHARED),--shared $(SHARED)) $(if $(BLOCKS),--blocks $(BLOCKS)) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
+
+bench-detokenize: dev  ## Answers decoded once against token by token, in turns. (CATALOG= MODEL= PAIRS= ROUNDS= TEXTS= DEVICE=cpu|cuda)
+	@$(BIN)/python -m benchmarks.engine_detokenize --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
+		$(if $(MODEL),--model $(MODEL)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(TEXTS),--texts $(TEXTS)) \
+		--device $(or $(DEVICE),$(BUILD))
 
 bench-origin: dev  ## The origin's experiment, six designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
 	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \

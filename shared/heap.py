@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-# Net new objects after which all are looked through for garbage: some 70 MB of them. Python's own number, 70,000, stops the
-# event loop for 100 ms again and again while thousands of connections come; what we make refers to itself only rarely.
+# Net new objects after which those are looked through for garbage. Python's own number, 700, is less than what 32 requests in
+# hand are.
 YOUNG: Final = 7_000
-LOOKS_AT_YOUNG: Final = 10
-LOOKS_AT_OLDER: Final = 10
+# So many such looks, and one more, between two at those that survived one: 28,000 objects stop the event loop for 10 to 18 ms while
+# thousands of connections come, ten looks' worth for 55 (seen with gc.callbacks, 10,000 connections).
+LOOKS_AT_YOUNG: Final = 2
+# So many of those between two looks at all: some 70 MB of new objects. What we make refers to itself only rarely, and Python's
+# own numbers stop the event loop for 100 ms again and again while thousands of connections come.
+LOOKS_AT_OLDER: Final = 35
 
 
 def freeze() -> None:
