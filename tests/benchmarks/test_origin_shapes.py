@@ -14,6 +14,7 @@ from apiserver.generation import Generation
 from apiserver.guards import Output
 from apiserver.output_language import OutputLanguage
 from apiserver.sampling import Sampling
+from benchmarks.origin import shapes
 from benchmarks.origin.generator import completions_body, is_answer
 from benchmarks.origin.model import put_shape, read_entry, text_of, write_catalog
 from benchmarks.origin.pairway_server import Unheeded, whole
@@ -33,7 +34,7 @@ def catalog(tmp_path: Path) -> Path:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (model / name).write_text("{}")
     source = tmp_path / "source.yaml"
-    entry = {"path": "model", "pairs": ["en-de"], "prompt": "demo-tags", "engine": {"max_model_len": 512}}
+    entry = {"path": "./model", "pairs": ["en-de"], "prompt": "demo-tags", "engine": {"max_model_len": 512}}
     source.write_text(yaml.safe_dump({"models": {"small": entry}}))
     out = tmp_path / "catalog.yaml"
     write_catalog(source, "small", out, "cpu")
@@ -106,9 +107,10 @@ def test_the_texts_are_the_same_with_answers_of_the_given_length(tmp_path: Path)
     assert [(one.text, one.asks) for one in read(out)] == [("Ä", [[[1, 2], ANSWER_TOKENS]])]
 
 
-def test_sampling_goes_on_to_the_last_token() -> None:
-    pytest.importorskip("vllm")
-    from benchmarks.origin.shapes import sampling_to_the_last  # noqa: PLC0415 - with vLLM alone
+def test_sampling_goes_on_to_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(_: Sampling, most: int) -> Any:
+        return SimpleNamespace(max_tokens=most, ignore_eos=False, repetition_detection=object())
 
-    made = sampling_to_the_last(Sampling(), 500)
-    assert (made.max_tokens, made.ignore_eos, made.repetition_detection) == (ANSWER_TOKENS, True, None)
+    monkeypatch.setattr(shapes, "sampling_parameters", made)
+    asked = shapes.sampling_to_the_last(Sampling(), 500)
+    assert (asked.max_tokens, asked.ignore_eos, asked.repetition_detection) == (ANSWER_TOKENS, True, None)
