@@ -137,11 +137,11 @@ bench-detokenize: dev  ## Answers decoded once against token by token, in turns.
 		$(if $(MODEL),--model $(MODEL)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(TEXTS),--texts $(TEXTS)) \
 		--device $(or $(DEVICE),$(BUILD))
 
-bench-origin: dev  ## The origin's experiment, six designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
+bench-origin: dev  ## The origin's experiment, six designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda SHAPE= ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
 	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \
 		$(if $(DEVICE),--device $(DEVICE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY)) $(if $(ARCHITECTURES),--architectures $(ARCHITECTURES)) \
-		$(if $(OPEN),--open $(OPEN)) $(if $(KINDS),--kinds $(KINDS)) $(if $(SEED),--seed $(SEED))
+		$(if $(OPEN),--open $(OPEN)) $(if $(KINDS),--kinds $(KINDS)) $(if $(SEED),--seed $(SEED)) $(if $(SHAPE),--shape $(SHAPE))
 
 bench-origin-plots: python  ## Draw what bench-origin measured, with an environment of its own. (OUT=.run/origin)
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots

@@ -1,6 +1,7 @@
 """The origin's experiment: one model, one machine, the same texts, several architectures.
 
     make bench-origin PAIRS=folder                    # everything, some 23 minutes on two cores
+    make bench-origin PAIRS=folder DEVICE=cuda SHAPE=llama-1.8b    # random weights of that size (shapes.py)
     python -m benchmarks.origin --pairs FOLDER/en-de.valid.tsv --rounds 1 --concurrency 1,25,64 --architectures A,D,E,bare
 
 Starts its own servers and leaves none behind. Exit status 1 when a target is missed. The report is OUT/report.md, the
@@ -24,11 +25,13 @@ from typing import TYPE_CHECKING
 
 from apiserver.engine import ENVIRONMENT
 from benchmarks.origin.bench import Bench
+from benchmarks.origin.devices import NoGpuError, demand, watched_gpu
 from benchmarks.origin.fleet import TITLES, Fleet, started
-from benchmarks.origin.model import write_catalog
+from benchmarks.origin.model import put_shape, read_entry, write_catalog
 from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
 from benchmarks.origin.report import report
-from benchmarks.origin.stock import Stock, header, read, wanted
+from benchmarks.origin.shapes import ANSWER_TOKENS, SHAPES
+from benchmarks.origin.stock import Stock, header, read, wanted, write_answered_by
 from benchmarks.origin.targets import judge
 from shared.reaper import Reaper
 from shared.version import VERSION
@@ -48,6 +51,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=Path, required=True, help="file of english<TAB>other lines, not trained on")
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="(default: %(default)s)")
     parser.add_argument("--model", default="en-de", help="of the catalog (default: %(default)s)")
+    shapes = "random weights of this shape in its place (default: its own weights)"
+    parser.add_argument("--shape", choices=tuple(SHAPES), help=shapes)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="(default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="(default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=2.5, help="that count of each point (default: %(default)s)")
@@ -105,8 +110,8 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Be
         kinds=options.kinds.split(","),
     )
     fleet = Fleet(options.out, catalog, texts, environment(options.device))
-    async with started(fleet, wish.names):
-        bench = Bench(fleet, Stock(read(texts)), options.seconds)
+    async with watched_gpu(options.device) as gpu, started(fleet, wish.names):
+        bench = Bench(fleet, Stock(read(texts)), options.seconds, gpu, to_the_last=options.shape is not None)
         await bench.warm_up(wish)
         for number in range(options.rounds):
             await bench.round(number, wish)
@@ -118,20 +123,30 @@ def main() -> int:
     options = arguments().parse_args()
     if not options.pairs.is_file():
         raise SystemExit(f"bench-origin: there is no {options.pairs}; PAIRS= names the folder of en-de.valid.tsv")
+    try:
+        demand(options.device)
+    except NoGpuError as error:
+        raise SystemExit(f"bench-origin: {error}") from None
     options.out = options.out.resolve()
     texts: Path = (options.texts or options.out.with_name(f"{options.out.name}-texts.jsonl")).resolve()
     shutil.rmtree(options.out, ignore_errors=True)
     (options.out / "answers").mkdir(parents=True)
     catalog = options.out / "catalog.yaml"
-    entry = write_catalog(options.catalog, options.model, catalog)
+    entry = write_catalog(options.catalog, options.model, catalog, options.device)
     began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     with Reaper("PAIRWAY_ORIGIN", GRACE_SECONDS):
         choose_texts(texts, entry, catalog, options, options.kinds.split(","))
+        model = options.model
+        if options.shape:
+            weights = put_shape(SHAPES[options.shape], catalog, options.out / options.shape)
+            model = f"{options.shape}, {weights / 1e9:.2f} billion random weights, {ANSWER_TOKENS} tokens an answer,"
+            chosen, texts = texts, options.out / "texts.jsonl"
+            write_answered_by(ANSWER_TOKENS, chosen, texts)
         clock = time.monotonic()
         bench = asyncio.run(measure(options, catalog, texts))
     machine = (
         f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, {options.device}, load average {load:.1f} before, "
-        f"{time.monotonic() - clock:.0f} s; {options.model} {entry.engine}; {options.rounds} rounds, {options.seconds:g} s a point; "
+        f"{time.monotonic() - clock:.0f} s; {model} {read_entry(catalog).engine}; {options.rounds} rounds, {options.seconds:g} s a point; "
         f"texts sent twice: {sum(bench.again.values())}."
     )
     checks = judge(bench.rows)

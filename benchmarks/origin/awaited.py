@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from benchmarks.origin.model import Prompts, add_program_arguments, engine_arguments, parameters, read_entry
+from benchmarks.origin.model import Prompts, add_program_arguments, engine_arguments, parameters, read_entry, text_of
 from benchmarks.origin.record import Record, step_logger
 from benchmarks.origin.wire import Answered, Asked, serve
 from shared.languages import LanguagePair
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 class Service:
     """Translates with the pair's engine."""
 
-    def __init__(self, engines: Mapping[LanguagePair, Any], prompts: Prompts, record: Record) -> None:
+    def __init__(
+        self, entry: ModelEntry, engines: Mapping[LanguagePair, Any], prompts: Prompts, record: Record
+    ) -> None:
+        self._entry = entry
         self._engines = engines
         self._prompts = prompts
         self._record = record
@@ -37,18 +40,18 @@ class Service:
         """Return a translation."""
         engine = self._engines[LanguagePair(asked.source_lang, asked.target_lang)]
         asks = self._prompts.asks(asked.source_lang, asked.target_lang, asked.text)
-        return " ".join(await asyncio.gather(*(generate(engine, ask, self._record) for ask in asks)))
+        return " ".join(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
 
 
-async def generate(engine: Any, ask: Ask, record: Record) -> str:
+async def generate(entry: ModelEntry, engine: Any, ask: Ask, record: Record) -> str:
     """Ask an AsyncLLM for one answer."""
     from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
 
     prompt = TokensPrompt(prompt_token_ids=list(ask.prompt_ids))
     text = ""
     with record.request():
-        async for output in engine.generate(prompt, parameters(ask), uuid.uuid4().hex):
-            text = output.outputs[0].text
+        async for output in engine.generate(prompt, parameters(entry, ask), uuid.uuid4().hex):
+            text = text_of(entry, output.outputs[0])
     return text
 
 
@@ -70,7 +73,7 @@ def create_app(entry: ModelEntry, engines: int, record: Record) -> FastAPI:
         started = [start(entry, record, engines) for _ in range(engines)]
         by_pair = {pair: started[number % engines] for number, pair in enumerate(entry.all_pairs)}
         prompts = Prompts.of(entry, started[0].get_tokenizer(), started[0].model_config.max_model_len)
-        app.state.service = Service(by_pair, prompts, record)
+        app.state.service = Service(entry, by_pair, prompts, record)
         yield
         for engine in started:
             engine.shutdown()

@@ -41,7 +41,7 @@ async def run(catalog: Path, texts: Path) -> None:
 
         async def send(row: Row) -> str:
             asks = (Ask(ids, entry.decoding, most) for ids, most in row.asks)
-            made = await asyncio.gather(*(generate(llm, ask, record) for ask in asks))
+            made = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
             return "" if all(made) else "no text"
 
         yield send

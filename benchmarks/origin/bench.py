@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 
 from benchmarks.origin.candidates import UNIFORM
+from benchmarks.origin.devices import GpuLook, cores, gpu_course, watched_cpu
 from benchmarks.origin.driving import OPEN_WARM_UP_SECONDS, Plan
 from benchmarks.origin.engine_work import watched
 from benchmarks.origin.figures import Figures, busyness, measured, middle, of
@@ -18,7 +19,7 @@ from benchmarks.origin.points import Point, points, warm_ups
 from benchmarks.origin.stock import BOTH
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from benchmarks.origin.engine_work import Work
     from benchmarks.origin.fleet import Fleet
@@ -38,11 +39,16 @@ TIMELINE_SECONDS: Final = 3.0
 
 @dataclass
 class Bench:
-    """Measures; mutable state: what was found, and how far the texts are used up."""
+    """Measures; mutable state: what was found, and how far the texts are used up.
+
+    ``gpu`` are the last looks at it, none without one; ``to_the_last`` says that every answer has all tokens that it may have.
+    """
 
     fleet: Fleet
     stock: Stock
     seconds: float
+    gpu: Sequence[GpuLook] = ()
+    to_the_last: bool = False
     rows: list[Figures] = field(default_factory=list[Figures])
     memory: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     again: Counter[str] = field(default_factory=Counter[str])
@@ -93,11 +99,13 @@ class Bench:
             concurrency=point.concurrency,
             rate=point.share * self._best(point.kind),
             openai=name == "openai",
+            to_the_last=self.to_the_last,
         )
         async with watched(made, plan) as work:
             before, machine = self._cpu(), machine_cpu()
             made.go_on()
-            drive = await self.fleet.drive(name, plan)
+            async with watched_cpu(lambda: made.cpu().total()) as cpu:
+                drive = await self.fleet.drive(name, plan)
             after, machine = self._cpu(), machine_cpu() - machine
             work_done = await work()
             if any(answer.error for answer in drive.answers):
@@ -118,6 +126,8 @@ class Bench:
             name=name,
             others_cpu=others / lasted,
             elsewhere_cpu=max(0.0, machine - others - own) / lasted,
+            cpu_course=cores(cpu, drive.since, drive.until),
+            gpu_course=gpu_course(self.gpu, drive.since, drive.until),
             steps=busyness(work_done.steps, drive.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
             **found,
         )

@@ -39,6 +39,7 @@ class Plan:
     """One point: ``concurrency`` in flight (closed), or ``rate`` a second at random times (open), for ``seconds`` when warm.
 
     ``first`` is the number of the first text of the kind; ``warm_up`` the time until it counts, seconds: of a closed loop the longest.
+    ``openai`` says that a text goes to vLLM's own server, ``to_the_last`` that it must make all tokens that an answer may have.
     """
 
     out: str
@@ -50,6 +51,7 @@ class Plan:
     concurrency: int = 0
     rate: float = 0.0
     openai: bool = False
+    to_the_last: bool = False
 
 
 class Answer(NamedTuple):

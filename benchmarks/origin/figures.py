@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.overload_figures import percentile_ms
@@ -25,7 +25,8 @@ class Figures:
     that the other architectures' processes took meanwhile, ``elsewhere_cpu`` those that everything else on the machine took,
     ``requests`` the engine requests done for each one that there should be, ``due`` how many there should be.
     ``batch`` is the mean batch of the engine's steps, ``step_cpu_ms`` the engine's CPU for one of them, ``answer`` the
-    tokens made for a text: what all engines should have done alike.
+    tokens made for a text: what all engines should have done alike. ``cpu_course`` are the cores that the processes took,
+    ``gpu_course`` how busy the GPU was, per cent, and its memory taken, MiB: both by seconds in the time that counts.
     """
 
     point: str
@@ -52,11 +53,23 @@ class Figures:
     step_cpu_ms: float
     answer: float
     steps: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]], repr=False)
+    cpu_course: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]], repr=False)
+    gpu_course: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]], repr=False)
 
     @property
     def whole_cpu_ms(self) -> float:
         """CPU of all roles."""
         return sum(self.cpu_ms.values())
+
+    @property
+    def cores(self) -> float:
+        """The mean of the cores taken; NaN where nobody looked."""
+        return fmean(taken for _, taken in self.cpu_course) if self.cpu_course else math.nan
+
+    @property
+    def gpu_busy(self) -> float:
+        """The mean of the per cent that the GPU was busy; NaN without one."""
+        return fmean(busy for _, busy, _ in self.gpu_course) if self.gpu_course else math.nan
 
 
 def measured(drive: Drive, did: Totals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:

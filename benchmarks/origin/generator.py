@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,18 +28,21 @@ def translate_body(row: Row) -> dict[str, Any]:
     return {"text": row.text, "source_lang": row.source, "target_lang": row.target}
 
 
-def completions_body(row: Row) -> dict[str, Any]:
+def completions_body(row: Row, *, to_the_last: bool = False) -> dict[str, Any]:
     """Return the same for vLLM's own server: all segments in one request, as it allows."""
+    loops = {"repetition_detection": {"max_pattern_size": LONGEST_LOOP, "min_count": LOOP_COUNT}}
     return {
         "prompt": [ids for ids, _ in row.asks],
         "max_tokens": max(most for _, most in row.asks),
         "temperature": 0.0,
-        "repetition_detection": {"max_pattern_size": LONGEST_LOOP, "min_count": LOOP_COUNT},
+        **({"ignore_eos": True} if to_the_last else loops),
     }
 
 
-def is_answer(content: dict[str, Any], row: Row) -> bool:
-    """Say whether a body of either wire holds a translation of every segment."""
+def is_answer(content: dict[str, Any], row: Row, *, to_the_last: bool = False) -> bool:
+    """Say whether a body of either wire holds a translation of every segment; of vLLM's own server perhaps its tokens alone."""
+    if "choices" in content and to_the_last:
+        return content["usage"]["completion_tokens"] == sum(most for _, most in row.asks)
     if "choices" in content:
         return len(content["choices"]) == len(row.asks) and all(choice["text"] for choice in content["choices"])
     return bool(content["translation"])
@@ -48,14 +52,18 @@ def is_answer(content: dict[str, Any], row: Row) -> bool:
 async def sender(plan: Plan) -> AsyncGenerator[Send]:
     """Hold connections for one point."""
     timeout = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
-    body = completions_body if plan.openai else translate_body
+    body = partial(completions_body, to_the_last=plan.to_the_last) if plan.openai else translate_body
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
 
         async def send(row: Row) -> str:
             try:
                 async with session.post(plan.url, json=body(row)) as response:
                     content: dict[str, Any] = json.loads(await response.read())
-                    return "" if response.status == 200 and is_answer(content, row) else str(response.status)
+                    return (
+                        ""
+                        if response.status == 200 and is_answer(content, row, to_the_last=plan.to_the_last)
+                        else str(response.status)
+                    )
             except (aiohttp.ClientError, TimeoutError, ValueError, TypeError, KeyError) as error:
                 return type(error).__name__
 

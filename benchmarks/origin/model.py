@@ -17,6 +17,7 @@ from apiserver.placeholders import Protection
 from apiserver.plan import Wish, Words, plan
 from apiserver.segmenter import Budget
 from apiserver.tokenizer import ModelTokenizer
+from benchmarks.origin.shapes import ANSWER_TOKENS, is_random, said, sampling_to_the_last, write_folder
 from shared.languages import LanguagePair
 from shared.wire import TextFormat
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from apiserver.generation import Engine
     from apiserver.model_entry import Segment
     from apiserver.sampling import Sampling
+    from benchmarks.origin.shapes import Shape
 
 # The same for every engine of the run, whatever the catalog says beside them: more room in a batch than the highest
 # concurrency (64), no prefix found again, no compiling; 256 MiB are 32,768 tokens of the demo model.
@@ -37,9 +39,12 @@ ENGINE: Final[Mapping[str, object]] = {
     "enable_prefix_caching": False,
     "kv_cache_memory_bytes": 256 * 1024 * 1024,
 }
+# On a GPU an engine that is given its cache's size asks for nothing else beforehand, but that this part of the memory be free:
+# by default nearly all of it, and then no second engine starts.
+ON_GPU: Final[Mapping[str, object]] = {"gpu_memory_utilization": 0.01}
 
 
-def write_catalog(source: Path, model: str, out: Path) -> ModelEntry:
+def write_catalog(source: Path, model: str, out: Path, device: str) -> ModelEntry:
     """Write the run's catalog, one model of ``source`` with :data:`ENGINE`; return its entry.
 
     Raises:
@@ -47,9 +52,18 @@ def write_catalog(source: Path, model: str, out: Path) -> ModelEntry:
     """
     (entry,) = catalog.load(source, [model])
     written: dict[str, Any] = yaml.safe_load(source.read_text())["models"][model]
-    written |= {"path": entry.path, "engine": {**entry.engine, **ENGINE}}
+    written |= {"path": entry.path, "engine": {**entry.engine, **ENGINE, **(ON_GPU if device == "cuda" else {})}}
     out.write_text(yaml.safe_dump({"models": {model: written}}))
     return read_entry(out)
+
+
+def put_shape(shape: Shape, catalog: Path, folder: Path) -> int:
+    """Put a shape in the place of the run's model, the catalog rewritten, its folder made; return how many weights it has."""
+    entry = read_entry(catalog)
+    written: dict[str, Any] = yaml.safe_load(catalog.read_text())["models"][entry.name]
+    written |= {"path": str(folder), "engine": {**entry.engine, **shape.engine()}}
+    catalog.write_text(yaml.safe_dump({"models": {entry.name: written}}))
+    return write_folder(shape, Path(entry.path), folder, int(entry.engine["max_model_len"]))
 
 
 def read_entry(path: Path) -> ModelEntry:
@@ -60,13 +74,17 @@ def read_entry(path: Path) -> ModelEntry:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Turns texts into what an engine is asked, as the API server does: a plain text's segments, one request for each."""
+    """Turns texts into what an engine is asked, as the API server does: a plain text's segments, one request for each.
+
+    ``answers`` is the length of every answer; None where the model decides.
+    """
 
     tokenizer: ModelTokenizer
     segment: Segment
     frames: Mapping[LanguagePair, Frame]
     decoding: Sampling
     max_model_len: int
+    answers: int | None
 
     @classmethod
     def of(cls, entry: ModelEntry, tokenizer: Any, max_model_len: int) -> Prompts:
@@ -74,7 +92,8 @@ class Prompts:
         own = ModelTokenizer(tokenizer)
         engine = cast("Engine", own)  # frames need an engine's tokenizer alone
         frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
-        return cls(own, entry.segment, frames, decoding_for(entry, engine), max_model_len)
+        answers = ANSWER_TOKENS if is_random(entry) else None
+        return cls(own, entry.segment, frames, decoding_for(entry, engine), max_model_len, answers)
 
     def asks(self, source: str, target: str, text: str) -> list[Ask]:
         """Return the engine requests for a text."""
@@ -95,14 +114,19 @@ class Prompts:
         frame = self.frames[pair]
         prompt = frame.ids(words, {})
         most = min(budget(len(prompt) - frame.bare_length), self.max_model_len - len(prompt))
-        return Ask(prompt, self.decoding, most)
+        return Ask(prompt, self.decoding, self.answers or most)
 
 
-def parameters(ask: Ask) -> Any:
+def parameters(entry: ModelEntry, ask: Ask) -> Any:
     """Return an engine request's sampling, the API server's own, but that vLLM makes the text: nobody else does here."""
-    sampling = sampling_parameters(ask.sampling, ask.max_tokens)
+    sampling = (sampling_to_the_last if is_random(entry) else sampling_parameters)(ask.sampling, ask.max_tokens)
     sampling.detokenize = True
     return sampling
+
+
+def text_of(entry: ModelEntry, output: Any) -> str:
+    """Return the text of an engine's output; ``""`` is no answer."""
+    return said(output.text, output.token_ids) if is_random(entry) else output.text
 
 
 def engine_arguments(entry: ModelEntry) -> dict[str, Any]:

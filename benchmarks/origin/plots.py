@@ -31,6 +31,8 @@ COLOURS: Final = {
     "bare": "black",
     "openai": "tab:purple",
 }
+# Whose CPU and GPU are drawn over time.
+DEVICES_OF: Final = ("A", "D", "E")
 Lines = dict[str, dict[int, float]]
 
 
@@ -68,6 +70,7 @@ def main() -> int:
     times = {"published": PUBLISHED_TIMES, **{kind: times_a(rows, kind) for kind in KINDS}}
     _draw_times(plt, {title: found for title, found in times.items() if found}, out / "times.png")
     _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
+    _draw_devices(plt, rows, out / "devices.png")
     _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")
     print(f"plots lie in {out}")
     return 0
@@ -110,6 +113,28 @@ def _draw_timeline(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
         axes.vlines(times, 0, batches, color=COLOURS[row["name"]], linewidth=0.7)
         axes.set(ylabel=row["name"], ylim=(0, 30))
     all_axes[0][0].set_title("batch of each engine step, 25 at once, uniform")
+    all_axes[-1][0].set_xlabel("seconds")
+    _save(plt, figure, file)
+
+
+def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+    """Draw CPU and GPU over time, the first round's."""
+    at = [row for row in rows if (row["kind"], row["concurrency"], row["round"]) == ("uniform", 25, 0)]
+    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row["cpu_course"]]
+    if not rows:
+        return
+    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 2 * len(rows)), sharex=True, squeeze=False)
+    most = max(cores for row in rows for _, cores in row["cpu_course"])
+    for (axes,), row in zip(all_axes, rows, strict=True):
+        times, cores = zip(*row["cpu_course"], strict=True)
+        axes.plot(times, cores, color=COLOURS[row["name"]])
+        axes.set(ylabel=f"{row['name']}: cores", ylim=(0, 1.1 * most))
+        if row["gpu_course"]:
+            times, busy, _ = zip(*row["gpu_course"], strict=True)
+            beside = axes.twinx()
+            beside.plot(times, busy, "--", color="grey")
+            beside.set(ylabel="GPU busy, % (dashed)", ylim=(0, 105))
+    all_axes[0][0].set_title("CPU of all processes of a design, and GPU where there is one: 25 at once, uniform")
     all_axes[-1][0].set_xlabel("seconds")
     _save(plt, figure, file)
 

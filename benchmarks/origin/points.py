@@ -27,7 +27,7 @@ PEERS_AT: Final = {
     "bare": (64,),
     "openai": (64,),
 }
-# At once in a warm-up: what brings the architecture's largest batch.
+# At once in a warm-up: what brings the architecture's largest batch, and in an open loop.
 WARM_UP_AT: Final = {"A": 1, "B": 2, "C": 16}
 MOST_AT_ONCE: Final = max(CONCURRENCIES)
 # The rate at a concurrency as a part of the best one, roughly: how many texts a point needs.
@@ -84,8 +84,9 @@ def points(number: int, wish: Wish) -> Iterator[Point]:
 
 def warm_ups(wish: Wish) -> Iterator[Point]:
     """Yield a point for each architecture that its engines meet before the first round."""
+    most = MOST_AT_ONCE if wish.shares else max(wish.concurrencies)
     for name in wish.names:
-        yield Point(BOTH if name == "F" else UNIFORM, (name,), WARM_UP_AT.get(name, MOST_AT_ONCE))
+        yield Point(BOTH if name == "F" else UNIFORM, (name,), min(WARM_UP_AT.get(name, most), most))
 
 
 def rotated(names: Sequence[str], turn: int) -> tuple[str, ...]:

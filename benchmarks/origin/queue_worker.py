@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from benchmarks.origin.model import engine_arguments, parameters, read_entry
+from benchmarks.origin.model import engine_arguments, parameters, read_entry, text_of
 from benchmarks.origin.record import Step
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def work(catalog: Path, batching: Batching, wiring: Wiring) -> None:
     """Start an engine of one's own and answer requests for ever."""
     from vllm import LLM, TokensPrompt  # noqa: PLC0415 - the web process imports this file too
 
-    llm: Any = LLM(**engine_arguments(read_entry(catalog)))
+    entry = read_entry(catalog)
+    llm: Any = LLM(**engine_arguments(entry))
     steps: list[Step] = []
     engine: Any = llm.llm_engine
     engine.step = partial(_noted, engine.step, engine.get_num_unfinished_requests, steps)
@@ -68,12 +69,12 @@ def work(catalog: Path, batching: Batching, wiring: Wiring) -> None:
         began = time.monotonic()
         outputs = llm.generate(
             [TokensPrompt(prompt_token_ids=list(task.ask.prompt_ids)) for task in tasks],
-            [parameters(task.ask) for task in tasks],
+            [parameters(entry, task.ask) for task in tasks],
             use_tqdm=False,
         )
         seconds = time.monotonic() - began
         for task, output in zip(tasks, outputs, strict=True):
-            wiring.results[task.task_id] = output.outputs[0].text
+            wiring.results[task.task_id] = text_of(entry, output.outputs[0])
             wiring.events.put(Done(task.task_id, seconds, steps.copy()))
             steps.clear()
             wiring.tasks.task_done()

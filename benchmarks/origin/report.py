@@ -25,6 +25,7 @@ HEADS: Final = (
     "of that",
     "batch",
     "engine CPU ms a step",
+    "cores / GPU busy",
     "engine requests",
     "failed",
     "rounds",
@@ -66,6 +67,8 @@ def report(
         f"everything else on the machine {elsewhere.elsewhere_cpu:.2f} ({elsewhere.point}, {elsewhere.name}, round "
         f"{elsewhere.round + 1}), half the time no more than {middle(rows, lambda row: row.elsewhere_cpu):.2f}."
     )
+    if taken := [mib for row in rows for _, _, mib in row.gpu_course]:
+        lines += ["", f"Of the GPU's memory all architectures together took at most {max(taken):.0f} MiB."]
     return "\n".join([*lines, ""])
 
 
@@ -93,15 +96,20 @@ def _row(point: str, name: str, rows: Sequence[Figures]) -> tuple[str, ...]:
                 middle(rows, lambda row: row.p99),
             )
         ),
-        NONE if math.isnan(outside) else f"{outside:.0%}",
+        _known(outside, "{:.0%}"),
         f"{middle(rows, lambda row: row.whole_cpu_ms):.1f}",
         _parts(cpu, "{:.1f}"),
         f"{middle(rows, lambda row: row.batch):.1f}",
         f"{middle(rows, lambda row: row.step_cpu_ms):.1f}",
+        f"{_known(middle(rows, lambda row: row.cores), '{:.2f}')} / {_known(middle(rows, lambda row: row.gpu_busy), '{:.0f} %')}",
         f"{sum(row.requests * row.due for row in rows if row.due):.0f} of {sum(row.due for row in rows)}",
         _failed(rows),
         str(len(rows)),
     )
+
+
+def _known(value: float, shown: str) -> str:
+    return NONE if math.isnan(value) else shown.format(value)
 
 
 def _failed(rows: Iterable[Figures]) -> str:

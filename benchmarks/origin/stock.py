@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -62,6 +62,16 @@ def header(file: Path) -> Wanted | None:
         return None
     with file.open(encoding="utf-8") as lines:
         return Wanted(**json.loads(next(lines)))
+
+
+def write_answered_by(tokens: int, file: Path, out: Path) -> None:
+    """Write a file's texts anew, each answer of exactly so many tokens."""
+    with file.open(encoding="utf-8") as lines, out.open("w", encoding="utf-8") as written:
+        written.write(next(lines))
+        for line in lines:
+            row = Row(**json.loads(line))
+            asks = [(ids, tokens) for ids, _ in row.asks]
+            written.write(json.dumps(asdict(replace(row, asks=asks)), ensure_ascii=False) + "\n")
 
 
 def read(file: Path) -> list[Row]:

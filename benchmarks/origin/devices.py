@@ -1,0 +1,169 @@
+"""How busy CPU and GPU are while a point runs, looked at five times a second.
+
+The CPU's figures are the counters that the whole benchmark goes by. The GPU's are ``nvidia-smi``'s, one process for the
+run: of the time since its last look (a sixth to one second, by GPU), the part in which any kernel ran, however little of the
+GPU it filled; and the memory taken, every design's together, for all engines stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections import deque
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from io import FileIO
+
+INTERVAL_SECONDS: Final = 0.2
+# Looks kept: 5 minutes, far longer than any point lasts.
+MOST_LOOKS: Final = 1500
+# Until the first line of a driver that has to wake a GPU.
+FIRST_LOOK_SECONDS: Final = 30.0
+PROGRAM: Final = "nvidia-smi"
+# What it says of itself when it fails.
+MOST_WORDS: Final = 300
+
+
+class GpuLook(NamedTuple):
+    """When (monotonic seconds), which per cent of the time the GPU was busy, and how many MiB were taken."""
+
+    at: float
+    busy: float
+    mib: float
+
+
+class CpuLook(NamedTuple):
+    """When (monotonic seconds), and the CPU seconds so far."""
+
+    at: float
+    spent: float
+
+
+class NoGpuError(Exception):
+    """nvidia-smi is missing or does not answer."""
+
+
+def demand(device: str) -> None:
+    """See that the GPU can be watched, before anything is started.
+
+    Raises:
+        NoGpuError: it can not.
+    """
+    if device == "cuda" and shutil.which(PROGRAM) is None:
+        raise NoGpuError(f"--device cuda needs {PROGRAM} on the PATH, for the GPU's timeline; it comes with the driver")
+
+
+def parsed(line: str, at: float) -> GpuLook | None:
+    """Return what a line says; None where the driver does not tell (``[N/A]``), or it is no line of figures."""
+    try:
+        busy, mib = map(float, line.split(","))
+    except ValueError:
+        return None
+    return GpuLook(at, busy, mib)
+
+
+@asynccontextmanager
+async def watched_gpu(device: str) -> AsyncGenerator[Sequence[GpuLook]]:
+    """Yield the GPU's last looks, kept up to date; none for a CPU. The process is gone with the block.
+
+    Raises:
+        NoGpuError: nvidia-smi does not answer.
+    """
+    looks: deque[GpuLook] = deque(maxlen=MOST_LOOKS)
+    if device != "cuda":
+        yield looks
+        return
+    demand(device)
+    # The first of several is the one that vLLM takes.
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+    options = ("--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits", f"--id={gpu}")
+    # Into a terminal of its own, where every line comes at once; into a pipe a program may gather them.
+    ours, its = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(PROGRAM, *options, f"--loop-ms={INTERVAL_SECONDS * 1000:.0f}"),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=its,
+                stderr=its,
+            )
+        finally:
+            os.close(its)
+        reading = asyncio.create_task(_read(terminal, looks))
+        try:
+            await _first_look(reading, looks)
+            yield looks
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            reading.cancel()
+            await asyncio.wait({reading})
+
+
+async def _read(terminal: FileIO, looks: deque[GpuLook]) -> str:
+    """Note every line until there are no more; return the last one that held no figures."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), terminal)
+    last = ""
+    try:
+        while line := (await reader.readline()).decode(errors="replace"):
+            look = parsed(line, time.monotonic())
+            if look is not None:
+                looks.append(look)
+            else:
+                last = line.strip()[:MOST_WORDS] or last
+    except OSError:  # how a terminal says that its program ended
+        pass
+    finally:
+        transport.close()
+    return last
+
+
+async def _first_look(reading: asyncio.Task[str], looks: Sequence[GpuLook]) -> None:
+    until = time.monotonic() + FIRST_LOOK_SECONDS
+    while not looks:
+        if reading.done():
+            raise NoGpuError(f"{PROGRAM} ended: {reading.result() or 'it said nothing'}")
+        if time.monotonic() > until:
+            raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_LOOK_SECONDS:g} s")
+        await asyncio.sleep(INTERVAL_SECONDS / 4)
+
+
+@asynccontextmanager
+async def watched_cpu(spent: Callable[[], float]) -> AsyncGenerator[Sequence[CpuLook]]:
+    """Yield looks at a counter of CPU seconds, more of them while the block lasts."""
+    looks = deque([CpuLook(time.monotonic(), spent())], maxlen=MOST_LOOKS)
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(INTERVAL_SECONDS)
+            looks.append(CpuLook(time.monotonic(), spent()))
+
+    looking = asyncio.create_task(look())
+    try:
+        yield looks
+    finally:
+        looking.cancel()
+        await asyncio.wait({looking})
+
+
+def cores(looks: Sequence[CpuLook], since: float, until: float) -> list[tuple[float, float]]:
+    """Return the cores taken up to each look in the time that counts, seconds from its beginning."""
+    steps = zip(looks, list(looks)[1:], strict=False)
+    return [
+        (round(after.at - since, 3), round((after.spent - before.spent) / (after.at - before.at), 3))
+        for before, after in steps
+        if since <= after.at < until
+    ]
+
+
+def gpu_course(looks: Iterable[GpuLook], since: float, until: float) -> list[tuple[float, float, float]]:
+    """Return the looks at the GPU in the time that counts, seconds from its beginning."""
+    return [(round(look.at - since, 3), look.busy, look.mib) for look in looks if since <= look.at < until]

@@ -1,0 +1,162 @@
+"""CPU and GPU over time: what nvidia-smi says, how it is started and ended, what is kept; with a nvidia-smi of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import textwrap
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.origin import devices
+from benchmarks.origin.devices import CpuLook, GpuLook, NoGpuError, cores, demand, gpu_course, parsed, watched_gpu
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put an nvidia-smi on the PATH that runs ``program`` in the folder returned; ``arguments`` lies there once it runs."""
+    found = tmp_path / "nvidia-smi"
+    program = f"""\
+        #!{sys.executable} -IS
+        import os, sys, time
+        with open({str(tmp_path / "started")!r}, "w") as started:
+            print(os.getpid(), *sys.argv[1:], file=started)
+        exec(open({str(tmp_path / "program")!r}).read())
+        """
+    found.write_text(textwrap.dedent(program))
+    found.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return tmp_path
+
+
+BUSY = "number = 0\nwhile True:\n    print(f'{number % 100}, 1024')\n    number += 1\n    time.sleep(0.01)\n"
+
+
+def started(folder: Path) -> list[str]:
+    return (folder / "started").read_text().split()
+
+
+def test_a_line_is_read_and_what_the_driver_does_not_tell_is_left_out() -> None:
+    assert parsed("37, 1024\r\n", 5.0) == GpuLook(5.0, 37.0, 1024.0)
+    assert parsed("[N/A], 1024", 5.0) is None
+    assert parsed("NVIDIA-SMI has failed", 5.0) is None
+    assert parsed("", 5.0) is None
+
+
+async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) -> None:
+    (fake / "program").write_text(BUSY)
+    async with watched_gpu("cuda") as looks:
+        await wait_until(lambda: len(looks) >= 3, 5)
+        pid, *arguments = started(fake)
+        assert arguments == [
+            "--query-gpu=utilization.gpu,memory.used",
+            "--format=csv,noheader,nounits",
+            "--id=0",
+            "--loop-ms=200",
+        ]
+    assert [look.busy for look in looks][:3] == [0, 1, 2]
+    assert not psutil.pid_exists(int(pid))
+
+
+async def test_the_first_visible_gpu_is_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fake / "program").write_text(BUSY)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
+    async with watched_gpu("cuda"):
+        assert "--id=3" in started(fake)
+
+
+async def test_what_is_kept_is_bounded(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fake / "program").write_text(BUSY)
+    monkeypatch.setattr(devices, "MOST_LOOKS", 4)
+    async with watched_gpu("cuda") as looks:
+        await wait_until(lambda: looks[-1].busy >= 8, 5)
+        assert len(looks) == 4
+
+
+async def test_it_is_gone_when_the_run_fails(fake: Path) -> None:
+    (fake / "program").write_text(BUSY)
+    with pytest.raises(ZeroDivisionError):
+        async with watched_gpu("cuda"):
+            raise ZeroDivisionError
+    assert not psutil.pid_exists(int(started(fake)[0]))
+
+
+async def test_it_is_gone_when_the_run_is_cancelled(fake: Path) -> None:
+    (fake / "program").write_text(BUSY)
+
+    async def run() -> None:
+        async with watched_gpu("cuda"):
+            await asyncio.sleep(60)
+
+    running = asyncio.create_task(run())
+    await wait_until(lambda: (fake / "started").is_file() and started(fake), 5)
+    running.cancel()
+    await asyncio.wait({running})
+    assert not psutil.pid_exists(int(started(fake)[0]))
+
+
+async def test_it_is_gone_though_it_hears_no_signal_but_the_last(fake: Path) -> None:
+    (fake / "program").write_text(f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{BUSY}")
+    async with watched_gpu("cuda"):
+        pass
+    assert not psutil.pid_exists(int(started(fake)[0]))
+
+
+async def test_a_run_goes_on_when_it_ends_by_itself(fake: Path) -> None:
+    (fake / "program").write_text("print('37, 1024')")
+    async with watched_gpu("cuda") as looks:
+        await asyncio.sleep(0.1)
+        assert [look.busy for look in looks] == [37]
+
+
+async def test_its_failure_is_told_in_its_own_words(fake: Path) -> None:
+    (fake / "program").write_text("sys.exit('NVIDIA-SMI has failed because of no driver.')")
+    with pytest.raises(NoGpuError, match=r"nvidia-smi ended: NVIDIA-SMI has failed because of no driver\."):
+        async with watched_gpu("cuda"):
+            pass
+
+
+async def test_one_that_says_nothing_is_not_waited_for_for_ever(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fake / "program").write_text("time.sleep(60)")
+    monkeypatch.setattr(devices, "FIRST_LOOK_SECONDS", 0.2)
+    with pytest.raises(NoGpuError, match=r"said nothing of use in 0\.2 s"):
+        async with watched_gpu("cuda"):
+            pass
+
+
+async def test_a_cpu_needs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    demand("cpu")
+    async with watched_gpu("cpu") as looks:
+        assert not looks
+    with pytest.raises(NoGpuError, match="--device cuda needs nvidia-smi on the PATH"):
+        demand("cuda")
+
+
+async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "INTERVAL_SECONDS", 0.01)
+    spent = 0.0
+
+    def more() -> float:
+        nonlocal spent
+        spent += 1
+        return spent
+
+    async with devices.watched_cpu(more) as looks:
+        await wait_until(lambda: len(looks) >= 3, 5)
+    assert [look.spent for look in looks][:3] == [1, 2, 3]
+    seen = len(looks)
+    await asyncio.sleep(0.05)
+    assert len(looks) == seen
+
+
+def test_courses_are_of_the_time_that_counts_and_begin_with_it() -> None:
+    looks = [CpuLook(0.0, 5.0), CpuLook(0.5, 5.5), CpuLook(1.0, 6.5), CpuLook(1.5, 6.5)]
+    assert cores(looks, 0.5, 1.5) == [(0.0, 1.0), (0.5, 2.0)]
+    assert cores([], 0.0, 1.0) == []
+    assert gpu_course([GpuLook(1.0, 40, 9), GpuLook(2.0, 50, 9)], 1.5, 3.0) == [(0.5, 50, 9)]

@@ -1,0 +1,116 @@
+"""Random weights in the model's place: their number, their folder and catalog, and which answers count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from apiserver.generation import Generation
+from apiserver.guards import Output
+from apiserver.output_language import OutputLanguage
+from apiserver.sampling import Sampling
+from benchmarks.origin import shapes
+from benchmarks.origin.generator import completions_body, is_answer
+from benchmarks.origin.model import put_shape, read_entry, text_of, write_catalog
+from benchmarks.origin.pairway_server import Unheeded, whole
+from benchmarks.origin.shapes import ANSWER_TOKENS, NOTHING_SAID, SHAPES, is_random, said
+from benchmarks.origin.stock import Row, Wanted, header, read, write_answered_by
+from shared.languages import LanguagePair
+
+TOKENS = list(range(ANSWER_TOKENS))
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    """Return a run's catalog of one model with weights of its own."""
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text(json.dumps({"vocab_size": 8000}))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (model / name).write_text("{}")
+    source = tmp_path / "source.yaml"
+    entry = {"path": "./model", "pairs": ["en-de"], "prompt": "demo-tags", "engine": {"max_model_len": 512}}
+    source.write_text(yaml.safe_dump({"models": {"small": entry}}))
+    out = tmp_path / "catalog.yaml"
+    write_catalog(source, "small", out, "cpu")
+    return out
+
+
+def test_the_shapes_have_as_many_weights_as_their_names_say() -> None:
+    assert SHAPES["llama-1.8b"].parameters(8000) == pytest.approx(1.81e9, rel=0.005)
+    assert SHAPES["llama-20m"].parameters(8000) == pytest.approx(20.6e6, rel=0.005)
+
+
+def test_a_shape_is_put_in_the_models_place(catalog: Path, tmp_path: Path) -> None:
+    assert not is_random(read_entry(catalog))
+    weights = put_shape(SHAPES["llama-1.8b"], catalog, tmp_path / "shape")
+    entry = read_entry(catalog)
+    assert is_random(entry)
+    assert weights == SHAPES["llama-1.8b"].parameters(8000)
+    assert entry.path == str(tmp_path / "shape")
+    assert entry.engine["kv_cache_memory_bytes"] == 2 * 2**30
+    assert entry.engine["max_num_seqs"] == 96
+    config: dict[str, Any] = json.loads((tmp_path / "shape" / "config.json").read_text())
+    assert (config["vocab_size"], config["head_dim"], config["max_position_embeddings"]) == (8000, 128, 512)
+    assert (tmp_path / "shape" / "tokenizer.json").read_text() == "{}"
+
+
+def test_on_a_gpu_engines_leave_room_for_each_other(catalog: Path, tmp_path: Path) -> None:
+    assert "gpu_memory_utilization" not in read_entry(catalog).engine
+    entry = write_catalog(catalog, "small", tmp_path / "cuda.yaml", "cuda")
+    assert entry.engine["gpu_memory_utilization"] == 0.01
+
+
+def test_answers_count_by_their_length(catalog: Path, tmp_path: Path) -> None:
+    put_shape(SHAPES["llama-20m"], catalog, tmp_path / "shape")
+    entry = read_entry(catalog)
+    assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS)) == "so so"
+    assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS[1:])) == ""
+    assert said(" ", TOKENS) == NOTHING_SAID
+
+
+def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
+    assert whole(Generation("so", TOKENS, "length")).finish_reason == "stop"
+    with pytest.raises(RuntimeError, match="made 2 tokens"):
+        whole(Generation("so", [1, 2], "length"))
+
+
+def test_guards_find_nothing_whatever_there_is() -> None:
+    output = Output("so so so so so so so so", "stop")
+    assert Unheeded(OutputLanguage()).faults("We saw it.", output, LanguagePair("en", "de")) == []
+
+
+def test_vllms_own_server_is_asked_for_all_tokens_and_judged_by_them() -> None:
+    row = Row("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
+    body = completions_body(row, to_the_last=True)
+    assert (body["ignore_eos"], body["max_tokens"]) == (True, ANSWER_TOKENS)
+    assert "repetition_detection" not in body
+    content = {"choices": [{"text": ""}, {"text": ""}], "usage": {"completion_tokens": 2 * ANSWER_TOKENS}}
+    assert is_answer(content, row, to_the_last=True)
+    assert not is_answer(content, row)
+    content["usage"] = {"completion_tokens": 2 * ANSWER_TOKENS - 1}
+    assert not is_answer(content, row, to_the_last=True)
+
+
+def test_the_texts_are_the_same_with_answers_of_the_given_length(tmp_path: Path) -> None:
+    chosen, out = tmp_path / "chosen.jsonl", tmp_path / "texts.jsonl"
+    wanted = {"model": "m", "pairs": "p", "seed": 1, "uniform": 1.0, "mixed": 1.0}
+    row = {"kind": "uniform", "source": "en", "target": "de", "text": "Ä", "asks": [[[1, 2], 38]]}
+    chosen.write_text(f"{json.dumps(wanted)}\n{json.dumps(row)}\n")
+    write_answered_by(ANSWER_TOKENS, chosen, out)
+    assert header(out) == Wanted("m", "p", 1, 1.0, 1.0)
+    assert [(one.text, one.asks) for one in read(out)] == [("Ä", [[[1, 2], ANSWER_TOKENS]])]
+
+
+def test_sampling_goes_on_to_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(_: Sampling, most: int) -> Any:
+        return SimpleNamespace(max_tokens=most, ignore_eos=False, repetition_detection=object())
+
+    monkeypatch.setattr(shapes, "sampling_parameters", made)
+    asked = shapes.sampling_to_the_last(Sampling(), 500)
+    assert (asked.max_tokens, asked.ignore_eos, asked.repetition_detection) == (ANSWER_TOKENS, True, None)
