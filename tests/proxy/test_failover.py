@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from shared.languages import LanguagePair
 from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, Fault, Script, replicas
 from tests.proxy.proxies import all_at_once, proxy
@@ -270,8 +271,11 @@ async def test_the_load_of_other_proxies_counts() -> None:
 
 async def test_texts_count_not_requests() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
-    one.translate.delay = two.translate.delay = 0.3  # less than what is hedged
+    one.translate.delay = two.translate.delay = 0.3
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
+        hedging = running.parts.evidence.pool(LanguagePair("en", "de")).paces[0].hedging
+        while hedging.take():
+            pass  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))
         taken = await wait_until(lambda: [fake for fake in (one, two) if fake.requests], 3, "the big one is there")
         await all_at_once(running, 10)
