@@ -40,6 +40,7 @@ async def proxy_process(
         "PROXY_REDIS_URL": redis.url,
         "PROXY_REDIS_PREFIX": PREFIX,
         "PROXY_PROBE_INTERVAL": "0.2",
+        "PROXY_PROBE_TIMEOUT": "10",  # a report that comes late finds no replica dead
         **{f"PROXY_{name.upper()}": value for name, value in settings.items()},
     }
     server = python_server("proxy", folder, environment, "proxy")
