@@ -17,11 +17,18 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 
 
+_GIVEN: set[int] = set()
+
+
 def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that was free a moment ago, and none twice: who asked before may not listen there yet."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port not in _GIVEN:
+            _GIVEN.add(port)
+            return port
 
 
 def redis_binary() -> str:

@@ -36,10 +36,15 @@ async def test_what_expires_behind_a_long_text_never_reaches_the_engine(
     engine.gate.clear()
     first = asyncio.create_task(served.translate(document("first")))
     await wait_until(lambda: asked_of(engine, "first") == 1, 5)
-    late = [served.translate(document("late"), headers={"X-Timeout-Ms": "300"}) for _ in range(10)]
-    answers = await asyncio.gather(*late)
     # One may wait as long as it takes itself; behind it there is no room.
-    codes = Counter((answer.status_code, answer.json()["code"]) for answer in answers)
+    late = asyncio.create_task(served.translate(document("late"), headers={"X-Timeout-Ms": "1500"}))
+
+    async def both_there() -> bool:
+        return (await served.report())["in_flight"] == 2
+
+    await wait_until(both_there, 5)
+    answers = await asyncio.gather(*(served.translate(document("late")) for _ in range(9)))
+    codes = Counter((answer.status_code, answer.json()["code"]) for answer in (*answers, await late))
     assert codes == {(504, "deadline-exceeded"): 1, (503, "overloaded"): 9}
     assert (await served.report())["in_flight"] == 1
     engine.gate.set()
@@ -52,8 +57,8 @@ async def test_no_further_segment_of_a_text_whose_time_is_over_is_begun(
     served: Served, factory: ScriptedFactory
 ) -> None:
     engine = factory.engine("en-de")
-    engine.delay = 0.05
-    answer = await served.translate(document("slow"), headers={"X-Timeout-Ms": "300"})
+    engine.delay = 0.1
+    answer = await served.translate(document("slow"), headers={"X-Timeout-Ms": "800"})
     assert answer.status_code == 504
     begun = asked_of(engine, "slow")
     assert 1 <= begun < SENTENCES
@@ -65,7 +70,7 @@ async def test_no_further_segment_of_a_text_whose_time_is_over_is_begun(
 async def test_what_waits_for_a_slot_or_runs_is_ended_at_its_deadline(served: Served, factory: ScriptedFactory) -> None:
     engine = factory.engine("en-de")
     engine.gate.clear()
-    texts = [served.translate("Good morning", headers={"X-Timeout-Ms": "200"}) for _ in range(8)]
+    texts = [served.translate("Good morning", headers={"X-Timeout-Ms": "600"}) for _ in range(8)]
     assert {answer.status_code for answer in await asyncio.gather(*texts)} == {504}
     assert engine.most_running == engine.max_num_seqs + 1  # one more than the batch has
     assert (engine.running, engine.aborted) == (0, asked_of(engine, "Good"))

@@ -27,34 +27,36 @@ def code(answer: httpx.Response) -> str:
 
 
 async def test_engine_death_under_load_fails_only_its_own_requests_and_it_comes_back(
-    served: Served, factory: ScriptedFactory
+    factory: ScriptedFactory, settings_for: Callable[..., Settings]
 ) -> None:
-    dying, other = factory.engine("en-de"), factory.engine("en-fr")
-    dying.gate.clear()
-    other.gate.clear()
-    doomed = [asyncio.create_task(served.translate("a")) for _ in range(5)]
-    doomed.append(asyncio.create_task(served.translate(["a", "b"], "de-en")))
-    lucky = asyncio.create_task(served.translate("c", "en-fr"))
-    # What has no slot yet dies with the others.
-    await wait_until(lambda: dying.running == 5 and other.running == 1, 5)
-    dying.die()
-    # At once, not at the next look at the engine.
-    assert await served.ready_pairs() == EN_FR
-    answers = await asyncio.gather(*doomed)
-    for answer in answers:
-        assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
-        assert int(answer.headers["retry-after"]) >= 1
-    later = await served.translate("a")
-    assert (later.status_code, code(later)) == (503, "pair-unavailable")
-    assert "died" in later.json()["detail"]
-    other.gate.set()
-    assert (await lucky).json()["translation"] == "[c]"
-    await served.until_ready()
-    assert (await served.translate("a")).json()["translation"] == "[a]"
-    assert dying.stopped == 1
-    assert len(factory.engines["en-de"]) == 2
-    assert len(factory.engines["en-fr"]) == 1
-    assert (await served.report())["in_flight"] == 0
+    async with serving(factory, settings_for(restart_backoff=1.5)) as served:  # long enough to look meanwhile
+        await served.until_ready()
+        dying, other = factory.engine("en-de"), factory.engine("en-fr")
+        dying.gate.clear()
+        other.gate.clear()
+        doomed = [asyncio.create_task(served.translate("a")) for _ in range(5)]
+        doomed.append(asyncio.create_task(served.translate(["a", "b"], "de-en")))
+        lucky = asyncio.create_task(served.translate("c", "en-fr"))
+        # What has no slot yet dies with the others.
+        await wait_until(lambda: dying.running == 5 and other.running == 1, 5)
+        dying.die()
+        # At once, not at the next look at the engine.
+        assert await served.ready_pairs() == EN_FR
+        answers = await asyncio.gather(*doomed)
+        for answer in answers:
+            assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
+            assert int(answer.headers["retry-after"]) >= 1
+        later = await served.translate("a")
+        assert (later.status_code, code(later)) == (503, "pair-unavailable")
+        assert "died" in later.json()["detail"]
+        other.gate.set()
+        assert (await lucky).json()["translation"] == "[c]"
+        await served.until_ready()
+        assert (await served.translate("a")).json()["translation"] == "[a]"
+        assert dying.stopped == 1
+        assert len(factory.engines["en-de"]) == 2
+        assert len(factory.engines["en-fr"]) == 1
+        assert (await served.report())["in_flight"] == 0
 
 
 async def test_the_death_of_an_idle_engine_is_seen_and_it_comes_back(served: Served, factory: ScriptedFactory) -> None:
@@ -66,7 +68,7 @@ async def test_the_death_of_an_idle_engine_is_seen_and_it_comes_back(served: Ser
 async def test_an_engine_that_does_not_start_says_why_is_tried_again_and_the_other_model_serves(
     factory: ScriptedFactory, settings_for: Callable[..., Settings]
 ) -> None:
-    factory.failures["en-de"] = [OSError("no such weights"), OSError("still none")]
+    factory.failures["en-de"] = [OSError("no such weights")] * 2
     async with serving(factory, settings_for(restart_backoff=0.5)) as served:
         await served.until_ready(EN_FR)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.apiserver.conftest import PAIRS
 from tests.processes import ROOT, Server, free_port, python_server
-from tests.waiting import wait_until
+from tests.waiting import Awake, wait_until
 
 # Two engines start one after the other, each importing vLLM: 15 s on an idle machine, several times that on a busy one.
 START_SECONDS = 150
@@ -125,14 +124,12 @@ async def test_an_engine_killed_or_hung_takes_only_its_pairs_and_comes_back_and_
             loads = [asyncio.create_task(load(pair)) for pair in PAIRS]
             await wait_until(lambda: all(len(seen) > 3 for seen in outcomes.values()), 30)
             victim.kill()
-            killed = time.monotonic()
 
             async def half_is_left() -> set[str]:
                 left = await ready_pairs(client)
                 return left if left != PAIRS else set()
 
-            left = await wait_until(half_is_left, 5, "the death seen")
-            assert time.monotonic() - killed < 3
+            left = await wait_until(half_is_left, 3, "the death seen")
             assert left in ({"en-fr", "fr-en"}, {"en-de", "de-en"})
             await until_ready(client, PAIRS, server)
             stop.set()
@@ -216,7 +213,7 @@ async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0
             answers = await asyncio.gather(*in_flight)
             assert [answer.status_code for answer in answers] == [200] * 20
             assert len({answer.json()["translation"] for answer in answers}) == 20
-            assert await exit_code(server, 15) == 0, server.tail()
+            assert await exit_code(server, 60) == 0, server.tail()
             await wait_until(gone(whole), 5, "nothing left")
     assert "Traceback" not in server.log.read_text()
 
@@ -240,10 +237,10 @@ async def test_sigterm_while_an_engine_starts_takes_less_than_15_s_and_leaves_no
                 await wait_until(lambda: len(family(server)) > 3, 60, "the engine's processes begin")
             whole = family(server)
             assert await ready_pairs(client) == set()
-            began = time.monotonic()
-            server.signal(signal.SIGTERM)
-            assert await exit_code(server, 20) == 0, server.tail()
-            assert time.monotonic() - began < 15
+            with Awake() as awake:
+                server.signal(signal.SIGTERM)
+                assert await exit_code(server, 60) == 0, server.tail()
+            assert awake.seconds < 15
             await wait_until(gone(whole), 5, "nothing left")
 
 
@@ -260,7 +257,7 @@ async def test_a_wrong_configuration_is_exit_code_78_and_a_clear_message(
     tmp_path: Path, environment: dict[str, str], words: list[str]
 ) -> None:
     with api_server(tmp_path, **environment) as (server, _):
-        assert await exit_code(server, 30) == 78
+        assert await exit_code(server, 60) == 78
     said = server.log.read_text()
     assert said.startswith("apiserver: ")
     assert "Traceback" not in said
@@ -272,5 +269,5 @@ async def test_a_port_in_use_is_a_failed_start_that_says_so_at_once(tmp_path: Pa
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         with api_server(tmp_path, APISERVER_PORT=port) as (server, _):
-            assert await exit_code(server, 15) == 3  # uvicorn's own: the start failed
+            assert await exit_code(server, 60) == 3  # uvicorn's own: the start failed
     assert "address already in use" in server.log.read_text()

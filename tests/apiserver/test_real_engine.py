@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -171,9 +170,7 @@ async def test_a_client_that_hangs_up_aborts_the_engines_request(real: Real) -> 
     async def idle() -> bool:
         return await unfinished(real) == 0
 
-    began = time.monotonic()
     await wait_until(idle, 10)
-    assert time.monotonic() - began < 10
     assert (await real.served.report())["in_flight"] == 0
 
 

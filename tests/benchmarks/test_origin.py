@@ -144,7 +144,7 @@ async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> N
     assert most == 3
     assert flying == 0
     assert drive.since >= sorted(answer.ended for answer in drive.answers)[2]
-    assert drive.until - drive.since == pytest.approx(0.1, abs=0.05)
+    assert 0.1 <= drive.until - drive.since < 2, "not as long as a warm-up may last"
 
 
 async def test_a_slow_closed_loop_counts_until_each_client_was_answered_again() -> None:
@@ -164,14 +164,14 @@ async def test_an_open_loop_sends_however_long_answers_take() -> None:
     async def send(_: Row) -> str:
         nonlocal sent
         sent += 1
-        if sent == 20:
+        if sent == 10:  # half of those due in the warm-up
             over.set()
         await over.wait()
         return ""
 
     plan = Plan("", "", UNIFORM, 0, seconds=0.1, warm_up=0.1, rate=200.0)
     drive = await Driver(plan, itertools.repeat(row("a")), send).run()
-    assert len(drive.answers) == sent >= 20
+    assert len(drive.answers) == sent >= 10
 
 
 def test_figures_count_what_ended_in_the_time_that_counts() -> None:

@@ -71,7 +71,7 @@ class Marked:
         """Return all output so far."""
         return self.output.read_text(errors="replace") if self.output.exists() else ""
 
-    async def wait_for(self, words: str, within: float = 10.0) -> None:
+    async def wait_for(self, words: str, within: float = 60.0) -> None:
         """Wait until the output holds the words; fails with the output."""
         try:
             await wait_until(lambda: words in self.said(), within)

@@ -14,26 +14,34 @@ from tests.deploy.marked import Marked
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Takes the lock as a guard holds it on: the process id in the file is that of a launcher that is gone.
+# Takes the lock as a guard holds it on, until a file is there: the process id in the file is that of a launcher that is
+# gone.
 HOLD = """
-import fcntl, sys, time
+import fcntl, os, sys, time
 with open(sys.argv[1], "w") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     print(sys.argv[2], file=lock, flush=True)
     print("holds", flush=True)
-    time.sleep(float(sys.argv[3]))
+    while not os.path.exists(sys.argv[3]):
+        time.sleep(0.01)
 """
 
 
 async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
     """As long as its guard cleans, and the wait is told once."""
     said: list[str] = []
+    let_go = tmp_path / "let go"
+
+    def tell(words: str) -> None:
+        said.append(words)
+        let_go.touch()
+
     gone = Marked(tmp_path / "gone").start("true")
     gone.wait()
     holder = Marked(tmp_path / "output")
-    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), "0.5")
+    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(let_go))
     await holder.wait_for("holds")
-    with RunLock(tmp_path, said.append):
+    with RunLock(tmp_path, tell):
         assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
     assert said == ["the last run was killed: waiting until its processes are gone"]
     holder.end()
@@ -44,9 +52,9 @@ async def test_a_zombie_is_dead(tmp_path: Path) -> None:
     zombie = Marked(tmp_path / "gone")
     gone = zombie.start("true")
     holder = Marked(tmp_path / "output")
-    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), "0.3")
+    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(tmp_path / "let go"))
     await holder.wait_for("holds")
-    with RunLock(tmp_path, print):
+    with RunLock(tmp_path, lambda _: (tmp_path / "let go").touch()):
         pass
     holder.end()
     zombie.end()

@@ -12,9 +12,9 @@ import httpx
 from proxy.app import Parts, create_app
 from proxy.discovery import Resolver, system_resolver
 from proxy.settings import Settings
+from shared.languages import LanguagePair
 from tests.conftest import PREFIX
 from tests.fakes import FakeReplica, Serving
-from tests.processes import free_port
 from tests.waiting import wait_until
 
 # Short, so that tests are; the time-out is not, so that a machine with other work finds no replica dead.
@@ -24,9 +24,9 @@ PROBE_TIMEOUT = 1.5
 JSON = {"Content-Type": "application/json"}
 
 
-def nowhere() -> str:
-    """Return the URL of a Redis that is not there."""
-    return f"redis://127.0.0.1:{free_port()}/0"
+def nowhere(port: int = 1) -> str:
+    """Return the URL of a Redis that is not there: a port that was free a moment ago may be another server's by now."""
+    return f"redis://127.0.0.1:{port}/0"
 
 
 class RunningProxy:
@@ -63,6 +63,14 @@ class RunningProxy:
             return await self.state_of(fake) == state
 
         await wait_until(seen, within, f"{fake.name} is {state}")
+
+    def holds_for_quick(self, *fakes: FakeReplica) -> None:
+        """Make these equally quick from en to de for the proxy, whatever they were: quicker than any request takes.
+
+        Where the machine paused under one's requests, the others would get all that follow.
+        """
+        for fake in fakes:
+            self.parts.evidence.canary_passed(fake.url, LanguagePair("en", "de"), 0, 0.001)
 
     async def sweeps(self, count: int = 2) -> None:
         """Wait for that many more whole sweeps."""

@@ -77,6 +77,7 @@ async def test_a_stream_that_breaks_before_its_first_delta_is_asked_of_another_r
     two.foreign_load = 50
     await running.sweeps(2)
     await trusted(running)
+    running.holds_for_quick(one, two)
     heard = await ask(running, "Hello there")
     assert heard.result["translation"] == "[en>de by two] Hello there"
     assert (len(one.requests), len(two.requests)) == (1, 1)

@@ -288,11 +288,10 @@ async def _drip(one: Peer, data: bytes) -> None:
 
 
 async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> None:
-    async with serving(make_app(), Room(patience=Patience(body=0.1, pace=200))) as one_server, peer(one_server) as one:
-        one.send(POST + b"Content-Length: 100\r\n\r\n")
-        for _ in range(5):
-            one.send(b"x" * 20)
-            await asyncio.sleep(0.05)  # 400 bytes per second
+    async with serving(make_app(), Room(patience=Patience(body=0.5, pace=20))) as one_server, peer(one_server) as one:
+        one.send(POST + b"Content-Length: 100\r\n\r\n" + b"x" * 80)  # four seconds in advance, and the first half
+        await asyncio.sleep(0.6)
+        one.send(b"x" * 20)
         assert (await one.answer())[2] == b"100"
 
 

@@ -20,11 +20,14 @@ import asyncio, sys
 from fastapi import FastAPI, Response
 from shared import server
 from shared.bounds import Room
-app, draining = FastAPI(), asyncio.Event()
+app, draining, begun = FastAPI(), asyncio.Event(), asyncio.Event()
 @app.get("/readyz")
 async def readyz(): return Response(status_code=503 if draining.is_set() else 200)
+@app.get("/begun")
+async def has_begun(): return Response(status_code=200 if begun.is_set() else 503)
 @app.get("/slow")
 async def slow(seconds: float):
+    begun.set()
     await asyncio.sleep(seconds)
     return "done"
 config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, room=Room())
@@ -42,6 +45,19 @@ class Drained:
             return (await self.client.get("/readyz")).status_code == 200
         except httpx.TransportError:
             return False
+
+    async def drains(self) -> bool:
+        return (await self.client.get("/readyz")).status_code == 503
+
+    async def in_hand(self, seconds: float) -> asyncio.Task[httpx.Response]:
+        """Send a request that takes so long; return once it is there."""
+        sent = asyncio.create_task(self.client.get("/slow", params={"seconds": seconds}))
+
+        async def begun() -> bool:
+            return (await self.client.get("/begun")).is_success
+
+        await wait_until(begun, 10, "the request is there")
+        return sent
 
     async def refuses(self) -> bool:
         try:
@@ -73,32 +89,26 @@ async def draining(folder: Path, seconds: float) -> AsyncGenerator[Drained]:
 async def test_a_signal_fails_readiness_at_once_serves_on_and_stops_after_the_drain(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    async with draining(tmp_path, 1.0) as drained:
-        slow = asyncio.create_task(drained.client.get("/slow", params={"seconds": 1.5}))
-        await asyncio.sleep(0.1)  # the request has to be there before the signal
+    async with draining(tmp_path, 1.5) as drained:
+        slow = await drained.in_hand(2.0)
         started = asyncio.get_running_loop().time()
         drained.server.signal(number)
-
-        async def not_ready() -> bool:
-            return (await drained.client.get("/readyz")).status_code == 503
-
-        await wait_until(not_ready, 0.5, "readiness fails")
+        await wait_until(drained.drains, 0.5, "readiness fails")
         assert (await drained.client.get("/slow", params={"seconds": 0})).status_code == 200
         await wait_until(drained.refuses, 3, "the socket closes")
-        assert asyncio.get_running_loop().time() - started >= 0.9
+        assert asyncio.get_running_loop().time() - started >= 1.4
         assert (await slow).json() == "done", "what is in hand is finished"
         await wait_until(drained.is_gone, 3, "the process ends")
         assert "Traceback" not in drained.server.tail() or "KeyboardInterrupt" in drained.server.tail()
 
 
 async def test_a_second_signal_skips_the_wait_but_drops_nothing_in_hand(tmp_path: Path) -> None:
-    async with draining(tmp_path, 1.0) as drained:
-        slow = asyncio.create_task(drained.client.get("/slow", params={"seconds": 2.0}))
-        await asyncio.sleep(0.1)  # the request has to be there before the signal
+    async with draining(tmp_path, 2.0) as drained:
+        slow = await drained.in_hand(3.0)
         drained.server.signal(signal.SIGINT)
-        await asyncio.sleep(0.1)  # two signals at once may arrive as one
+        await wait_until(drained.drains, 0.5, "it came: two signals at once may arrive as one")
         drained.server.signal(signal.SIGINT)
-        await wait_until(drained.refuses, 0.7, "the socket closes before the drain is over")
+        await wait_until(drained.refuses, 1.2, "the socket closes before the drain is over")
         assert (await slow).json() == "done", "the end of the drain is no third signal"
 
 

@@ -225,7 +225,7 @@ async def test_sigterm_ends_every_server_cleanly(fleet: Fleet) -> None:
 
 def _exit_code(server: Server) -> int:
     assert server.process is not None
-    return server.process.wait(20)
+    return server.process.wait(60)
 
 
 def document(chars: int) -> str:

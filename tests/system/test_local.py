@@ -64,7 +64,7 @@ async def test_serves_translations_and_stops(processes: Marked) -> None:
     assert translate(port, "en", "fr")["model"] == "en-fr"
     assert count_engines(processes) == 2
     launcher.send_signal(signal.SIGTERM)
-    assert launcher.wait(timeout=30) == 0
+    assert launcher.wait(timeout=60) == 0
     assert processes.commands() == []
 
 
@@ -82,7 +82,7 @@ def test_a_port_in_use_is_named(processes: Marked) -> None:
     """Before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = int(other.getsockname()[1])
-        assert launch(processes, port).wait(timeout=20) == 1
+        assert launch(processes, port).wait(timeout=60) == 1
     assert f"port {port} on 127.0.0.1, wanted for the proxy, is in use" in processes.said()
     assert "make up PORT=" in processes.said()
 
@@ -91,5 +91,5 @@ def test_a_missing_model_is_named(processes: Marked, tmp_path: Path) -> None:
     """With its path."""
     catalog = tmp_path / "models.yaml"
     catalog.write_text("models: {en-xx: {path: ./en-xx, pairs: [en-xx], prompt: demo-tags}}")
-    assert launch(processes, free_ports(3), "--catalog", str(catalog)).wait(timeout=20) == 1
+    assert launch(processes, free_ports(3), "--catalog", str(catalog)).wait(timeout=60) == 1
     assert f"the model en-xx of {catalog} has no folder {tmp_path / 'en-xx'}" in processes.said()
