@@ -17,18 +17,35 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 
 
+# Ports that were given out: who asked before may not listen there yet.
 _GIVEN: set[int] = set()
+# Of some 28,000 that a kernel hands out.
+MOST_TRIES = 1000
+
+
+def free_ports(count: int) -> int:
+    """Return the first of ``count`` neighbouring ports that were free on the loopback a moment ago; none is given twice."""
+    for _ in range(MOST_TRIES):
+        with socket.socket() as first:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+        wanted = range(port, port + count)
+        if not _GIVEN.isdisjoint(wanted):
+            continue
+        try:
+            for other in wanted:
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", other))
+        except (OSError, OverflowError):
+            continue
+        _GIVEN.update(wanted)
+        return port
+    raise AssertionError(f"no {count} neighbouring ports are free")
 
 
 def free_port() -> int:
-    """Return a port that was free a moment ago, and none twice: who asked before may not listen there yet."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        if port not in _GIVEN:
-            _GIVEN.add(port)
-            return port
+    """Return a port that was free a moment ago, and none twice."""
+    return free_ports(1)
 
 
 def redis_binary() -> str:

@@ -37,7 +37,7 @@ async def test_what_expires_behind_a_long_text_never_reaches_the_engine(
     first = asyncio.create_task(served.translate(document("first")))
     await wait_until(lambda: asked_of(engine, "first") == 1, 5)
     # One may wait as long as it takes itself; behind it there is no room.
-    late = asyncio.create_task(served.translate(document("late"), headers={"X-Timeout-Ms": "1500"}))
+    late = asyncio.create_task(served.translate(document("late"), headers={"X-Timeout-Ms": "3000"}))
 
     async def both_there() -> bool:
         return (await served.report())["in_flight"] == 2

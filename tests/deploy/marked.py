@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import uuid
 from dataclasses import dataclass, field
@@ -18,21 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MARK = "PAIRWAY_TEST"
-
-
-def free_ports(count: int) -> int:
-    """Return the first of ``count`` neighbouring ports that are free on the loopback now."""
-    while True:
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-        try:
-            for other in range(port, port + count):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", other))
-        except (OSError, OverflowError):
-            continue
-        return port
 
 
 @dataclass

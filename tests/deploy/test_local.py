@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deploy.local import IMPATIENCE_SECONDS
-from tests.deploy.marked import Marked, free_ports
-from tests.waiting import wait_until
+from deploy.local import IMPATIENCE_SECONDS, STOP_SECONDS
+from tests.deploy.marked import Marked
+from tests.processes import free_ports
+from tests.waiting import Awake, wait_until
 
 if TYPE_CHECKING:
     import subprocess
@@ -97,8 +98,10 @@ async def test_starts_tells_and_stops(site: Site, number: signal.Signals) -> Non
         '{"text": "Hello", "source_lang": "en", "target_lang": "de"}',
     ):
         assert words in said
-    launcher.send_signal(number)
-    assert launcher.wait(timeout=60) == 0
+    with Awake() as awake:
+        launcher.send_signal(number)
+        assert launcher.wait(timeout=60) == 0
+    assert awake.seconds < 10
     assert "everything has stopped" in site.processes.said()
     assert site.processes.commands() == []
 
@@ -142,8 +145,10 @@ async def test_a_second_ctrl_c_ends_at_once(site: Site) -> None:
     await wait_until(lambda: len([line for line in site.processes.commands() if " proxy" in line]) == 0, within=60)
     await wait_until(lambda: time.monotonic() - first > 2 * IMPATIENCE_SECONDS, within=10)
     assert launcher.poll() is None or not at_once
-    launcher.send_signal(signal.SIGINT)
-    assert launcher.wait(timeout=10) == 0
+    with Awake() as awake:
+        launcher.send_signal(signal.SIGINT)
+        assert launcher.wait(timeout=60) == 0
+    assert awake.seconds < STOP_SECONDS["apiserver"] / 2, "not when their time was over"
     assert site.processes.commands() == []
 
 

@@ -22,7 +22,9 @@ with open(sys.argv[1], "w") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     print(sys.argv[2], file=lock, flush=True)
     print("holds", flush=True)
-    while not os.path.exists(sys.argv[3]):
+    for _ in range(3000):
+        if os.path.exists(sys.argv[3]):
+            break
         time.sleep(0.01)
 """
 
@@ -39,12 +41,14 @@ async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
     gone = Marked(tmp_path / "gone").start("true")
     gone.wait()
     holder = Marked(tmp_path / "output")
-    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(let_go))
-    await holder.wait_for("holds")
-    with RunLock(tmp_path, tell):
-        assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
-    assert said == ["the last run was killed: waiting until its processes are gone"]
-    holder.end()
+    try:
+        holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(let_go))
+        await holder.wait_for("holds")
+        with RunLock(tmp_path, tell):
+            assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+        assert said == ["the last run was killed: waiting until its processes are gone"]
+    finally:
+        holder.end()
 
 
 async def test_a_zombie_is_dead(tmp_path: Path) -> None:
@@ -52,12 +56,14 @@ async def test_a_zombie_is_dead(tmp_path: Path) -> None:
     zombie = Marked(tmp_path / "gone")
     gone = zombie.start("true")
     holder = Marked(tmp_path / "output")
-    holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(tmp_path / "let go"))
-    await holder.wait_for("holds")
-    with RunLock(tmp_path, lambda _: (tmp_path / "let go").touch()):
-        pass
-    holder.end()
-    zombie.end()
+    try:
+        holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(tmp_path / "let go"))
+        await holder.wait_for("holds")
+        with RunLock(tmp_path, lambda _: (tmp_path / "let go").touch()):
+            pass
+    finally:
+        holder.end()
+        zombie.end()
 
 
 def test_a_living_launcher_refuses(tmp_path: Path) -> None:

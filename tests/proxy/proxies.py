@@ -25,7 +25,10 @@ JSON = {"Content-Type": "application/json"}
 
 
 def nowhere(port: int = 1) -> str:
-    """Return the URL of a Redis that is not there: a port that was free a moment ago may be another server's by now."""
+    """Return the URL of a Redis that is not there: a port that was free a moment ago may be another server's by now.
+
+    Two URLs of one proxy need two ports: it refuses one Redis for both.
+    """
     return f"redis://127.0.0.1:{port}/0"
 
 

@@ -18,7 +18,7 @@ from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.processes import Server, free_port, python_server
 from tests.proxy.proxies import proxy
-from tests.waiting import wait_until
+from tests.waiting import Awake, wait_until
 
 
 async def readiness(client: httpx.AsyncClient) -> int:
@@ -59,7 +59,10 @@ async def proxy_process(
 
 async def left_with(server: Server) -> int:
     assert server.process is not None
-    return await asyncio.to_thread(server.process.wait, 60)  # a slow machine takes long to start it too
+    with Awake() as awake:
+        code = await asyncio.to_thread(server.process.wait, 60)
+    assert awake.seconds < 20
+    return code
 
 
 async def test_a_proxy_that_is_told_to_stop_drains_gives_its_lease_back_and_leaves_with_0(

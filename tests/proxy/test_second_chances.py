@@ -171,9 +171,12 @@ async def test_requests_at_a_replica_that_stands_still_are_given_to_another_befo
 
         await wait_until(stream_is_stuck, 8, "a stream is stuck")
         others = asyncio.create_task(one_by_one(running, 100_000))  # while others answer, who does not stands still
-        assert {heard.status for heard in await asyncio.gather(*streams)} == {200}
-        assert stuck.aborts == 1, "it was given to the other"
-        others.cancel()
+        try:
+            for heard in await asyncio.gather(*streams):
+                assert (heard.status, heard.names[-1]) == (200, "result")
+            await wait_until(lambda: stuck.aborts >= 1, 3, "it was given to the other")
+        finally:
+            others.cancel()
 
 
 async def test_the_preferred_model_serves_while_it_can_and_the_next_one_is_named_when_it_can_not() -> None:

@@ -103,7 +103,7 @@ async def test_a_signal_fails_readiness_at_once_serves_on_and_stops_after_the_dr
 
 
 async def test_a_second_signal_skips_the_wait_but_drops_nothing_in_hand(tmp_path: Path) -> None:
-    async with draining(tmp_path, 2.0) as drained:
+    async with draining(tmp_path, 10.0) as drained:
         slow = await drained.in_hand(3.0)
         drained.server.signal(signal.SIGINT)
         await wait_until(drained.drains, 0.5, "it came: two signals at once may arrive as one")

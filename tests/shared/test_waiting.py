@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
-from tests.waiting import MOST_PER_LOOK, Awake, wait_until
+from tests.processes import ROOT
+from tests.waiting import Awake, wait_until
 
 
 async def test_time_passes_and_a_wait_in_vain_ends() -> None:
@@ -21,10 +24,40 @@ async def test_time_passes_and_a_wait_in_vain_ends() -> None:
     assert time.monotonic() - began >= 0.3
 
 
-async def test_a_pause_counts_for_little() -> None:
+# Tells when it is awake, waits for a line, tells how long it was.
+SLEEPER = """
+import sys
+from tests.waiting import Awake
+with Awake() as awake:
+    print("awake", flush=True)
+    sys.stdin.readline()
+    print(awake.seconds, flush=True)
+"""
+
+
+def test_a_pause_counts_for_little() -> None:
+    command = (sys.executable, "-c", SLEEPER)
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sleeper:
+        assert sleeper.stdin is not None
+        assert sleeper.stdout is not None
+        try:
+            assert sleeper.stdout.readline() == b"awake\n"
+            began = time.monotonic()
+            sleeper.send_signal(signal.SIGSTOP)
+            time.sleep(1)
+            sleeper.send_signal(signal.SIGCONT)
+            sleeper.stdin.write(b"\n")
+            sleeper.stdin.flush()
+            told = float(sleeper.stdout.readline())
+        finally:
+            sleeper.kill()
+    assert told < time.monotonic() - began - 0.5
+
+
+async def test_a_blocked_event_loop_is_no_pause() -> None:
     with Awake() as awake:
-        threading.Event().wait(0.4)  # as if the machine stood still
-    assert awake.seconds < 3 * MOST_PER_LOOK
+        time.sleep(0.4)  # noqa: ASYNC251 - what is to be seen
+    assert awake.seconds >= 0.2
 
 
 async def test_what_keeps_the_event_loop_busy_is_no_pause() -> None:

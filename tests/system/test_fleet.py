@@ -16,7 +16,7 @@ from apiserver.segmenter import skeleton
 from tests.processes import Server
 from tests.system.conftest import Fleet
 from tests.system.load import steady_load
-from tests.waiting import wait_until
+from tests.waiting import Awake, wait_until
 
 MEBIBYTE = 1024 * 1024
 RATE = 8.0
@@ -225,7 +225,10 @@ async def test_sigterm_ends_every_server_cleanly(fleet: Fleet) -> None:
 
 def _exit_code(server: Server) -> int:
     assert server.process is not None
-    return server.process.wait(60)
+    with Awake() as awake:
+        code = server.process.wait(60)
+    assert awake.seconds < 20
+    return code
 
 
 def document(chars: int) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.deploy.marked import Marked, free_ports
-from tests.waiting import wait_until
+from tests.deploy.marked import Marked
+from tests.processes import free_ports
+from tests.waiting import Awake, wait_until
 
 if TYPE_CHECKING:
     import subprocess
@@ -63,8 +64,10 @@ async def test_serves_translations_and_stops(processes: Marked) -> None:
     assert str(translate(port, "en", "de")["translation"]).startswith("Hallo")
     assert translate(port, "en", "fr")["model"] == "en-fr"
     assert count_engines(processes) == 2
-    launcher.send_signal(signal.SIGTERM)
-    assert launcher.wait(timeout=60) == 0
+    with Awake() as awake:
+        launcher.send_signal(signal.SIGTERM)
+        assert launcher.wait(timeout=60) == 0
+    assert awake.seconds < 30
     assert processes.commands() == []
 
 
