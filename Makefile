@@ -39,7 +39,7 @@ MINUTES ?= 20
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
-		printf '  make %-14s %s\n' "$$name" "$$text"; done
+		printf '  make %-18s %s\n' "$$name" "$$text"; done
 
 # exec: a signal sent to make must reach the launcher itself, not a shell in between.
 up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG=)

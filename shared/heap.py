@@ -8,11 +8,12 @@ from typing import Final
 # Net new objects after which those are looked through for garbage. Python's own number, 700, is less than what 32 requests in
 # hand are.
 YOUNG: Final = 7_000
-# So many such looks, and one more, between two at those that survived one: 28,000 objects stop the event loop for 10 to 18 ms while
-# thousands of connections come, ten looks' worth for 55 (seen with gc.callbacks, 10,000 connections).
+# After so many such looks the next one takes in those that survived one: at most 28,000 objects, which stop the event loop for
+# 10 to 18 ms while thousands of connections come. 84,000 at a time stopped it for 40 to 80 (gc.callbacks, 10,000 connections).
 LOOKS_AT_YOUNG: Final = 2
-# So many of those between two looks at all: some 70 MB of new objects. What we make refers to itself only rarely, and Python's
-# own numbers stop the event loop for 100 ms again and again while thousands of connections come.
+# After so many of those the next one is at all: some million new objects, 70 MB, at the earliest. (Python puts off the first
+# one further, until a quarter as many have survived as were frozen.) What we make refers to itself only rarely, and
+# Python's own numbers stop the event loop for 100 ms again and again while thousands of connections come.
 LOOKS_AT_OLDER: Final = 35
 
 
