@@ -48,7 +48,7 @@ class CpuLook(NamedTuple):
 
 @dataclass
 class GpuWatch:
-    """The last looks at a GPU; ``ended`` says, after the block, how nvidia-smi came to an end before it."""
+    """The last looks at a GPU; ``ended`` are nvidia-smi's last words once it has ended by itself."""
 
     looks: deque[GpuLook] = field(default_factory=lambda: deque[GpuLook](maxlen=MOST_LOOKS))
     ended: str = ""
@@ -122,22 +122,20 @@ async def watched_gpu(device: str) -> AsyncGenerator[GpuWatch]:
             )
         finally:
             os.close(its)
-        reading = asyncio.create_task(_read(terminal, watch.looks))
+        reading = asyncio.create_task(_read(terminal, watch))
         try:
-            await _first_look(reading, watch.looks)
+            await _first_look(reading, watch)
             yield watch
         finally:
-            if reading.done():
-                watch.ended = reading.result() or "it said nothing"
+            reading.cancel()
             if process.returncode is None:
                 process.kill()
             await process.wait()
-            reading.cancel()
             await asyncio.wait({reading})
 
 
-async def _read(terminal: FileIO, looks: deque[GpuLook]) -> str:
-    """Note every line until there are no more; return the last one that held no figures."""
+async def _read(terminal: FileIO, watch: GpuWatch) -> None:
+    """Note every line until there are no more; the last one that held no figures tells of the end."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), terminal)
@@ -146,21 +144,22 @@ async def _read(terminal: FileIO, looks: deque[GpuLook]) -> str:
         while line := (await reader.readline()).decode(errors="replace"):
             look = parsed(line, time.monotonic())
             if look is not None:
-                looks.append(look)
+                watch.looks.append(look)
             else:
                 last = line.strip()[:MOST_WORDS] or last
     except OSError:  # how a terminal says that its program ended
         pass
     finally:
         transport.close()
-    return last
+    watch.ended = last or "it said nothing"
 
 
-async def _first_look(reading: asyncio.Task[str], looks: Sequence[GpuLook]) -> None:
+async def _first_look(reading: asyncio.Task[None], watch: GpuWatch) -> None:
     until = time.monotonic() + FIRST_LOOK_SECONDS
-    while not looks:
+    while not watch.looks:
         if reading.done():
-            raise NoGpuError(f"{PROGRAM} ended: {reading.result() or 'it said nothing'}")
+            reading.result()
+            raise NoGpuError(f"{PROGRAM} ended: {watch.ended}")
         if time.monotonic() > until:
             raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_LOOK_SECONDS:g} s")
         await asyncio.sleep(INTERVAL_SECONDS / 4)

@@ -112,7 +112,7 @@ async def test_it_is_gone_though_it_hears_no_signal_but_the_last(fake: Path) -> 
 async def test_a_run_goes_on_when_it_ends_by_itself_and_its_last_words_are_kept(fake: Path) -> None:
     (fake / "program").write_text("print('37, 1024')\nprint('GPU is lost')")
     async with watched_gpu("cuda") as watch:
-        await asyncio.sleep(0.1)
+        await wait_until(lambda: bool(watch.ended), 5)
         assert [look.busy for look in watch.looks] == [37]
     assert watch.ended == "GPU is lost"
 
@@ -184,16 +184,18 @@ async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.Monkey
 
 async def test_a_failed_look_at_the_cpu_is_an_error_when_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "INTERVAL_SECONDS", 0.01)
-    found = iter([1.0, 2.0])
+    looks = 0
 
     def spent() -> float:
-        for seconds in found:
-            return seconds
-        raise psutil.NoSuchProcess(1)
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise psutil.NoSuchProcess(1)
+        return 1.0
 
     with pytest.raises(psutil.NoSuchProcess):
         async with devices.watched_cpu(spent):
-            await asyncio.sleep(0.1)
+            await wait_until(lambda: looks == 3, 5)
     with pytest.raises(ZeroDivisionError):  # the block's own error goes first
         async with devices.watched_cpu(lambda: 1.0):
             raise ZeroDivisionError
