@@ -4,7 +4,7 @@
                                            [--rounds 5] [--texts 400] [--device cpu|cuda]
 
 Both ways ask the same engine, which decodes nothing itself, for answers as long as their texts, whatever they say; each
-round has other texts, and the order alternates. ``once-again`` is the first way a second time: what it differs by is noise.
+round has other texts, and the order alternates. Prefixes are not cached: the later ways would find what the first one left. ``once-again`` is the first way a second time: what it differs by is noise.
 Prints Markdown: medians of the rounds with least and most; ratios are to the first way in the same round. Front is this
 process: vLLM's AsyncLLM and its client, without anything else of the API server.
 """
@@ -55,7 +55,7 @@ async def compare(options: argparse.Namespace) -> None:
     entry = chosen_entry(options)
     rounds: dict[str, list[Round]] = {name: [] for name in WAYS}
     tokens = 0
-    async with running(entry, {}) as engine:
+    async with running(entry, {"enable_prefix_caching": False}) as engine:
         texts = Texts(engine, options.pairs, min(LONGEST_TEXT, engine.max_model_len // 2))
         for detokenize in WAYS.values():
             await ask(engine, texts.take(WARM_UP_TEXTS), detokenize=detokenize, name="warm")

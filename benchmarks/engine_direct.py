@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from apiserver import catalog
 from apiserver.engine import ENVIRONMENT, VllmEngine, sampling_parameters
 from apiserver.sampling import Sampling
-from benchmarks.engine_rounds import new_children
+from benchmarks.engine_rounds import at_least_one, new_children
 from benchmarks.overload_mix import Mix, read_sentences
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def add_arguments(parser: ArgumentParser, texts: int) -> None:
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
     parser.add_argument("--model", help="its name in the catalog (default: the first)")
     parser.add_argument("--pairs", type=Path, help="file of english<TAB>other lines (default: made up sentences)")
-    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
-    parser.add_argument("--texts", type=int, default=texts, help="of a round (default: %(default)s)")
+    parser.add_argument("--rounds", type=at_least_one, default=5, help="default: %(default)s")
+    parser.add_argument("--texts", type=at_least_one, default=texts, help="of a round (default: %(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what the installed vLLM is for")
 
 

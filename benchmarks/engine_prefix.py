@@ -136,7 +136,7 @@ async def compare(options: argparse.Namespace) -> None:
         first = engines[keys[0]]
         words = (piece.text for piece in shared_by(FAMILIES[INSTRUCTION_OF], PAIR) if isinstance(piece, Words))
         instruction = first.encode_text("".join(words))
-        longest = min(LONGEST_TEXT, (first.max_model_len - max(options.shared)) // 2)
+        longest = longest_text(first.max_model_len, max(options.shared))
         texts = Texts(first, options.pairs, longest)
         for length, key in itertools.product(options.shared, keys):
             await ask(engines[key], first_tokens(instruction, length), texts.take(WARM_UP_TEXTS), "warm")
@@ -175,8 +175,27 @@ def block_sizes(value: str) -> list[str]:
 
 
 def lengths(value: str) -> list[int]:
-    """Read numbers of tokens, comma-separated."""
-    return [int(each) for each in value.split(",")]
+    """Read numbers of tokens, comma-separated.
+
+    Raises:
+        ArgumentTypeError: one of them is negative.
+    """
+    found = [int(each) for each in value.split(",")]
+    if min(found) < 0:
+        raise argparse.ArgumentTypeError(f"{min(found)} tokens can not be shared")
+    return found
+
+
+def longest_text(context: int, shared: int) -> int:
+    """Return the tokens that a text may have behind the shared ones, so that its answer has room too.
+
+    Raises:
+        SystemExit: it may have none.
+    """
+    longest = min(LONGEST_TEXT, (context - shared) // 2)
+    if longest < 1:
+        raise SystemExit(f"the model's context is {context} tokens: {shared} shared ones leave no text and answer room")
+    return longest
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

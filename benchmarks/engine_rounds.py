@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -13,6 +14,8 @@ import psutil
 
 # In hand at once: more than any of the engines runs in one batch.
 CONCURRENCY: Final = 64
+# A round takes seconds, on a slow CPU minutes; one that takes longer hangs.
+MOST_ROUND_SECONDS: Final = 600.0
 
 
 class Round(NamedTuple):
@@ -55,7 +58,12 @@ def cpu_seconds(processes: Sequence[psutil.Process]) -> float:
 
 
 async def all_asked(count: int, ask: Callable[[int], Awaitable[None]], core: Sequence[psutil.Process]) -> Round:
-    """Ask for texts 0 to ``count``, ``CONCURRENCY`` in hand at once, and say what it took; ``core`` is the engine's."""
+    """Ask for texts 0 to ``count``, ``CONCURRENCY`` in hand at once, and say what it took; ``core`` is the engine's.
+
+    Raises:
+        TimeoutError: it takes longer than ``MOST_ROUND_SECONDS``.
+        ExceptionGroup: asking for a text failed; nobody asks any more then.
+    """
     numbers = iter(range(count))
     latencies: list[float] = []
 
@@ -66,9 +74,22 @@ async def all_asked(count: int, ask: Callable[[int], Awaitable[None]], core: Seq
             latencies.append(time.monotonic() - began)
 
     began, engine, front = time.monotonic(), cpu_seconds(core), time.process_time()
-    await asyncio.gather(*(client() for _ in range(CONCURRENCY)))
+    async with asyncio.timeout(MOST_ROUND_SECONDS), asyncio.TaskGroup() as group:
+        for _ in range(CONCURRENCY):
+            group.create_task(client())
     passed = time.monotonic() - began
     return Round(count, passed, cpu_seconds(core) - engine, time.process_time() - front, latencies)
+
+
+def at_least_one(value: str) -> int:
+    """Read a number of rounds or texts.
+
+    Raises:
+        ArgumentTypeError: it is less than 1.
+    """
+    if (number := int(value)) < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
 
 
 def spread(values: Sequence[float], digits: int) -> str:

@@ -30,7 +30,7 @@ from apiserver.engine import ENVIRONMENT
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.work import Work
-from benchmarks.engine_rounds import Round, all_asked, new_children, ratios
+from benchmarks.engine_rounds import Round, all_asked, at_least_one, new_children, ratios
 from benchmarks.hosting import Hosted, hosted
 from benchmarks.overload_mix import Mix, read_sentences
 from shared.wire import TextFormat
@@ -161,8 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", help="its name in the catalog (default: the first)")
     parser.add_argument("--pairs", type=Path, help="file of english<TAB>other lines (default: made up sentences)")
     parser.add_argument("--variants", type=names, default=list(VARIANTS), help="comma-separated (default: all)")
-    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
-    parser.add_argument("--texts", type=int, default=120, help="of a round (default: %(default)s)")
+    parser.add_argument("--rounds", type=at_least_one, default=5, help="default: %(default)s")
+    parser.add_argument("--texts", type=at_least_one, default=120, help="of a round (default: %(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what the installed vLLM is for")
     asyncio.run(compare(parser.parse_args(arguments)))
 

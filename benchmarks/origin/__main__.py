@@ -30,7 +30,7 @@ from benchmarks.origin.fleet import TITLES, Fleet, started
 from benchmarks.origin.model import put_shape, read_entry, write_catalog
 from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
 from benchmarks.origin.report import report
-from benchmarks.origin.shapes import ANSWER_TOKENS, SHAPES
+from benchmarks.origin.shapes import ANSWER_TOKENS, SHAPES, lacking
 from benchmarks.origin.stock import Stock, header, read, wanted, write_answered_by
 from benchmarks.origin.targets import judge
 from shared.reaper import Reaper
@@ -67,9 +67,12 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def environment(device: str) -> dict[str, str]:
-    """Return every program's environment; without a visible GPU vLLM's CUDA build does not start by mistake."""
-    hidden = {"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}
-    return {**ENVIRONMENT, **os.environ, **hidden}
+    """Return every program's environment.
+
+    Without a visible GPU vLLM's CUDA build does not start by mistake on a CPU; with one, it numbers GPUs as nvidia-smi does.
+    """
+    gpus = {"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    return {**ENVIRONMENT, **os.environ, **gpus}
 
 
 def choose_texts(
@@ -101,8 +104,12 @@ def choose_texts(
         subprocess.run(command, check=True, env=environment(options.device), stderr=log)
 
 
-async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Bench:
-    """Start everything and measure the rounds."""
+async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> tuple[Bench, str]:
+    """Start everything and measure the rounds; say also how nvidia-smi ended before them, ``""`` where it did not.
+
+    Raises:
+        NoGpuError: nvidia-smi does not answer.
+    """
     wish = Wish(
         names=[name for name in ARCHITECTURES if name in options.architectures.split(",")],
         concurrencies=[int(one) for one in options.concurrency.split(",")],
@@ -111,11 +118,11 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> Be
     )
     fleet = Fleet(options.out, catalog, texts, environment(options.device))
     async with watched_gpu(options.device) as gpu, started(fleet, wish.names):
-        bench = Bench(fleet, Stock(read(texts)), options.seconds, gpu, to_the_last=options.shape is not None)
+        bench = Bench(fleet, Stock(read(texts)), options.seconds, gpu.looks, to_the_last=options.shape is not None)
         await bench.warm_up(wish)
         for number in range(options.rounds):
             await bench.round(number, wish)
-        return bench
+    return bench, gpu.ended
 
 
 def main() -> int:
@@ -133,6 +140,8 @@ def main() -> int:
     (options.out / "answers").mkdir(parents=True)
     catalog = options.out / "catalog.yaml"
     entry = write_catalog(options.catalog, options.model, catalog, options.device)
+    if options.shape and (lack := lacking(entry)):
+        raise SystemExit(f"bench-origin: --shape can not take the place of {entry.name}: {lack}")
     began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     with Reaper("PAIRWAY_ORIGIN", GRACE_SECONDS):
         choose_texts(texts, entry, catalog, options, options.kinds.split(","))
@@ -143,11 +152,15 @@ def main() -> int:
             chosen, texts = texts, options.out / "texts.jsonl"
             write_answered_by(ANSWER_TOKENS, chosen, texts)
         clock = time.monotonic()
-        bench = asyncio.run(measure(options, catalog, texts))
+        try:
+            bench, ended = asyncio.run(measure(options, catalog, texts))
+        except NoGpuError as error:
+            raise SystemExit(f"bench-origin: {error}") from None
     machine = (
         f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, {options.device}, load average {load:.1f} before, "
         f"{time.monotonic() - clock:.0f} s; {model} {read_entry(catalog).engine}; {options.rounds} rounds, {options.seconds:g} s a point; "
         f"texts sent twice: {sum(bench.again.values())}."
+        f"{f' The GPU was not watched to the end, nvidia-smi ended: {ended}.' if ended else ''}"
     )
     checks = judge(bench.rows)
     text = report(machine, bench.rows, checks, bench.memory, TITLES)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from benchmarks.origin.model import Prompts, add_program_arguments, engine_arguments, parameters, read_entry, text_of
+from benchmarks.origin.model import (
+    Prompts,
+    add_program_arguments,
+    engine_arguments,
+    joined,
+    parameters,
+    read_entry,
+    text_of,
+)
 from benchmarks.origin.record import Record, step_logger
 from benchmarks.origin.wire import Answered, Asked, serve
 from shared.languages import LanguagePair
@@ -40,7 +48,7 @@ class Service:
         """Return a translation."""
         engine = self._engines[LanguagePair(asked.source_lang, asked.target_lang)]
         asks = self._prompts.asks(asked.source_lang, asked.target_lang, asked.text)
-        return " ".join(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
+        return joined(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
 
 
 async def generate(entry: ModelEntry, engine: Any, ask: Ask, record: Record) -> str:

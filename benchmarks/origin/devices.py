@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 import time
 from collections import deque
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -44,18 +46,48 @@ class CpuLook(NamedTuple):
     spent: float
 
 
+@dataclass
+class GpuWatch:
+    """The last looks at a GPU; ``ended`` are nvidia-smi's last words once it has ended by itself."""
+
+    looks: deque[GpuLook] = field(default_factory=lambda: deque[GpuLook](maxlen=MOST_LOOKS))
+    ended: str = ""
+
+
 class NoGpuError(Exception):
     """nvidia-smi is missing or does not answer."""
 
 
 def demand(device: str) -> None:
-    """See that the GPU can be watched, before anything is started.
+    """See by one look that the GPU can be watched, before anything is started.
 
     Raises:
         NoGpuError: it can not.
     """
-    if device == "cuda" and shutil.which(PROGRAM) is None:
+    if device != "cuda":
+        return
+    if (program := shutil.which(PROGRAM)) is None:
         raise NoGpuError(f"--device cuda needs {PROGRAM} on the PATH, for the GPU's timeline; it comes with the driver")
+    try:
+        look = subprocess.run(
+            [program, *_query()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=FIRST_LOOK_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_LOOK_SECONDS:g} s") from None
+    said = look.stdout.decode(errors="replace").strip()
+    if not any(parsed(line, 0.0) for line in said.splitlines()):
+        raise NoGpuError(f"{PROGRAM} tells no figures: {said[-MOST_WORDS:] or 'it said nothing'}")
+
+
+def _query() -> list[str]:
+    """Return what nvidia-smi is asked: one line of the first visible GPU, which is the one that vLLM takes."""
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+    return ["--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits", f"--id={gpu}"]
 
 
 def parsed(line: str, at: float) -> GpuLook | None:
@@ -68,46 +100,42 @@ def parsed(line: str, at: float) -> GpuLook | None:
 
 
 @asynccontextmanager
-async def watched_gpu(device: str) -> AsyncGenerator[Sequence[GpuLook]]:
-    """Yield the GPU's last looks, kept up to date; none for a CPU. The process is gone with the block.
+async def watched_gpu(device: str) -> AsyncGenerator[GpuWatch]:
+    """Yield the looks at the GPU, kept up to date; none for a CPU. The process is gone with the block.
 
     Raises:
         NoGpuError: nvidia-smi does not answer.
     """
-    looks: deque[GpuLook] = deque(maxlen=MOST_LOOKS)
+    watch = GpuWatch()
     if device != "cuda":
-        yield looks
+        yield watch
         return
-    demand(device)
-    # The first of several is the one that vLLM takes.
-    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-    options = ("--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits", f"--id={gpu}")
     # Into a terminal of its own, where every line comes at once; into a pipe a program may gather them.
     ours, its = os.openpty()
     with os.fdopen(ours, "rb", buffering=0) as terminal:
         try:
             process = await asyncio.create_subprocess_exec(
-                *(PROGRAM, *options, f"--loop-ms={INTERVAL_SECONDS * 1000:.0f}"),
+                *(PROGRAM, *_query(), f"--loop-ms={INTERVAL_SECONDS * 1000:.0f}"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=its,
                 stderr=its,
             )
         finally:
             os.close(its)
-        reading = asyncio.create_task(_read(terminal, looks))
+        reading = asyncio.create_task(_read(terminal, watch))
         try:
-            await _first_look(reading, looks)
-            yield looks
+            await _first_look(reading, watch)
+            yield watch
         finally:
+            reading.cancel()
             if process.returncode is None:
                 process.kill()
             await process.wait()
-            reading.cancel()
             await asyncio.wait({reading})
 
 
-async def _read(terminal: FileIO, looks: deque[GpuLook]) -> str:
-    """Note every line until there are no more; return the last one that held no figures."""
+async def _read(terminal: FileIO, watch: GpuWatch) -> None:
+    """Note every line until there are no more; the last one that held no figures tells of the end."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), terminal)
@@ -116,21 +144,22 @@ async def _read(terminal: FileIO, looks: deque[GpuLook]) -> str:
         while line := (await reader.readline()).decode(errors="replace"):
             look = parsed(line, time.monotonic())
             if look is not None:
-                looks.append(look)
+                watch.looks.append(look)
             else:
                 last = line.strip()[:MOST_WORDS] or last
     except OSError:  # how a terminal says that its program ended
         pass
     finally:
         transport.close()
-    return last
+    watch.ended = last or "it said nothing"
 
 
-async def _first_look(reading: asyncio.Task[str], looks: Sequence[GpuLook]) -> None:
+async def _first_look(reading: asyncio.Task[None], watch: GpuWatch) -> None:
     until = time.monotonic() + FIRST_LOOK_SECONDS
-    while not looks:
+    while not watch.looks:
         if reading.done():
-            raise NoGpuError(f"{PROGRAM} ended: {reading.result() or 'it said nothing'}")
+            reading.result()
+            raise NoGpuError(f"{PROGRAM} ended: {watch.ended}")
         if time.monotonic() > until:
             raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_LOOK_SECONDS:g} s")
         await asyncio.sleep(INTERVAL_SECONDS / 4)
@@ -138,7 +167,11 @@ async def _first_look(reading: asyncio.Task[str], looks: Sequence[GpuLook]) -> N
 
 @asynccontextmanager
 async def watched_cpu(spent: Callable[[], float]) -> AsyncGenerator[Sequence[CpuLook]]:
-    """Yield looks at a counter of CPU seconds, more of them while the block lasts."""
+    """Yield looks at a counter of CPU seconds, more of them while the block lasts.
+
+    Raises:
+        Exception: what ``spent`` raised in the block, when it ends: the looks end there.
+    """
     looks = deque([CpuLook(time.monotonic(), spent())], maxlen=MOST_LOOKS)
 
     async def look() -> None:
@@ -152,6 +185,8 @@ async def watched_cpu(spent: Callable[[], float]) -> AsyncGenerator[Sequence[Cpu
     finally:
         looking.cancel()
         await asyncio.wait({looking})
+    if not looking.cancelled():
+        looking.result()
 
 
 def cores(looks: Sequence[CpuLook], since: float, until: float) -> list[tuple[float, float]]:

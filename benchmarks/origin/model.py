@@ -23,7 +23,7 @@ from shared.wire import TextFormat
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from apiserver.catalog import ModelEntry
     from apiserver.generation import Engine
@@ -127,6 +127,11 @@ def parameters(entry: ModelEntry, ask: Ask) -> Any:
 def text_of(entry: ModelEntry, output: Any) -> str:
     """Return the text of an engine's output; ``""`` is no answer."""
     return said(output.text, output.token_ids) if is_random(entry) else output.text
+
+
+def joined(answers: Sequence[str]) -> str:
+    """Return the answers of a text's segments as one; ``""`` where one of them is no answer."""
+    return " ".join(answers) if all(answers) else ""
 
 
 def engine_arguments(entry: ModelEntry) -> dict[str, Any]:

@@ -118,9 +118,9 @@ def _draw_timeline(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
 
 
 def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
-    """Draw CPU and GPU over time, the first round's."""
+    """Draw CPU and GPU over time, the first round's; older results do not have them."""
     at = [row for row in rows if (row["kind"], row["concurrency"], row["round"]) == ("uniform", 25, 0)]
-    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row["cpu_course"]]
+    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row.get("cpu_course")]
     if not rows:
         return
     figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 2 * len(rows)), sharex=True, squeeze=False)
@@ -129,7 +129,7 @@ def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
         times, cores = zip(*row["cpu_course"], strict=True)
         axes.plot(times, cores, color=COLOURS[row["name"]])
         axes.set(ylabel=f"{row['name']}: cores", ylim=(0, 1.1 * most))
-        if row["gpu_course"]:
+        if row.get("gpu_course"):
             times, busy, _ = zip(*row["gpu_course"], strict=True)
             beside = axes.twinx()
             beside.plot(times, busy, "--", color="grey")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI, HTTPException
 
-from benchmarks.origin.model import Prompts, add_program_arguments, read_entry
+from benchmarks.origin.model import Prompts, add_program_arguments, joined, read_entry
 from benchmarks.origin.queue_worker import READY, Batching, Done, Task, Wiring, work
 from benchmarks.origin.record import Record
 from benchmarks.origin.wire import Answered, Asked, serve
@@ -59,7 +59,7 @@ class TranslationService:
             HTTPException: 504 after 30 s.
         """
         asks = self._prompts.asks(asked.source_lang, asked.target_lang, asked.text)
-        return " ".join(await asyncio.gather(*map(self._generate, asks)))
+        return joined(await asyncio.gather(*map(self._generate, asks)))
 
     def consume(self) -> None:
         """Wake who waits for each event; a thread's whole life."""

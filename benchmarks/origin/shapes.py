@@ -105,6 +105,19 @@ def write_folder(shape: Shape, model: Path, folder: Path, max_model_len: int) ->
     return shape.parameters(vocabulary)
 
 
+def lacking(entry: ModelEntry) -> str:
+    """Return what a model lacks for a shape to take its place; ``""`` for nothing."""
+    folder = Path(entry.path)
+    if not folder.is_dir():
+        return f"its path, {entry.path}, is no folder"
+    missing = [name for name in ("config.json", *TOKENIZER_FILES) if not (folder / name).is_file()]
+    if missing:
+        return f"{folder} has no {', '.join(missing)}"
+    if "vocab_size" not in json.loads((folder / "config.json").read_text()):
+        return f"{folder / 'config.json'} has no vocab_size"
+    return "" if "max_model_len" in entry.engine else "its entry has no engine: {max_model_len: TOKENS}"
+
+
 def is_random(entry: ModelEntry) -> bool:
     """Say whether an engine makes up the model's weights."""
     return entry.engine.get("load_format") == "dummy"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 
 import pytest
 
 from apiserver.families import FAMILIES
 from apiserver.prompt import Control, Words
-from benchmarks import engine_detokenize
+from benchmarks import engine_detokenize, engine_rounds
 from benchmarks.engine_prefix import (
     PAIR,
     Cell,
@@ -16,11 +17,13 @@ from benchmarks.engine_prefix import (
     block_sizes,
     families_table,
     first_tokens,
+    lengths,
     line,
+    longest_text,
     rotated,
     shared_by,
 )
-from benchmarks.engine_rounds import Round, ratios, spread
+from benchmarks.engine_rounds import Round, all_asked, at_least_one, ratios, spread
 
 
 def rounds(*engine: float) -> list[Round]:
@@ -88,3 +91,41 @@ def test_unknown_blocks_are_named() -> None:
     assert block_sizes("own,32") == ["own", "32"]
     with pytest.raises(argparse.ArgumentTypeError, match="no blocks are called 7; there are own, 16, 32"):
         block_sizes("own,7")
+
+
+def test_numbers_that_measure_nothing_are_refused() -> None:
+    assert at_least_one("1") == 1
+    with pytest.raises(argparse.ArgumentTypeError, match="0 is less than 1"):
+        at_least_one("0")
+    assert lengths("0,64") == [0, 64]
+    with pytest.raises(argparse.ArgumentTypeError, match="-1 tokens can not be shared"):
+        lengths("64,-1")
+
+
+def test_shared_tokens_that_leave_no_room_are_refused() -> None:
+    assert [longest_text(512, shared) for shared in (0, 256, 510)] == [200, 128, 1]
+    with pytest.raises(SystemExit, match="context is 512 tokens: 511 shared ones"):
+        longest_text(512, 511)
+
+
+async def test_a_failed_answer_ends_the_round_and_leaves_nobody_asking() -> None:
+    gone = 0
+
+    async def ask(number: int) -> None:
+        nonlocal gone
+        if number == 3:
+            raise RuntimeError("too short")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            gone += 1
+
+    with pytest.RaisesGroup(pytest.RaisesExc(RuntimeError, match="too short")):
+        await all_asked(10, ask, [])
+    assert gone == 9
+
+
+async def test_a_round_that_hangs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_rounds, "MOST_ROUND_SECONDS", 0.05)
+    with pytest.raises(TimeoutError):
+        await all_asked(1, lambda _: asyncio.sleep(60), [])

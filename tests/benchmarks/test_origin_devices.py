@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from benchmarks.origin import devices
+from benchmarks.origin.__main__ import environment
 from benchmarks.origin.devices import CpuLook, GpuLook, NoGpuError, cores, demand, gpu_course, parsed, watched_gpu
 from tests.waiting import wait_until
 
@@ -50,8 +51,8 @@ def test_a_line_is_read_and_what_the_driver_does_not_tell_is_left_out() -> None:
 
 async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
-    async with watched_gpu("cuda") as looks:
-        await wait_until(lambda: len(looks) >= 3, 5)
+    async with watched_gpu("cuda") as watch:
+        await wait_until(lambda: len(watch.looks) >= 3, 5)
         pid, *arguments = started(fake)
         assert arguments == [
             "--query-gpu=utilization.gpu,memory.used",
@@ -59,7 +60,8 @@ async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) 
             "--id=0",
             "--loop-ms=200",
         ]
-    assert [look.busy for look in looks][:3] == [0, 1, 2]
+    assert [look.busy for look in watch.looks][:3] == [0, 1, 2]
+    assert not watch.ended
     assert not psutil.pid_exists(int(pid))
 
 
@@ -73,9 +75,9 @@ async def test_the_first_visible_gpu_is_watched(fake: Path, monkeypatch: pytest.
 async def test_what_is_kept_is_bounded(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text(BUSY)
     monkeypatch.setattr(devices, "MOST_LOOKS", 4)
-    async with watched_gpu("cuda") as looks:
-        await wait_until(lambda: looks[-1].busy >= 8, 5)
-        assert len(looks) == 4
+    async with watched_gpu("cuda") as watch:
+        await wait_until(lambda: watch.looks[-1].busy >= 8, 5)
+        assert len(watch.looks) == 4
 
 
 async def test_it_is_gone_when_the_run_fails(fake: Path) -> None:
@@ -107,11 +109,12 @@ async def test_it_is_gone_though_it_hears_no_signal_but_the_last(fake: Path) -> 
     assert not psutil.pid_exists(int(started(fake)[0]))
 
 
-async def test_a_run_goes_on_when_it_ends_by_itself(fake: Path) -> None:
-    (fake / "program").write_text("print('37, 1024')")
-    async with watched_gpu("cuda") as looks:
-        await asyncio.sleep(0.1)
-        assert [look.busy for look in looks] == [37]
+async def test_a_run_goes_on_when_it_ends_by_itself_and_its_last_words_are_kept(fake: Path) -> None:
+    (fake / "program").write_text("print('37, 1024')\nprint('GPU is lost')")
+    async with watched_gpu("cuda") as watch:
+        await wait_until(lambda: bool(watch.ended), 5)
+        assert [look.busy for look in watch.looks] == [37]
+    assert watch.ended == "GPU is lost"
 
 
 async def test_its_failure_is_told_in_its_own_words(fake: Path) -> None:
@@ -132,10 +135,34 @@ async def test_one_that_says_nothing_is_not_waited_for_for_ever(fake: Path, monk
 async def test_a_cpu_needs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     demand("cpu")
-    async with watched_gpu("cpu") as looks:
-        assert not looks
+    async with watched_gpu("cpu") as watch:
+        assert not watch.looks
     with pytest.raises(NoGpuError, match="--device cuda needs nvidia-smi on the PATH"):
         demand("cuda")
+
+
+def test_one_look_tells_beforehand_whether_a_gpu_can_be_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fake / "program").write_text("print('37, 1024')")
+    demand("cuda")
+    assert started(fake)[1:] == [
+        "--query-gpu=utilization.gpu,memory.used",
+        "--format=csv,noheader,nounits",
+        "--id=0",
+    ]
+    (fake / "program").write_text("sys.exit('NVIDIA-SMI has failed because of no driver.')")
+    with pytest.raises(NoGpuError, match=r"tells no figures: NVIDIA-SMI has failed because of no driver\."):
+        demand("cuda")
+    (fake / "program").write_text("time.sleep(60)")
+    monkeypatch.setattr(devices, "FIRST_LOOK_SECONDS", 0.2)
+    with pytest.raises(NoGpuError, match=r"said nothing of use in 0\.2 s"):
+        demand("cuda")
+
+
+def test_engines_number_gpus_as_nvidia_smi_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    assert environment("cpu")["CUDA_VISIBLE_DEVICES"] == ""
+    on_gpu = environment("cuda")
+    assert (on_gpu["CUDA_DEVICE_ORDER"], on_gpu["CUDA_VISIBLE_DEVICES"]) == ("PCI_BUS_ID", "3")
 
 
 async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,6 +180,25 @@ async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.Monkey
     seen = len(looks)
     await asyncio.sleep(0.05)
     assert len(looks) == seen
+
+
+async def test_a_failed_look_at_the_cpu_is_an_error_when_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "INTERVAL_SECONDS", 0.01)
+    looks = 0
+
+    def spent() -> float:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise psutil.NoSuchProcess(1)
+        return 1.0
+
+    with pytest.raises(psutil.NoSuchProcess):
+        async with devices.watched_cpu(spent):
+            await wait_until(lambda: looks == 3, 5)
+    with pytest.raises(ZeroDivisionError):  # the block's own error goes first
+        async with devices.watched_cpu(lambda: 1.0):
+            raise ZeroDivisionError
 
 
 def test_courses_are_of_the_time_that_counts_and_begin_with_it() -> None:

@@ -16,9 +16,9 @@ from apiserver.output_language import OutputLanguage
 from apiserver.sampling import Sampling
 from benchmarks.origin import shapes
 from benchmarks.origin.generator import completions_body, is_answer
-from benchmarks.origin.model import put_shape, read_entry, text_of, write_catalog
+from benchmarks.origin.model import joined, put_shape, read_entry, text_of, write_catalog
 from benchmarks.origin.pairway_server import Unheeded, whole
-from benchmarks.origin.shapes import ANSWER_TOKENS, NOTHING_SAID, SHAPES, is_random, said
+from benchmarks.origin.shapes import ANSWER_TOKENS, NOTHING_SAID, SHAPES, is_random, lacking, said
 from benchmarks.origin.stock import Row, Wanted, header, read, write_answered_by
 from shared.languages import LanguagePair
 
@@ -72,6 +72,25 @@ def test_answers_count_by_their_length(catalog: Path, tmp_path: Path) -> None:
     assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS)) == "so so"
     assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS[1:])) == ""
     assert said(" ", TOKENS) == NOTHING_SAID
+
+
+def test_a_text_one_of_whose_segments_has_no_answer_has_none() -> None:
+    assert joined(["so so", "so"]) == "so so so"
+    row = Row("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
+    assert is_answer({"translation": joined(["so so", "so"])}, row)
+    assert not is_answer({"translation": joined(["", "so so"])}, row)
+
+
+def test_what_a_model_lacks_for_a_shape_is_named(catalog: Path, tmp_path: Path) -> None:
+    entry = read_entry(catalog)
+    assert lacking(entry) == ""
+    assert "max_model_len" in lacking(entry.model_copy(update={"engine": {}}))
+    assert lacking(entry.model_copy(update={"path": "owner/name"})) == "its path, owner/name, is no folder"
+    model = tmp_path / "model"
+    (model / "config.json").write_text("{}")
+    assert lacking(entry).endswith("config.json has no vocab_size")
+    (model / "tokenizer.json").unlink()
+    assert lacking(entry) == f"{model} has no tokenizer.json"
 
 
 def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
