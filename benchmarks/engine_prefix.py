@@ -28,7 +28,7 @@ from apiserver.families import FAMILIES
 from apiserver.prompt import Control, Words
 from apiserver.template import with_slots
 from benchmarks.engine_direct import LONGEST_TEXT, DirectEngine, Texts, add_arguments, chosen_entry, exactly, running
-from benchmarks.engine_rounds import Round, all_asked, ratios, spread
+from benchmarks.engine_rounds import Round, all_asked, ratios, some_of, spread
 from shared.languages import LanguagePair
 
 if TYPE_CHECKING:
@@ -165,15 +165,6 @@ def rotated(values: Sequence[T], by: int) -> list[T]:
     return [*values[at:], *values[:at]]
 
 
-def block_sizes(value: str) -> list[str]:
-    """Read names of block sizes, comma-separated."""
-    found = value.split(",")
-    if unknown := set(found) - BLOCKS.keys():
-        message = f"no blocks are called {', '.join(sorted(unknown))}; there are {', '.join(BLOCKS)}"
-        raise argparse.ArgumentTypeError(message)
-    return found
-
-
 def lengths(value: str) -> list[int]:
     """Read numbers of tokens, comma-separated.
 
@@ -205,7 +196,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     add_arguments(parser, texts=40)
     parser.add_argument("--shared", type=lengths, default=[0, 64, 109, 256], help="tokens (default: 0,64,109,256)")
-    parser.add_argument("--blocks", type=block_sizes, default=["own", "32"], help="of own, 16, 32 (default: own,32)")
+    parser.add_argument(
+        "--blocks", type=some_of(BLOCKS), default=["own", "32"], help="of own, 16, 32 (default: own,32)"
+    )
     asyncio.run(compare(parser.parse_args(arguments)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from statistics import median
 from typing import Final, NamedTuple
@@ -90,6 +90,22 @@ def at_least_one(value: str) -> int:
     if (number := int(value)) < 1:
         raise argparse.ArgumentTypeError(f"{number} is less than 1")
     return number
+
+
+def some_of(table: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return what reads comma-separated names of a table.
+
+    It raises ArgumentTypeError: a name is none of them.
+    """
+    known = list(table)
+
+    def read(value: str) -> list[str]:
+        found = value.split(",")
+        if unknown := sorted(set(found).difference(known)):
+            raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
+        return found
+
+    return read
 
 
 def spread(values: Sequence[float], digits: int) -> str:

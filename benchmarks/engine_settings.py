@@ -30,7 +30,7 @@ from apiserver.engine import ENVIRONMENT
 from apiserver.placeholders import Protection
 from apiserver.plan import Wish
 from apiserver.work import Work
-from benchmarks.engine_rounds import Round, all_asked, at_least_one, new_children, ratios
+from benchmarks.engine_rounds import Round, all_asked, at_least_one, new_children, ratios, some_of
 from benchmarks.hosting import Hosted, hosted
 from benchmarks.overload_mix import Mix, read_sentences
 from shared.wire import TextFormat
@@ -143,15 +143,6 @@ async def compare(options: argparse.Namespace) -> None:
         print(line(running.name, running.started, running.rounds, all_running[0].rounds))
 
 
-def names(value: str) -> list[str]:
-    """Read names of variants, comma-separated."""
-    found = value.split(",")
-    if unknown := set(found) - VARIANTS.keys():
-        message = f"no variant is called {', '.join(sorted(unknown))}; there are {', '.join(VARIANTS)}"
-        raise argparse.ArgumentTypeError(message)
-    return found
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
@@ -160,7 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
     parser.add_argument("--model", help="its name in the catalog (default: the first)")
     parser.add_argument("--pairs", type=Path, help="file of english<TAB>other lines (default: made up sentences)")
-    parser.add_argument("--variants", type=names, default=list(VARIANTS), help="comma-separated (default: all)")
+    parser.add_argument(
+        "--variants", type=some_of(VARIANTS), default=list(VARIANTS), help="comma-separated (default: all)"
+    )
     parser.add_argument("--rounds", type=at_least_one, default=5, help="default: %(default)s")
     parser.add_argument("--texts", type=at_least_one, default=120, help="of a round (default: %(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what the installed vLLM is for")

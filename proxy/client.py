@@ -116,7 +116,7 @@ class ReplicaClient:
         }
         try:
             async with (
-                asyncio.timeout(deadline.remaining()),  # aiohttp's own: an object made and checked for each request
+                asyncio.timeout(deadline.remaining()),  # aiohttp's own would make and check an object for each request
                 self._session.post(
                     _translate_of(url), data=_payload(body), headers=headers, allow_redirects=False
                 ) as response,

@@ -11,10 +11,10 @@ from apiserver.families import FAMILIES
 from apiserver.prompt import Control, Words
 from benchmarks import engine_detokenize, engine_rounds
 from benchmarks.engine_prefix import (
+    BLOCKS,
     PAIR,
     Cell,
     Key,
-    block_sizes,
     families_table,
     first_tokens,
     lengths,
@@ -23,7 +23,7 @@ from benchmarks.engine_prefix import (
     rotated,
     shared_by,
 )
-from benchmarks.engine_rounds import Round, all_asked, at_least_one, ratios, spread
+from benchmarks.engine_rounds import Round, all_asked, at_least_one, ratios, some_of, spread
 
 
 def rounds(*engine: float) -> list[Round]:
@@ -87,10 +87,10 @@ def test_every_round_begins_with_another_one() -> None:
     assert [rotated("abc", number) for number in (0, 1, 5)] == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
 
 
-def test_unknown_blocks_are_named() -> None:
-    assert block_sizes("own,32") == ["own", "32"]
-    with pytest.raises(argparse.ArgumentTypeError, match="no blocks are called 7; there are own, 16, 32"):
-        block_sizes("own,7")
+def test_unknown_names_are_told() -> None:
+    assert some_of(BLOCKS)("own,32") == ["own", "32"]
+    with pytest.raises(argparse.ArgumentTypeError, match="there is no 7; there are own, 16, 32"):
+        some_of(BLOCKS)("own,7")
 
 
 def test_numbers_that_measure_nothing_are_refused() -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
-import pytest
-
 from benchmarks.engine_rounds import Round
-from benchmarks.engine_settings import VARIANTS, line, names
+from benchmarks.engine_settings import VARIANTS, line
 
 
 def rounds(*passed: float) -> list[Round]:
@@ -18,12 +14,6 @@ def test_a_line_has_medians_and_the_median_of_the_rounds_own_ratios() -> None:
     slowing = rounds(1.0, 2.0, 4.0)
     assert line("same", 12.4, slowing, slowing) == "| same | 50.0 | 1.00 | 20.0 | 2.00 | 200 | 290 | 12 |"
     assert line("twice", 12.4, rounds(0.5, 1.0, 2.0), slowing).startswith("| twice | 100.0 | 2.00 |")
-
-
-def test_unknown_variants_are_named() -> None:
-    assert names("catalog,compiled") == ["catalog", "compiled"]
-    with pytest.raises(argparse.ArgumentTypeError, match="no variant is called fast; there are catalog"):
-        names("catalog,fast")
 
 
 def test_the_first_variant_is_the_catalog_as_it_is() -> None:
