@@ -34,8 +34,8 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-balancing bench-overload \
-	bench-connections bench-proxy bench-engine bench-prefix bench-detokenize bench-origin bench-origin-plots bench-scale plan
+.PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
+	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale plan
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -107,9 +107,6 @@ bench-guards: dev  ## False alarms of the guards on reference translations. (PAI
 bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder with en-de.train.tsv)
 	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
 
-bench-balancing: dev  ## Ways to choose a replica, on a simulated fleet.
-	@$(BIN)/python -m benchmarks.balancing
-
 bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails when a target is missed. (PAIRS= SECONDS= SEED= PARTS= OUT=.run/overload)
 	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(PARTS),--parts $(PARTS))
@@ -121,21 +118,6 @@ bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fai
 	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
-
-bench-engine: dev  ## Engine settings against each other on mixed texts, in turns. (CATALOG= MODEL= PAIRS= VARIANTS=catalog,compiled,… ROUNDS= TEXTS= DEVICE=cpu|cuda)
-	@$(BIN)/python -m benchmarks.engine_settings --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
-		$(if $(MODEL),--model $(MODEL)) $(if $(VARIANTS),--variants $(VARIANTS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-		$(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
-
-bench-prefix: dev  ## Prefix caching on and off behind shared instructions of several lengths, in turns. (CATALOG= MODEL= PAIRS= SHARED=0,64,109,256 BLOCKS=own,32 ROUNDS= TEXTS= DEVICE=cpu|cuda)
-	@$(BIN)/python -m benchmarks.engine_prefix --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
-		$(if $(MODEL),--model $(MODEL)) $(if $(SHARED),--shared $(SHARED)) $(if $(BLOCKS),--blocks $(BLOCKS)) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(TEXTS),--texts $(TEXTS)) --device $(or $(DEVICE),$(BUILD))
-
-bench-detokenize: dev  ## Answers decoded once against token by token, in turns. (CATALOG= MODEL= PAIRS= ROUNDS= TEXTS= DEVICE=cpu|cuda)
-	@$(BIN)/python -m benchmarks.engine_detokenize --catalog $(CATALOG) $(if $(PAIRS),--pairs $(PAIRS)/en-de.valid.tsv) \
-		$(if $(MODEL),--model $(MODEL)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(TEXTS),--texts $(TEXTS)) \
-		--device $(or $(DEVICE),$(BUILD))
 
 bench-origin: dev  ## The origin's experiment, six designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda SHAPE= ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
 	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from benchmarks.fleet_simulation import shape
+from benchmarks.sizing_balancer import text_segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,7 @@ class Service:
         alone says how long a step is.
         """
         mix = Mix.of(measured.mix)
-        shapes = [shape(chars) for chars in mix.chars]
+        shapes = [text_segments(chars) for chars in mix.chars]
         segments, tokens = mix.mean([each for each, _ in shapes]), mix.mean([each for _, each in shapes])
         work = mix.mean([count * each for count, each in shapes])
         most, overhead = measured.most_segments, measured.overhead_seconds
@@ -126,5 +126,5 @@ class Service:
     @property
     def capacity(self) -> float:
         """Requests of the mix that it can do in a second at most."""
-        work = self.mix.mean([math.prod(shape(chars)) for chars in self.mix.chars])
+        work = self.mix.mean([math.prod(text_segments(chars)) for chars in self.mix.chars])
         return max(running / self.step(running) for running in range(1, self.most + 1)) / work

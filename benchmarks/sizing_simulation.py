@@ -13,8 +13,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from benchmarks.balancing_strategies import Pairway
-from benchmarks.fleet_simulation import shape
+from benchmarks.sizing_balancer import SimulatedBalancer, text_segments
 
 if TYPE_CHECKING:
     from random import Random
@@ -64,7 +63,7 @@ class FleetRun:
         self.ended_at: list[float] = []
         self._service = service
         self._replicas = [_Replica(service) for _ in range(replicas)]
-        self._strategy = Pairway(replicas, rng)
+        self._balancer = SimulatedBalancer(replicas, rng)
         self._rng = rng
         self._warm_up = warm_up
         self._number = count()
@@ -96,11 +95,11 @@ class FleetRun:
 
     def _send(self, now: float) -> None:
         chars = self._service.mix.draw(self._rng)
-        index = self._strategy.choose(chars, now)
+        index = self._balancer.choose(chars, now)
         if index is None:
             raise AssertionError("no replica fails here")
-        self._strategy.began(index, chars, now)
-        segments, tokens = shape(chars)
+        self._balancer.began(index, chars, now)
+        segments, tokens = text_segments(chars)
         replica = self._replicas[index]
         replica.advance(now)
         request = _Request(chars, now, tokens, segments)
@@ -123,7 +122,7 @@ class FleetRun:
         if request.left:
             return
         seconds = now - request.arrived + self._service.overhead
-        self._strategy.ended(index, request.chars, now, seconds, failed=False)
+        self._balancer.ended(index, request.chars, now, seconds, failed=False)
         if request.arrived >= self._warm_up:
             self.latencies.append(seconds)
             self.ended_at.append(now)

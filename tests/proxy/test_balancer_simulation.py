@@ -9,8 +9,7 @@ from random import Random
 
 import pytest
 
-from benchmarks.balancing import FAILING, STRATEGIES, TWO_SPEED, Fleet, fault_shares, run
-from benchmarks.fleet_simulation import Kind, Outcome
+from tests.proxy.fleet_simulation import FAILING, STRATEGIES, TWO_SPEED, Fleet, Kind, Outcome, fault_shares, run
 
 OTHERS = [name for name in STRATEGIES if name != "Pairway"]
 

@@ -1,31 +1,29 @@
-"""A fleet of replicas with continuous batching on a clock of its own: what a choice of replica does to the latencies.
+"""Simulated fleet with continuous batching on a clock of its own, and four ways to choose a replica.
 
 Discrete events, nothing real: a replica runs the segments of its requests side by side; each step gives every running
 segment one token and takes longer the more of them run. A failing replica answers at once with an error, and the
 request goes to the next choice, at most ``ATTEMPTS`` times.
 """
 
+# ruff: noqa: S311 - a simulation
+
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, Final, Protocol
+from random import Random
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
+from benchmarks.sizing_balancer import SimulatedBalancer, text_segments
 
 # A small translation model on one GPU or on many cores: a step of one segment, and what each further one adds.
 STEP_SECONDS: Final = 0.008
 STEP_SECONDS_PER_SEGMENT: Final = 0.00025
 MAX_SEGMENTS: Final = 64
-# Sentences of that many characters; about four characters a token, and a few tokens that every segment costs.
-SEGMENT_CHARS: Final = 120
-CHARS_PER_TOKEN: Final = 4
-TOKENS_PER_SEGMENT: Final = 4
 # HTTP, tokenizing and the rest of a request's way.
 OVERHEAD_SECONDS: Final = 0.004
 # A replica that fails does so at once.
@@ -129,12 +127,6 @@ def tokens_per_second(kind: Kind) -> float:
     return MAX_SEGMENTS * kind.speed / (STEP_SECONDS + STEP_SECONDS_PER_SEGMENT * MAX_SEGMENTS)
 
 
-def shape(chars: int) -> tuple[int, float]:
-    """Return the segments of a text and the tokens of each."""
-    segments = math.ceil(chars / SEGMENT_CHARS)
-    return segments, chars / segments / CHARS_PER_TOKEN + TOKENS_PER_SEGMENT
-
-
 def text_length(rng: Random) -> int:
     """Return a number of characters: every order of magnitude between the shortest and the longest alike."""
     return int(SHORTEST * (LONGEST / SHORTEST) ** rng.random())
@@ -142,7 +134,7 @@ def text_length(rng: Random) -> int:
 
 def mean_tokens(rng: Random, texts: int = 5000) -> float:
     """Return the tokens of a mean text."""
-    return sum(math.prod(shape(text_length(rng))) for _ in range(texts)) / texts
+    return sum(math.prod(text_segments(text_length(rng))) for _ in range(texts)) / texts
 
 
 class Simulation:
@@ -173,7 +165,7 @@ class Simulation:
                 self._set_kind(replica, kind, when)
             self._until(now)
             chars = text_length(self._rng)
-            segments, tokens = shape(chars)
+            segments, tokens = text_segments(chars)
             self._send(_Job(chars, now, segments=min(segments, MAX_SEGMENTS), tokens=tokens), now)
         self._until(math.inf)
         return self._outcome
@@ -234,3 +226,153 @@ class Simulation:
     def _failed(self, replica: int, job: _Job, now: float) -> None:
         self._strategy.ended(replica, job.chars, now, now - job.sent, failed=True)
         self._send(job, now)
+
+
+class RandomChoice:
+    """Any replica."""
+
+    def __init__(self, replicas: int, rng: Random) -> None:
+        """Choose among so many."""
+        self._replicas = replicas
+        self._rng = rng
+
+    def choose(self, chars: int, now: float) -> int | None:
+        """Return any."""
+        del chars, now
+        return self._rng.randrange(self._replicas)
+
+    def began(self, replica: int, chars: int, now: float) -> None:
+        """Take no notice."""
+
+    def ended(self, replica: int, chars: int, now: float, seconds: float, *, failed: bool) -> None:
+        """Take no notice."""
+
+
+class RoundRobin(RandomChoice):
+    """One after the other."""
+
+    _last = -1
+
+    def choose(self, chars: int, now: float) -> int | None:
+        """Return the next."""
+        del chars, now
+        self._last += 1
+        return self._last % self._replicas
+
+
+class LeastConnections(RandomChoice):
+    """The one with the fewest requests in flight of all, any of those."""
+
+    def __init__(self, replicas: int, rng: Random) -> None:
+        """Begin with all idle."""
+        super().__init__(replicas, rng)
+        self._in_flight = [0] * replicas
+        # Replicas by requests in flight, and where each stands in its list.
+        self._with: list[list[int]] = [list(range(replicas))]
+        self._place = list(range(replicas))
+
+    def choose(self, chars: int, now: float) -> int | None:
+        """Return one of the idlest."""
+        del chars, now
+        return self._rng.choice(next(replicas for replicas in self._with if replicas))
+
+    def began(self, replica: int, chars: int, now: float) -> None:
+        """Count it."""
+        del chars, now
+        self._move(replica, 1)
+
+    def ended(self, replica: int, chars: int, now: float, seconds: float, *, failed: bool) -> None:
+        """Count it no longer, whatever became of it."""
+        del chars, now, seconds, failed
+        self._move(replica, -1)
+
+    def _move(self, replica: int, by: int) -> None:
+        old = self._with[self._in_flight[replica]]
+        last = old.pop()
+        if last != replica:
+            old[self._place[replica]] = last
+            self._place[last] = self._place[replica]
+        self._in_flight[replica] += by
+        if self._in_flight[replica] == len(self._with):
+            self._with.append([])
+        new = self._with[self._in_flight[replica]]
+        self._place[replica] = len(new)
+        new.append(replica)
+
+
+STRATEGIES: Final[dict[str, Callable[[int, Random], Strategy]]] = {
+    "random": RandomChoice,
+    "round robin": RoundRobin,
+    "least connections": LeastConnections,
+    "Pairway": SimulatedBalancer,
+}
+SPEEDS: Final = (1.0, 0.5, 0.25)
+# One replica in a hundred is this slow, and one in a hundred fails at once.
+SICK_ONE_IN: Final = 100
+SLOW: Final = Kind(speed=1 / 75)
+FAILING: Final = Kind(fails=True)
+# Of two replicas one has a fault from second 2 to 9; a request takes about 30 ms there.
+TWO_SPEED: Final = 8.0
+FAULT: Final = (2.0, 9.0)
+AFTER_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Replicas, and which of them are slow or fail."""
+
+    kinds: list[Kind]
+    slow: range
+    failing: range
+
+    @classmethod
+    def mixed(cls, replicas: int, rng: Random, *, sick: bool) -> Fleet:
+        """Make a fleet of mixed speeds, with sick ones or without."""
+        kinds = [Kind(rng.choice(SPEEDS)) for _ in range(replicas)]
+        some = replicas // SICK_ONE_IN if sick else 0
+        slow, failing = range(some), range(some, 2 * some)
+        for index in slow:
+            kinds[index] = SLOW
+        for index in failing:
+            kinds[index] = FAILING
+        return cls(kinds, slow, failing)
+
+    def requests_per_second(self) -> float:
+        """Return the requests that the replicas that work can do at most."""
+        tokens = sum(tokens_per_second(kind) for kind in self.kinds if not kind.fails)
+        return tokens / mean_tokens(Random(0))
+
+
+def run(name: str, fleet: Fleet, load: float, seed: int, seconds: float, warm_up: float) -> Outcome:
+    """Simulate one strategy; the requests are the same for each."""
+    strategy = STRATEGIES[name](len(fleet.kinds), Random(seed))
+    return Simulation(fleet.kinds, strategy, fleet.requests_per_second() * load, Random(seed)).run(seconds, warm_up)
+
+
+class _RecordedChoices:
+    """A strategy, and when it chose what."""
+
+    def __init__(self, inner: Strategy) -> None:
+        self._inner = inner
+        self.chosen: list[tuple[float, int]] = []
+        self.began = inner.began
+        self.ended = inner.ended
+
+    def choose(self, chars: int, now: float) -> int | None:
+        replica = self._inner.choose(chars, now)
+        if replica is not None:
+            self.chosen.append((now, replica))
+        return replica
+
+    def share(self, replica: int, since: float, until: float) -> float:
+        counted = Counter(each for when, each in self.chosen if since <= when < until)
+        return counted[replica] / max(1, counted.total())
+
+
+def fault_shares(name: str, fault: Kind, rate: float, seed: int) -> tuple[float, float]:
+    """Return the share that one of two replicas gets while it has a fault, and in the seconds after."""
+    choices = _RecordedChoices(STRATEGIES[name](2, Random(seed)))
+    well = Kind(TWO_SPEED)
+    changes = ((FAULT[0], 1, fault), (FAULT[1], 1, well))
+    Simulation([well, well], choices, rate, Random(seed)).run(FAULT[1] + AFTER_SECONDS, 0, changes)
+    return choices.share(1, *FAULT), choices.share(1, FAULT[1], FAULT[1] + AFTER_SECONDS)
