@@ -96,16 +96,16 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
 
 tune: dev  ## How much an engine should run at once on this machine, as lines for the catalog. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
-	@$(BIN)/python -m benchmarks.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
+	@$(BIN)/python -m benchmarks.sizing.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
 
 bench-quality: dev  ## Quality with and without guards, and what each guard mends. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG)
 
 bench-guards: dev  ## False alarms of the guards on reference translations. (PAIRS=folder of *.valid.tsv)
-	@$(BIN)/python -m benchmarks.guard_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 
 bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder with en-de.train.tsv)
-	@$(BIN)/python -m benchmarks.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
+	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
 
 bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails when a target is missed. (PAIRS= SECONDS= SEED= PARTS= OUT=.run/overload)
 	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
@@ -127,8 +127,8 @@ bench-origin: dev  ## The origin's experiment, six designs and two references; f
 
 bench-origin-plots: python  ## Draw what bench-origin measured, with an environment of its own. (OUT=.run/origin)
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
-	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/requirements.txt
-	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
+	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/report/requirements.txt
+	@.venv-plots/bin/python -m benchmarks.origin.report.plots $(or $(OUT),.run/origin)
 
 bench-scale: dev  ## 1,000 replicas, 300 pairs, 4 proxies: picks, sweeps, Redis, /health; fails when a target is missed. (SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS))
@@ -141,7 +141,7 @@ faults: dev  ## The fault suite in full, beside the peers' figures; fails when a
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 soak: dev  ## Random faults under load, and what they leave behind. (MINUTES=20 SEED= OUT=.run/soak)
-	@$(BIN)/python -m benchmarks.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m benchmarks.faults.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

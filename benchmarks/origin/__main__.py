@@ -23,16 +23,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apiserver.engine import ENVIRONMENT
-from benchmarks.origin.bench import Bench
-from benchmarks.origin.devices import NoGpuError, demand, watched_gpu
-from benchmarks.origin.fleet import TITLES, Fleet, started
-from benchmarks.origin.model import put_shape, read_entry, write_catalog
-from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
-from benchmarks.origin.report import report
-from benchmarks.origin.shapes import ANSWER_TOKENS, SHAPES, lacking
-from benchmarks.origin.stock import Stock, header, read, wanted, write_answered_by
-from benchmarks.origin.targets import judge
+from benchmarks.origin.device_usage import NoGpuError, demand, watched_gpu
+from benchmarks.origin.load_points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
+from benchmarks.origin.processes import TITLES, Fleet, environment, started
+from benchmarks.origin.report.tables import report
+from benchmarks.origin.report.targets import judge
+from benchmarks.origin.rounds import Bench
+from benchmarks.origin.workload.model import put_shape, read_entry, write_catalog
+from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, lacking
+from benchmarks.origin.workload.text_file import Stock, header, read, wanted, write_answered_by
 from shared.reaper import Reaper
 from shared.version import VERSION
 
@@ -66,15 +65,6 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def environment(device: str) -> dict[str, str]:
-    """Return every program's environment.
-
-    Without a visible GPU vLLM's CUDA build does not start by mistake on a CPU; with one, it numbers GPUs as nvidia-smi does.
-    """
-    gpus = {"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    return {**ENVIRONMENT, **os.environ, **gpus}
-
-
 def choose_texts(
     texts: Path, entry: ModelEntry, catalog: Path, options: argparse.Namespace, kinds: Sequence[str]
 ) -> None:
@@ -89,7 +79,15 @@ def choose_texts(
     if known is not None and known.covers(wanted(entry, options.pairs, options.seed, uniform, mixed)):
         return
     print(f"choosing texts for {uniform:.0f} s of full load, and mixed ones for {mixed:.0f} s", flush=True)
-    command = [sys.executable, "-m", "benchmarks.origin.texts", "--catalog", str(catalog), "--out", str(texts)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.origin.workload.text_selection",
+        "--catalog",
+        str(catalog),
+        "--out",
+        str(texts),
+    ]
     command += [
         "--pairs",
         str(options.pairs),
@@ -173,7 +171,7 @@ def main() -> int:
     }
     (options.out / "results.json").write_text(json.dumps(results))
     print(f"\n{text}\nwritten to {options.out}")
-    subprocess.run([sys.executable, "-m", "benchmarks.origin.plots", str(options.out)], check=False)
+    subprocess.run([sys.executable, "-m", "benchmarks.origin.report.plots", str(options.out)], check=False)
     return 1 if any(check.met is False for check in checks) else 0
 
 

@@ -18,18 +18,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.proxy.peers import PEERS
+from benchmarks.proxy.measurements import Rounds, judged
+from benchmarks.proxy.peers.definitions import PEERS
+from benchmarks.proxy.processes import staged
 from benchmarks.proxy.report import line, report
-from benchmarks.proxy.rounds import Rounds, judged
-from benchmarks.proxy.stage import staged
 from shared.reaper import Reaper
 from shared.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.proxy.peers import Peer
-    from benchmarks.proxy.rounds import Found
+    from benchmarks.proxy.measurements import Found
+    from benchmarks.proxy.peers.definitions import Peer
 
 
 def chosen(names: str) -> list[Peer]:

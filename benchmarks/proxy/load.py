@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import uvloop
 from typing_extensions import override
 
-from benchmarks.proxy.http_answers import AnswerReader, BrokenHttpError
-from benchmarks.proxy.process_tree import usage_of
-from benchmarks.proxy.wire import TRANSLATION, Wire
+from benchmarks.proxy.http_reader import AnswerReader, BrokenHttpError
+from benchmarks.proxy.process_usage import usage_of
+from benchmarks.proxy.requests import TRANSLATION, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import httptools
 import uvloop
 from typing_extensions import override
 
-from benchmarks.proxy.wire import CHAT, TRANSLATE, TRANSLATION
+from benchmarks.proxy.requests import CHAT, TRANSLATE, TRANSLATION
 from shared.priority import Priority
 from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from benchmarks.proxy.rounds import Found, Rounds, Row
+    from benchmarks.proxy.measurements import Found, Rounds, Row
     from tests.faults.result import Result
 
 HEADS: Final = [
@@ -34,8 +34,8 @@ OTHERS_DO: Final = (
     "`direct` is the replica without a proxy. `vllm-router` and `litellm` are asked for an OpenAI chat completion of the same "
     "text, the others for `/translate`. `vllm-router` parses the JSON, picks by power of two choices and keeps breakers and "
     "metrics; `litellm` maps the request to its own form and back, and counts costs; `nginx` (one worker, least_conn) and "
-    "`fastapi-httpx` (benchmarks/proxy/plain.py) relay bytes. `pairway-quiet` writes no line for each request, as the others "
-    "write none; `asgi-aiohttp` (benchmarks/proxy/bare.py) is the least that a Python proxy of libraries costs."
+    "`fastapi-httpx` (benchmarks/proxy/peers/fastapi_httpx.py) relay bytes. `pairway-quiet` writes no line for each request, as the others "
+    "write none; `asgi-aiohttp` (benchmarks/proxy/peers/asgi_aiohttp.py) is the least that a Python proxy of libraries costs."
 )
 
 

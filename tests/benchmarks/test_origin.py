@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from benchmarks.origin import queue_worker
-from benchmarks.origin.candidates import MIXED, MIXED_TOKENS, UNIFORM, UNIFORM_TOKENS, Unit, joined, mixed
-from benchmarks.origin.driving import Answer, Drive, Driver, Plan
-from benchmarks.origin.engine_work import Totals, totals
-from benchmarks.origin.figures import Figures, busyness, compared, measured, of
-from benchmarks.origin.model import command_line
-from benchmarks.origin.points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, points, warm_ups
-from benchmarks.origin.queue_worker import Batching, gathered
-from benchmarks.origin.report import report
-from benchmarks.origin.stock import BOTH, REVERSE, Row, Stock
-from benchmarks.origin.targets import deepest_fall, judge
+from benchmarks.origin.designs import queue_worker
+from benchmarks.origin.designs.queue_worker import Batching, gathered
+from benchmarks.origin.engine_metrics import Totals, totals
+from benchmarks.origin.load.driver import Answer, Drive, Driver, Plan
+from benchmarks.origin.load_points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, points, warm_ups
+from benchmarks.origin.report.measurements import Figures, busyness, compared, measured, of
+from benchmarks.origin.report.tables import report
+from benchmarks.origin.report.targets import deepest_fall, judge
+from benchmarks.origin.workload.candidate_texts import MIXED, MIXED_TOKENS, UNIFORM, UNIFORM_TOKENS, Unit, joined, mixed
+from benchmarks.origin.workload.model import command_line
+from benchmarks.origin.workload.text_file import BOTH, REVERSE, Row, Stock
 
 if TYPE_CHECKING:
     from multiprocessing.queues import JoinableQueue

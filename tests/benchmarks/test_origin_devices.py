@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.origin import devices
-from benchmarks.origin.__main__ import environment
-from benchmarks.origin.devices import CpuLook, GpuLook, NoGpuError, cores, demand, gpu_course, parsed, watched_gpu
+from benchmarks.origin import device_usage as devices
+from benchmarks.origin.device_usage import CpuLook, GpuLook, NoGpuError, cores, demand, gpu_course, parsed, watched_gpu
+from benchmarks.origin.processes import environment
 from tests.waiting import wait_until
 
 

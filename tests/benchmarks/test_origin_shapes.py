@@ -14,12 +14,12 @@ from apiserver.generation import Generation
 from apiserver.guards import Output
 from apiserver.output_language import OutputLanguage
 from apiserver.sampling import Sampling
-from benchmarks.origin import shapes
-from benchmarks.origin.generator import completions_body, is_answer
-from benchmarks.origin.model import joined, put_shape, read_entry, text_of, write_catalog
-from benchmarks.origin.pairway_server import Unheeded, whole
-from benchmarks.origin.shapes import ANSWER_TOKENS, NOTHING_SAID, SHAPES, is_random, lacking, said
-from benchmarks.origin.stock import Row, Wanted, header, read, write_answered_by
+from benchmarks.origin.designs.pairway_server import Unheeded, whole
+from benchmarks.origin.load.http_clients import completions_body, is_answer
+from benchmarks.origin.workload import random_weights as shapes
+from benchmarks.origin.workload.model import joined, put_shape, read_entry, text_of, write_catalog
+from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, NOTHING_SAID, SHAPES, is_random, lacking, said
+from benchmarks.origin.workload.text_file import Row, Wanted, header, read, write_answered_by
 from shared.languages import LanguagePair
 
 TOKENS = list(range(ANSWER_TOKENS))

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from benchmarks.proxy import load
-from benchmarks.proxy.environment import STAMP, NotInstalledError, programs_of
-from benchmarks.proxy.http_answers import MAX_BYTES, AnswerReader, BrokenHttpError, HttpAnswer
-from benchmarks.proxy.peers import DIRECT, OURS, PEERS, PLAIN, RUST, Peer
-from benchmarks.proxy.process_tree import PAGE_BYTES, TICKS_PER_SECOND, parse_stat, tree, usage, usage_of
+from benchmarks.proxy.http_reader import MAX_BYTES, AnswerReader, BrokenHttpError, HttpAnswer
+from benchmarks.proxy.measurements import Found, Rounds, judged
+from benchmarks.proxy.peers.definitions import DIRECT, OURS, PEERS, PLAIN, RUST, Peer
+from benchmarks.proxy.peers.environment import STAMP, NotInstalledError, programs_of
+from benchmarks.proxy.process_usage import PAGE_BYTES, TICKS_PER_SECOND, parse_stat, tree, usage, usage_of
 from benchmarks.proxy.replica import Replica, fixed_answers, report
 from benchmarks.proxy.report import line
 from benchmarks.proxy.report import report as report_of
-from benchmarks.proxy.rounds import Found, Rounds, judged
-from benchmarks.proxy.wire import CHAT, TRANSLATE
+from benchmarks.proxy.requests import CHAT, TRANSLATE
 from shared.report import ReplicaReport
 from shared.wire import Limits, Translation, parse_translate_request
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.scale_figures import Found, Spread, Sweep, by_kind, report
-from benchmarks.scale_fleet import PaperFleet, Shape, number_of
+from benchmarks.scale.fleet import PaperFleet, Shape, number_of
+from benchmarks.scale.measurements import Found, Spread, Sweep, by_kind, report
 from proxy.fleet import Replica, Snapshot
 from tests.faults.result import Result
 

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.sizing import look, plan, report
-from benchmarks.sizing_service import Measured, Mix, Service
-from benchmarks.sizing_simulation import FleetRun
+from benchmarks.sizing.planner import look, plan, report
+from benchmarks.sizing.replica_model import Measured, Mix, Service
+from benchmarks.sizing.simulation import FleetRun
 
 # 50 tokens in one segment each: an engine that makes a step in 10 ms alone, and 16 segments' in 16 ms.
 MIX = [(1.0, 184), (1.0, 80)]

@@ -1,0 +1,114 @@
+"""D: FastAPI handlers that await an AsyncLLM; F: with two of them (``--engines 2``), one for each pair, on one device.
+
+``python -m benchmarks.origin.designs.async_engine``
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import uuid
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+
+from benchmarks.origin.designs.engine_record import Record, step_logger
+from benchmarks.origin.designs.http_api import Answered, Asked, serve
+from benchmarks.origin.workload.model import (
+    Prompts,
+    add_program_arguments,
+    engine_arguments,
+    joined,
+    parameters,
+    read_entry,
+    text_of,
+)
+from shared.languages import LanguagePair
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from apiserver.catalog import ModelEntry
+    from apiserver.generation import Ask
+
+
+class Service:
+    """Translates with the pair's engine."""
+
+    def __init__(
+        self, entry: ModelEntry, engines: Mapping[LanguagePair, Any], prompts: Prompts, record: Record
+    ) -> None:
+        self._entry = entry
+        self._engines = engines
+        self._prompts = prompts
+        self._record = record
+
+    async def translate(self, asked: Asked) -> str:
+        """Return a translation."""
+        engine = self._engines[LanguagePair(asked.source_lang, asked.target_lang)]
+        asks = self._prompts.asks(asked.source_lang, asked.target_lang, asked.text)
+        return joined(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
+
+
+async def generate(entry: ModelEntry, engine: Any, ask: Ask, record: Record) -> str:
+    """Ask an AsyncLLM for one answer."""
+    from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
+
+    prompt = TokensPrompt(prompt_token_ids=list(ask.prompt_ids))
+    text = ""
+    with record.request():
+        async for output in engine.generate(prompt, parameters(entry, ask), uuid.uuid4().hex):
+            text = text_of(entry, output.outputs[0])
+    return text
+
+
+def start(entry: ModelEntry, record: Record, engines: int = 1) -> Any:
+    """Start an AsyncLLM with its part of the memory for several of them."""
+    from vllm import AsyncEngineArgs  # noqa: PLC0415 - many seconds
+    from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
+
+    arguments = engine_arguments(entry)
+    arguments["kv_cache_memory_bytes"] //= engines
+    return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=[step_logger(record)])
+
+
+def create_app(entry: ModelEntry, engines: int, record: Record) -> FastAPI:
+    """Build the app, which starts the engines."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        started = [start(entry, record, engines) for _ in range(engines)]
+        by_pair = {pair: started[number % engines] for number, pair in enumerate(entry.all_pairs)}
+        prompts = Prompts.of(entry, started[0].get_tokenizer(), started[0].model_config.max_model_len)
+        app.state.service = Service(entry, by_pair, prompts, record)
+        yield
+        for engine in started:
+            engine.shutdown()
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.post("/translate")
+    async def translate(asked: Asked) -> Answered:
+        service: Service = app.state.service
+        return Answered(translation=await service.translate(asked))
+
+    @app.get("/readyz")
+    async def readyz() -> None:
+        """The engines are there when the socket is."""
+
+    return app
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin.designs.async_engine")
+    add_program_arguments(parser)
+    parser.add_argument("--engines", type=int, default=1)
+    options = parser.parse_args()
+    record = Record()
+    serve(create_app(read_entry(options.catalog), options.engines, record), record.taken, options.port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The reference: an AsyncLLM driven directly, in a process of its own, without HTTP; ``python -m benchmarks.origin.designs.bare_engine``.
+
+It is given the token ids: it neither tokenises nor looks at an answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvloop
+
+from apiserver.generation import Ask
+from benchmarks.origin.designs.async_engine import generate, start
+from benchmarks.origin.designs.engine_record import Record
+from benchmarks.origin.load.driver import Plan, obey
+from benchmarks.origin.workload.model import add_program_arguments, read_entry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from benchmarks.origin.load.driver import Send
+    from benchmarks.origin.workload.text_file import Row
+
+READY = "origin: ready"
+
+
+async def run(catalog: Path, texts: Path) -> None:
+    """Start the engine, then do what is told."""
+    entry = read_entry(catalog)
+    record = Record()
+    llm = start(entry, record)
+
+    @asynccontextmanager
+    async def sender(plan: Plan) -> AsyncGenerator[Send]:
+        record.taken()
+
+        async def send(row: Row) -> str:
+            asks = (Ask(ids, entry.decoding, most) for ids, most in row.asks)
+            made = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
+            return "" if all(made) else "no text"
+
+        yield send
+        Path(f"{plan.out}.record").write_text(json.dumps(record.taken()))  # noqa: ASYNC240 - the point is over
+
+    print(READY, flush=True)
+    try:
+        await obey(texts, sender)
+    finally:
+        llm.shutdown()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin.designs.bare_engine")
+    add_program_arguments(parser)
+    parser.add_argument("--texts", type=Path, required=True)
+    options = parser.parse_args()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run(options.catalog, options.texts))

@@ -1,0 +1,97 @@
+"""E's API server: Pairway's own, told to note what its engine does; ``python -m benchmarks.origin.designs.pairway_server``.
+
+Everything but the notes is what ``python -m apiserver`` does, with the same settings; of a model with random weights
+(shapes.py) the answers' length is given, and the guards' findings are not heeded.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from apiserver.app import create_app
+from apiserver.engine import ENVIRONMENT, SAMPLINGS, VllmEngine
+from apiserver.guards import Fault, Guards, Output
+from apiserver.settings import Settings
+from benchmarks.origin.designs.engine_record import Record, step_logger
+from benchmarks.origin.workload.model import read_entry
+from benchmarks.origin.workload.random_weights import is_random, said, sampling_to_the_last
+from shared import server
+from shared.bounds import Room
+from shared.program import leave_on_signals
+from shared.telemetry import configure_logging
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from apiserver.catalog import ModelEntry
+    from apiserver.generation import Ask, Generation
+    from apiserver.progress import StepCounter
+    from shared.languages import LanguagePair
+
+
+def noting(record: Record) -> type[VllmEngine]:
+    """Return the engine that notes its requests and steps."""
+
+    class NotingEngine(VllmEngine):
+        def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
+            super().__init__(entry, llm, registry, steps)
+            llm.logger_manager.stat_loggers.append(step_logger(record)())
+            self._random = is_random(entry)
+            if self._random:
+                self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_to_the_last)
+
+        async def generate(self, ask: Ask, request_id: str) -> Generation:
+            """Generate and note it."""
+            with record.request():
+                made = await super().generate(ask, request_id)
+            return whole(made) if self._random else made
+
+    return NotingEngine
+
+
+def whole(made: Generation) -> Generation:
+    """Return a random model's answer as one that it has come to the end of.
+
+    Raises:
+        RuntimeError: the answer has another length than it was to have.
+    """
+    text = said(made.text, made.token_ids)
+    if not text:
+        raise RuntimeError(f"the engine made {len(made.token_ids)} tokens")
+    return replace(made, text=text, finish_reason="stop")
+
+
+class Unheeded(Guards):
+    """Guards that do their work and find nothing."""
+
+    def faults(self, source: str, output: Output, pair: LanguagePair) -> list[Fault]:
+        """Judge, and say that all is well."""
+        super().faults(source, output, pair)
+        return []
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    leave_on_signals()
+    settings = Settings()
+    configure_logging(settings.log_level, settings.log_format)
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    record = Record()
+    with patch("apiserver.app.Guards", Unheeded) if is_random(read_entry(settings.catalog)) else nullcontext():
+        app = create_app(settings, partial(noting(record).start, alone=True))
+    app.add_api_route("/record", record.taken, methods=["GET"])
+    room = Room(server.open_files_for(settings.max_connections))
+    grace = settings.max_request_timeout
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, room=room)
+    drain = app.state.parts.replica.drain
+    server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What an architecture's engines did at a point: asked of its own notes, or of vLLM's metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from collections import Counter
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from prometheus_client.parser import text_string_to_metric_families
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from benchmarks.origin.load.driver import Plan
+    from benchmarks.origin.processes import Architecture
+
+# vLLM's metrics that make up Totals.
+METRICS: Final = (
+    "vllm:request_success_total",
+    "vllm:e2e_request_latency_seconds_sum",
+    "vllm:iteration_tokens_total_count",
+    "vllm:generation_tokens_total",
+)
+
+
+class Totals(NamedTuple):
+    """What engines did: requests that ended, seconds in them, steps, and tokens generated (one by each request in a step)."""
+
+    requests: float = 0
+    seconds: float = 0
+    steps: float = 0
+    tokens: float = 0
+
+
+class Work(NamedTuple):
+    """What an architecture's engine did at a point: in all, and when each step ended with how many requests where it tells."""
+
+    did: Totals
+    steps: list[tuple[float, int]]
+
+
+@asynccontextmanager
+async def watched(made: Architecture, plan: Plan) -> AsyncGenerator[Callable[[], Awaitable[Work]]]:
+    """Yield what tells, after a point, what the engine did in it."""
+
+    async def look() -> tuple[Totals, dict[str, Any]]:
+        record: dict[str, Any] = json.loads(await _got(made.record)) if made.record else {}
+        return totals(await _got(made.metrics)) if made.metrics else Totals(), record
+
+    before, _ = await look()
+
+    async def work() -> Work:
+        after, record = await look()
+        if made.name == "bare":
+            record = json.loads(await asyncio.to_thread(Path(f"{plan.out}.record").read_text))
+        did = Totals(*(now - then for now, then in zip(after, before, strict=True)))
+        steps: list[tuple[float, int]] = record.get("steps", [])
+        if record:
+            # Pairway notes all but the requests by itself; vLLM's server knows it by its metrics alone.
+            requests = did.requests if made.metrics else record["requests"]
+            did = Totals(requests, record["seconds"], len(steps), sum(batch for _, batch in steps))
+        return Work(did, steps)
+
+    yield work
+
+
+async def _got(url: str) -> str:
+    def get() -> str:
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own server
+            return answer.read().decode()
+
+    return await asyncio.to_thread(get)
+
+
+def totals(metrics: str) -> Totals:
+    """Return what vLLM's metrics say."""
+    found: Counter[str] = Counter()
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            found[sample.name] += sample.value  # pyright: ignore[reportArgumentType] - Counter's values may be floats
+    return Totals(*(found[name] for name in METRICS))

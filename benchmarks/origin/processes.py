@@ -1,0 +1,264 @@
+"""The architectures as running processes: their start, what their engines and CPUs did, their memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections import Counter
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import psutil
+
+from apiserver.engine import ENVIRONMENT
+from benchmarks.origin.load.driver import Drive, Plan
+from benchmarks.origin.load.load_process import Sender
+from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
+from tests.processes import ROOT, Server, free_port, python_server, redis_server
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+# vLLM is imported and the model loaded within this, with as many others beside it.
+READY_SECONDS: Final = 400.0
+STARTED_AT_ONCE: Final = 2
+# A process that is no server's first and has this much is one with an engine.
+ENGINE_BYTES: Final = 300 * 1024 * 1024
+TITLES: Final = {
+    "A": "queue, 1 worker",
+    "B": "queue, 2 workers",
+    "C": "queue, batches of 16",
+    "D": "FastAPI + AsyncLLM",
+    "E": "Pairway",
+    "F": "D with two engines",
+    "bare": "AsyncLLM, no HTTP",
+    "openai": "vLLM's own server",
+}
+# Nothing is refused, whatever the rate: every architecture has all of a point's texts in hand.
+PATIENT: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
+# No server writes a line for each request.
+QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
+
+
+@dataclass
+class Architecture:
+    """One of them; ``roles`` are its processes, known when it has started.
+
+    ``url`` takes the texts; ``record`` is asked for what the engine did, ``metrics`` for vLLM's own counters.
+    """
+
+    name: str
+    servers: list[Server] = field(default_factory=list[Server])
+    url: str = ""
+    ready: str = ""
+    record: str = ""
+    metrics: str = ""
+    roles: list[tuple[str, psutil.Process]] = field(default_factory=list[tuple[str, psutil.Process]])
+
+    def find_roles(self, firsts: Sequence[tuple[str, int]]) -> None:
+        """Note every process, from the first one of each server on."""
+        for role, pid in firsts:
+            first = psutil.Process(pid)
+            self.roles.append((role, first))
+            self.roles += [(role_of(child), child) for child in first.children(recursive=True)]
+
+    def cpu(self) -> Counter[str]:
+        """Return the CPU seconds so far by role."""
+        found: Counter[str] = Counter()
+        for role, process in self.roles:
+            times = process.cpu_times()
+            found[role] += times.user + times.system  # pyright: ignore[reportArgumentType] - Counter's values may be floats
+        return found
+
+    def rest(self) -> None:
+        """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do.
+
+        Pairway's is let be: it would be taken for one that hangs.
+        """
+        if self.name != "E":
+            self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let the engines run again."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for role, process in self.roles:
+            if role == "engine":
+                process.send_signal(number)
+
+    def memory(self) -> dict[str, float]:
+        """Return the proportional set size by role, MiB."""
+        found: dict[str, float] = {}
+        for role, process in self.roles:
+            found[role] = found.get(role, 0.0) + process.memory_full_info().pss / 2**20
+        return found
+
+
+def environment(device: str) -> dict[str, str]:
+    """Return every program's environment.
+
+    Without a visible GPU vLLM's CUDA build does not start by mistake on a CPU; with one, it numbers GPUs as nvidia-smi does.
+    """
+    gpus = {"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    return {**ENVIRONMENT, **os.environ, **gpus}
+
+
+def role_of(process: psutil.Process) -> str:
+    """Return what a child is there for: engine, or helper (a manager, a tracker, a guard)."""
+    is_engine = "EngineCore" in " ".join(process.cmdline()) or process.memory_info().rss > ENGINE_BYTES
+    return "engine" if is_engine else "helper"
+
+
+class Fleet:
+    """All architectures; use :func:`started`."""
+
+    def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
+        """Take the folder of logs, the run's catalog and texts, and every program's environment."""
+        self.folder = folder
+        self._catalog = catalog
+        self._texts = texts
+        self._environment = environment
+        self._room = asyncio.Semaphore(STARTED_AT_ONCE)
+        self.architectures: dict[str, Architecture] = {}
+        self._senders: dict[str, Sender] = {}
+
+    async def start(self, names: Sequence[str], stack: AsyncExitStack) -> None:
+        """Start them, and the generator."""
+        self._senders["generator"] = await self._sender(stack, "load.http_clients", str(self._texts))
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self._start(name, stack))
+        self.architectures = {name: self.architectures[name] for name in names}
+        for made in self.architectures.values():
+            stack.callback(made.go_on)
+            made.rest()
+
+    async def drive(self, name: str, plan: Plan) -> Drive:
+        """Send a point's texts to one of them."""
+        return await self._senders.get(name, self._senders["generator"]).drive(plan)
+
+    async def _start(self, name: str, stack: AsyncExitStack) -> None:
+        async with self._room:
+            print(f"starting {name}: {TITLES[name]}", flush=True)
+            if name == "bare":
+                await self._start_bare(stack)
+                return
+            made = self._made(name)
+            for server in made.servers:
+                stack.callback(server.stop)
+                server.start()
+            await wait_until(lambda: _answers(made.ready), READY_SECONDS, f"{name} is ready; logs lie in {self.folder}")
+            firsts = [(server.log.stem.rpartition("-")[2], server.pid) for server in made.servers]
+            made.find_roles(firsts)
+            self.architectures[name] = made
+
+    async def _start_bare(self, stack: AsyncExitStack) -> None:
+        arguments = ("--catalog", str(self._catalog), "--texts", str(self._texts))
+        sender = self._senders["bare"] = await self._sender(stack, "designs.bare_engine", *arguments)
+        await asyncio.wait_for(sender.ready(), READY_SECONDS)
+        made = self.architectures["bare"] = Architecture("bare")
+        made.find_roles([("web", sender.pid)])
+
+    async def _sender(self, stack: AsyncExitStack, module: str, *arguments: str) -> Sender:
+        log = stack.enter_context((self.folder / f"{module.rpartition('.')[2]}.log").open("ab"))
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", f"benchmarks.origin.{module}", *arguments),
+            cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+            env=dict(self._environment),
+            start_new_session=True,
+        )
+        stack.push_async_callback(_ended, process)
+        return Sender(process)
+
+    def _made(self, name: str) -> Architecture:
+        if name == "E":
+            return self._pairway()
+        port = free_port()
+        url = f"http://127.0.0.1:{port}"
+        log = self.folder / f"{name}-web.log"
+        if name == "openai":
+            options = command_line(engine_arguments(read_entry(self._catalog)))
+            command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port), *options]
+            server = Server([*command, "--disable-uvicorn-access-log"], log, self._environment)
+            metrics = f"{url}/metrics"
+            return Architecture(name, [server], f"{url}/v1/completions", f"{url}/health", metrics=metrics)
+        program = {
+            "A": ("queue_service",),
+            "B": ("queue_service", "--workers", "2"),
+            "C": ("queue_service", "--batch", "16"),
+            "D": ("async_engine",),
+            "F": ("async_engine", "--engines", "2"),
+        }[name]
+        command = [sys.executable, "-m", f"benchmarks.origin.designs.{program[0]}", *program[1:]]
+        server = Server([*command, "--catalog", str(self._catalog), "--port", str(port)], log, self._environment)
+        return Architecture(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record")
+
+    def _pairway(self) -> Architecture:
+        redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
+        folder = self.folder / "E"
+        folder.mkdir(exist_ok=True)
+        api = {**self._environment, **PATIENT, **QUIET, "APISERVER_CATALOG": str(self._catalog)}
+        module = "benchmarks.origin.designs.pairway_server"
+        apiserver = python_server(module, folder, {**api, "APISERVER_PORT": str(apiserver_port)}, "E-apiserver")
+        settings = {
+            **self._environment,
+            **QUIET,
+            "PROXY_PORT": str(proxy_port),
+            "PROXY_REPLICAS": f"http://127.0.0.1:{apiserver_port}",
+            "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+        }
+        proxy = python_server("proxy", folder, settings, "E-proxy")
+        redis = redis_server(redis_port, folder)
+        redis.log = folder / "E-redis.log"
+        redis.command += ["--set-proc-title", "no"]  # a title would cover the mark by which the reaper finds it
+        inside, outside = f"http://127.0.0.1:{apiserver_port}", f"http://127.0.0.1:{proxy_port}"
+        return Architecture(
+            "E",
+            [redis, apiserver, proxy],
+            f"{outside}/translate",
+            f"{outside}/health",
+            f"{inside}/record",
+            f"{inside}/metrics",
+        )
+
+
+def _answers(url: str) -> bool:
+    """Say whether a server is ready; a proxy is when its pairs are."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own server
+            body = answer.read()
+            health: dict[str, Any] = json.loads(body) if body and url.endswith("/health") else {}
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+    return all(pair["ready"] for pair in health.get("pairs", {}).values())
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Let a process come to its end by itself, else end it."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), 15)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def started(fleet: Fleet, names: Sequence[str]) -> AsyncGenerator[Fleet]:
+    """Start every architecture; leave no process behind."""
+    async with AsyncExitStack() as stack:
+        await fleet.start(names, stack)
+        yield fleet

@@ -1,0 +1,135 @@
+"""What was measured, as figures: rates, latencies, shares, CPU; medians over the rounds. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.overload.measurements import percentile_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from benchmarks.origin.engine_metrics import Totals
+    from benchmarks.origin.load.driver import Drive
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One architecture at one point of one round.
+
+    Rates in texts a second, latencies in ms. ``outside`` is the part of the time that texts were not inside the engine (NaN
+    where a text is several engine requests, or the time is not known), ``cpu_ms`` the CPU of each role for a text, ``others_cpu`` the cores
+    that the other architectures' processes took meanwhile, ``elsewhere_cpu`` those that everything else on the machine took,
+    ``requests`` the engine requests done for each one that there should be, ``due`` how many there should be.
+    ``batch`` is the mean batch of the engine's steps, ``step_cpu_ms`` the engine's CPU for one of them, ``answer`` the
+    tokens made for a text: what all engines should have done alike. ``cpu_course`` are the cores that the processes took,
+    ``gpu_course`` how busy the GPU was, per cent, and its memory taken, MiB: both by seconds in the time that counts.
+    """
+
+    point: str
+    kind: str
+    concurrency: int
+    share: float
+    round: int
+    name: str
+    rate: float
+    p50: float
+    p95: float
+    p99: float
+    counted: int
+    failed: dict[str, int]
+    tokens: float
+    outside: float
+    requests: float
+    due: int
+    cpu_ms: dict[str, float]
+    others_cpu: float
+    elsewhere_cpu: float
+    driver_cpu: float
+    batch: float
+    step_cpu_ms: float
+    answer: float
+    steps: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]], repr=False)
+    cpu_course: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]], repr=False)
+    gpu_course: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]], repr=False)
+
+    @property
+    def whole_cpu_ms(self) -> float:
+        """CPU of all roles."""
+        return sum(self.cpu_ms.values())
+
+    @property
+    def cores(self) -> float:
+        """The mean of the cores taken; NaN where nobody looked."""
+        return fmean(taken for _, taken in self.cpu_course) if self.cpu_course else math.nan
+
+    @property
+    def gpu_busy(self) -> float:
+        """The mean of the per cent that the GPU was busy; NaN without one."""
+        return fmean(busy for _, busy, _ in self.gpu_course) if self.gpu_course else math.nan
+
+
+def measured(drive: Drive, did: Totals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
+    """Return the fields of :class:`Figures` that come of answers, what the engine did, and CPU seconds by role.
+
+    Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
+    ones that waited longest would be left out, and those that failed by then.
+    """
+    good = [answer for answer in drive.answers if not answer.error]
+    counted = [answer for answer in good if drive.since <= answer.ended < drive.until]
+    due = [answer for answer in drive.answers if drive.since <= answer.due < drive.until]
+    latencies = [answer.ended - answer.due for answer in (due if is_open else counted)]
+    failed: dict[str, int] = {}
+    for answer in drive.answers:
+        if answer.error:
+            failed[answer.error] = failed.get(answer.error, 0) + 1
+    expected = sum(answer.requests for answer in drive.answers)
+    alone = all(answer.requests == 1 for answer in drive.answers)
+    took = sum(answer.ended - answer.due for answer in drive.answers)
+    lasted = max((answer.ended for answer in drive.answers), default=drive.until) - drive.began
+    return {
+        "rate": len(counted) / (drive.until - drive.since),
+        "p50": percentile_ms(latencies, 50),
+        "p95": percentile_ms(latencies, 95),
+        "p99": percentile_ms(latencies, 99),
+        "counted": len(counted),
+        "failed": failed,
+        "tokens": sum(answer.tokens for answer in counted) / len(counted) if counted else math.nan,
+        "outside": 1 - did.seconds / took if alone and took else math.nan,
+        "requests": did.requests / expected if expected else math.nan,
+        "due": expected,
+        "cpu_ms": {role: 1000 * spent / len(good) if good else math.nan for role, spent in cpu.items()},
+        "driver_cpu": drive.cpu / lasted,
+        "batch": did.tokens / did.steps if did.steps else math.nan,
+        "step_cpu_ms": 1000 * cpu.get("engine", math.nan) / did.steps if did.steps else math.nan,
+        "answer": did.tokens / len(good) if good else math.nan,
+    }
+
+
+def of(rows: Iterable[Figures], kind: str, concurrency: int, name: str, share: float = 0.0) -> dict[int, Figures]:
+    """Return an architecture's figures at a point by round."""
+    wanted = (kind, concurrency, share, name)
+    return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == wanted}
+
+
+def middle(rows: Iterable[Figures], value: Callable[[Figures], float]) -> float:
+    """Return the median over the rounds; NaN of none."""
+    values = [found for row in rows if not math.isnan(found := value(row))]
+    return median(values) if values else math.nan
+
+
+def compared(
+    ours: Mapping[int, Figures], theirs: Mapping[int, Figures], value: Callable[[Figures, Figures], float]
+) -> float:
+    """Return the median of what two architectures' figures of the same round give; NaN without such rounds."""
+    values = [value(ours[number], theirs[number]) for number in sorted(ours.keys() & theirs.keys())]
+    values = [one for one in values if not math.isnan(one)]
+    return median(values) if values else math.nan
+
+
+def busyness(steps: Sequence[tuple[float, int]], since: float, seconds: float) -> list[tuple[float, int]]:
+    """Return the steps of the first ``seconds`` from ``since`` on, times from 0."""
+    return [(ended - since, batch) for ended, batch in steps if since <= ended < since + seconds]

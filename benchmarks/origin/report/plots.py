@@ -1,0 +1,167 @@
+"""The experiment's figures drawn, the article's beside ours: ``python -m benchmarks.origin.report.plots OUT``.
+
+Needs matplotlib (benchmarks/origin/report/requirements.txt) and nothing else of Pairway's, so any environment will do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+# Published by the origin's authors: concurrency → requests/s, and → seconds.
+PUBLISHED_RATES: Final = {"A": {1: 3.3, 25: 2.2}, "D": {25: 15.0}}
+PUBLISHED_SECONDS: Final = {"A": {1: 1.4, 25: 11.3}}
+# Rate as so many times A's, 25 at once: "nearly 3 times", "about 7 times".
+PUBLISHED_TIMES: Final = {"A": 1.0, "C": 3.0, "D": 7.0}
+# Seconds named on a logarithmic axis.
+LATENCIES: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+KINDS: Final = ("uniform", "mixed")
+COLOURS: Final = {
+    "A": "tab:red",
+    "B": "tab:brown",
+    "C": "tab:orange",
+    "D": "tab:green",
+    "E": "tab:blue",
+    "F": "tab:olive",
+    "bare": "black",
+    "openai": "tab:purple",
+}
+# Whose CPU and GPU are drawn over time.
+DEVICES_OF: Final = ("A", "D", "E")
+Lines = dict[str, dict[int, float]]
+
+
+def course(rows: list[dict[str, Any]], kind: str, field: str, scale: float = 1.0) -> Lines:
+    """Return the median over the rounds by architecture and concurrency."""
+    found: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["kind"] == kind and row["concurrency"] and row[field] is not None:
+            found[row["name"]][row["concurrency"]].append(scale * row[field])
+    return {
+        name: {at: median(values) for at, values in sorted(found[name].items())} for name in COLOURS if name in found
+    }
+
+
+def times_a(rows: list[dict[str, Any]], kind: str) -> dict[str, float]:
+    """Return each architecture's rate at 25 as so many times A's; empty where A was not measured."""
+    at = {name: by[25] for name, by in course(rows, kind, "rate").items() if 25 in by}
+    return {name: rate / at["A"] for name, rate in at.items()} if at.get("A") else {}
+
+
+def main() -> int:
+    """Draw what OUT/results.json holds."""
+    try:
+        plt = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        print(
+            "no plots: no matplotlib here. pip install -r benchmarks/origin/report/requirements.txt, in any environment"
+        )
+        return 1
+    plt.switch_backend("agg")
+    out = Path(sys.argv[1])
+    rows: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
+    throughput = [("published", PUBLISHED_RATES), *((kind, course(rows, kind, "rate")) for kind in (*KINDS, "both"))]
+    _draw_lines(plt, throughput, "texts/s", out / "throughput.png")
+    latency = [("published", PUBLISHED_SECONDS), *((kind, course(rows, kind, "p50", 0.001)) for kind in KINDS)]
+    _draw_lines(plt, latency, "seconds (p50)", out / "latency.png", scale="log")
+    times = {"published": PUBLISHED_TIMES, **{kind: times_a(rows, kind) for kind in KINDS}}
+    _draw_times(plt, {title: found for title, found in times.items() if found}, out / "times.png")
+    _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
+    _draw_devices(plt, rows, out / "devices.png")
+    _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")
+    print(f"plots lie in {out}")
+    return 0
+
+
+def _draw_lines(plt: Any, panels: list[tuple[str, Lines]], label: str, file: Path, scale: str = "linear") -> None:
+    figure, all_axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4))
+    for axes, (title, series) in zip(all_axes, panels, strict=True):
+        for name, values in series.items():
+            axes.plot(list(values), list(values.values()), "o-", color=COLOURS[name], label=name)
+        axes.set(title=title, xlabel="at once", ylabel=label, xscale="log", yscale=scale)
+        if scale == "log":
+            axes.set_yticks(LATENCIES, [f"{seconds:g}" for seconds in LATENCIES])
+        else:
+            axes.set_ylim(0, None)
+        axes.set_xticks([1, 2, 5, 10, 25, 64], ["1", "2", "5", "10", "25", "64"])
+        axes.minorticks_off()
+        if series:
+            axes.legend()
+    _save(plt, figure, file)
+
+
+def _draw_times(plt: Any, panels: dict[str, dict[str, float]], file: Path) -> None:
+    figure, all_axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 4), squeeze=False)
+    for axes, (title, times) in zip(all_axes[0], panels.items(), strict=True):
+        bars = axes.bar(list(times), list(times.values()), color=[COLOURS[name] for name in times])
+        axes.bar_label(bars, fmt="%.1f")
+        axes.margins(y=0.1)
+        axes.set(title=f"{title}, 25 at once", ylabel="times A's texts/s")
+    _save(plt, figure, file)
+
+
+def _draw_timeline(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+    if not rows:
+        return
+    rows.sort(key=lambda row: row["name"])
+    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 1.3 * len(rows)), sharex=True, squeeze=False)
+    for (axes,), row in zip(all_axes, rows, strict=True):
+        times, batches = zip(*row["steps"], strict=True)
+        axes.vlines(times, 0, batches, color=COLOURS[row["name"]], linewidth=0.7)
+        axes.set(ylabel=row["name"], ylim=(0, 30))
+    all_axes[0][0].set_title("batch of each engine step, 25 at once, uniform")
+    all_axes[-1][0].set_xlabel("seconds")
+    _save(plt, figure, file)
+
+
+def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+    """Draw CPU and GPU over time, the first round's; older results do not have them."""
+    at = [row for row in rows if (row["kind"], row["concurrency"], row["round"]) == ("uniform", 25, 0)]
+    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row.get("cpu_course")]
+    if not rows:
+        return
+    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 2 * len(rows)), sharex=True, squeeze=False)
+    most = max(cores for row in rows for _, cores in row["cpu_course"])
+    for (axes,), row in zip(all_axes, rows, strict=True):
+        times, cores = zip(*row["cpu_course"], strict=True)
+        axes.plot(times, cores, color=COLOURS[row["name"]])
+        axes.set(ylabel=f"{row['name']}: cores", ylim=(0, 1.1 * most))
+        if row.get("gpu_course"):
+            times, busy, _ = zip(*row["gpu_course"], strict=True)
+            beside = axes.twinx()
+            beside.plot(times, busy, "--", color="grey")
+            beside.set(ylabel="GPU busy, % (dashed)", ylim=(0, 105))
+    all_axes[0][0].set_title("CPU of all processes of a design, and GPU where there is one: 25 at once, uniform")
+    all_axes[-1][0].set_xlabel("seconds")
+    _save(plt, figure, file)
+
+
+def _draw_cpu(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+    if not rows:
+        return
+    # One request in a step costs ten times as much: beside A and B nothing could be told apart.
+    names = [name for name in COLOURS if name not in ("A", "B") and any(row["name"] == name for row in rows)]
+    bottom = [0.0] * len(names)
+    figure, axes = plt.subplots(figsize=(8, 4))
+    for role in dict.fromkeys(role for row in rows for role in row["cpu_ms"]):
+        heights = [median(row["cpu_ms"].get(role, 0.0) or 0.0 for row in rows if row["name"] == name) for name in names]
+        axes.bar(names, heights, bottom=bottom, label=role)
+        bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
+    axes.set(title="CPU for a text, 64 at once, uniform (without A and B)", ylabel="ms")
+    axes.legend()
+    _save(plt, figure, file)
+
+
+def _save(plt: Any, figure: Any, file: Path) -> None:
+    figure.tight_layout()
+    figure.savefig(file, dpi=120)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""The rounds: every point of each, one architecture after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import psutil
+
+from benchmarks.origin.device_usage import GpuLook, cores, gpu_course, watched_cpu
+from benchmarks.origin.engine_metrics import watched
+from benchmarks.origin.load.driver import OPEN_WARM_UP_SECONDS, Plan
+from benchmarks.origin.load_points import Point, points, warm_ups
+from benchmarks.origin.report.measurements import Figures, busyness, measured, middle, of
+from benchmarks.origin.workload.candidate_texts import UNIFORM
+from benchmarks.origin.workload.text_file import BOTH
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from benchmarks.origin.engine_metrics import Work
+    from benchmarks.origin.load_points import Wish
+    from benchmarks.origin.processes import Fleet
+    from benchmarks.origin.workload.text_file import Stock
+
+# A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
+MOST_WARM_UP_SECONDS: Final = 25.0
+# Work of clients that left: a queue of 300 requests one by one.
+MOST_SETTLING_SECONDS: Final = 60.0
+# A warm-up's texts beyond the first ones.
+WARM_UP_SECONDS: Final = 0.1
+# The timeline of steps is kept of this point, this long.
+TIMELINE_AT: Final = 25
+TIMELINE_SECONDS: Final = 3.0
+
+
+@dataclass
+class Bench:
+    """Measures; mutable state: what was found, and how far the texts are used up.
+
+    ``gpu`` are the last looks at it, none without one; ``to_the_last`` says that every answer has all tokens that it may have.
+    """
+
+    fleet: Fleet
+    stock: Stock
+    seconds: float
+    gpu: Sequence[GpuLook] = ()
+    to_the_last: bool = False
+    rows: list[Figures] = field(default_factory=list[Figures])
+    memory: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    again: Counter[str] = field(default_factory=Counter[str])
+    _first: Counter[str] = field(default_factory=Counter[str])
+    _plans: int = 0
+
+    async def warm_up(self, wish: Wish) -> None:
+        """Let every engine meet each size of batch once, unmeasured: the first step of a size is slow."""
+        used = 0
+        for point in warm_ups(wish):
+            (name,) = point.architectures
+            _, sent = await self._measure(point, name, 0, WARM_UP_SECONDS)
+            used = max(used, sent)
+        self._use(UNIFORM, used)
+
+    async def round(self, number: int, wish: Wish) -> None:
+        """Measure a round."""
+        for point in points(number, wish):
+            used = 0
+            for name in point.architectures:
+                figures, sent = await self._measure(point, name, number, self.seconds)
+                used = max(used, sent)
+                self.rows.append(figures)
+                print(
+                    f"round {number + 1}, {point}, {name}: {figures.rate:.1f} texts/s, p50 {figures.p50:.0f} ms, "
+                    f"CPU {figures.whole_cpu_ms:.1f} ms{f', failed {figures.failed}' if figures.failed else ''}",
+                    flush=True,
+                )
+            # Every architecture gets the same texts at a point, and no text twice.
+            self._use(point.kind, used)
+        self.memory = {name: made.memory() for name, made in self.fleet.architectures.items()}
+
+    def _use(self, kind: str, texts: int) -> None:
+        pool = "uniform" if kind == BOTH else kind
+        self._first[pool] += texts
+        self.again[pool] = max(0, self._first[pool] - self.stock.size(pool))
+
+    async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[Figures, int]:
+        made = self.fleet.architectures[name]
+        self._plans += 1
+        plan = Plan(
+            out=str(self.fleet.folder / "answers" / f"{self._plans:04}-{name}.json"),
+            url=made.url,
+            kind=point.kind,
+            first=self._first["uniform" if point.kind == BOTH else point.kind],
+            seconds=seconds,
+            warm_up=MOST_WARM_UP_SECONDS if point.concurrency else OPEN_WARM_UP_SECONDS,
+            concurrency=point.concurrency,
+            rate=point.share * self._best(point.kind),
+            openai=name == "openai",
+            to_the_last=self.to_the_last,
+        )
+        async with watched(made, plan) as work:
+            before, machine = self._cpu(), machine_cpu()
+            made.go_on()
+            async with watched_cpu(lambda: made.cpu().total()) as cpu:
+                drive = await self.fleet.drive(name, plan)
+            after, machine = self._cpu(), machine_cpu() - machine
+            work_done = await work()
+            if any(answer.error for answer in drive.answers):
+                await _settled(work)
+            made.rest()
+        lasted = max(answer.ended for answer in drive.answers) - drive.began
+        spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
+        others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
+        own = sum(spent[name].values()) + (0.0 if name == "bare" else drive.cpu)
+        kept = point.concurrency == TIMELINE_AT and number == 0
+        found: dict[str, Any] = measured(drive, work_done.did, spent[name], is_open=not point.concurrency)
+        row = Figures(
+            point=str(point),
+            kind=point.kind,
+            concurrency=point.concurrency,
+            share=point.share,
+            round=number,
+            name=name,
+            others_cpu=others / lasted,
+            elsewhere_cpu=max(0.0, machine - others - own) / lasted,
+            cpu_course=cores(cpu, drive.since, drive.until),
+            gpu_course=gpu_course(self.gpu, drive.since, drive.until),
+            steps=busyness(work_done.steps, drive.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
+            **found,
+        )
+        return row, len(drive.answers)
+
+    def _cpu(self) -> dict[str, Counter[str]]:
+        return {name: made.cpu() for name, made in self.fleet.architectures.items()}
+
+    def _best(self, kind: str) -> float:
+        """Return D's best rate so far; 0 where it has none."""
+        at = {row.concurrency for row in self.rows if row.name == "D" and row.kind == kind and row.concurrency}
+        return max((middle(of(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at), default=0.0)
+
+
+def machine_cpu() -> float:
+    """Return the CPU seconds that the machine has not been idle, what a hypervisor gave to others included."""
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system + times.irq + times.softirq + times.steal
+
+
+async def _settled(work: Callable[[], Awaitable[Work]]) -> None:
+    """Wait until the engine has done what nobody waits for any more."""
+    until = time.monotonic() + MOST_SETTLING_SECONDS
+    while time.monotonic() < until:
+        await asyncio.sleep(1)
+        if not (await work()).steps:
+            return

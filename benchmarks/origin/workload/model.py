@@ -1,0 +1,161 @@
+"""The model under every architecture: the run's catalog, prompts and sampling, all of them Pairway's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import yaml
+
+from apiserver import catalog
+from apiserver.engine import sampling_parameters
+from apiserver.framing import Frame, decoding_for
+from apiserver.generation import Ask
+from apiserver.guards import budget
+from apiserver.placeholders import Protection
+from apiserver.plan import Wish, Words, plan
+from apiserver.segmenter import Budget
+from apiserver.tokenizer import ModelTokenizer
+from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, is_random, said, sampling_to_the_last, write_folder
+from shared.languages import LanguagePair
+from shared.wire import TextFormat
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Mapping, Sequence
+
+    from apiserver.catalog import ModelEntry
+    from apiserver.generation import Engine
+    from apiserver.model_entry import Segment
+    from apiserver.sampling import Sampling
+    from benchmarks.origin.workload.random_weights import Shape
+
+# The same for every engine of the run, whatever the catalog says beside them: more room in a batch than the highest
+# concurrency (64), no prefix found again, no compiling; 256 MiB are 32,768 tokens of the demo model.
+ENGINE: Final[Mapping[str, object]] = {
+    "max_num_seqs": 96,
+    "enforce_eager": True,
+    "enable_prefix_caching": False,
+    "kv_cache_memory_bytes": 256 * 1024 * 1024,
+}
+# On a GPU an engine that is given its cache's size asks for nothing else beforehand, but that this part of the memory be free:
+# by default nearly all of it, and then no second engine starts.
+ON_GPU: Final[Mapping[str, object]] = {"gpu_memory_utilization": 0.01}
+
+
+def write_catalog(source: Path, model: str, out: Path, device: str) -> ModelEntry:
+    """Write the run's catalog, one model of ``source`` with :data:`ENGINE`; return its entry.
+
+    Raises:
+        CatalogError: the source can not be used.
+    """
+    (entry,) = catalog.load(source, [model])
+    written: dict[str, Any] = yaml.safe_load(source.read_text())["models"][model]
+    written |= {"path": entry.path, "engine": {**entry.engine, **ENGINE, **(ON_GPU if device == "cuda" else {})}}
+    out.write_text(yaml.safe_dump({"models": {model: written}}))
+    return read_entry(out)
+
+
+def put_shape(shape: Shape, catalog: Path, folder: Path) -> int:
+    """Put a shape in the place of the run's model, the catalog rewritten, its folder made; return how many weights it has."""
+    entry = read_entry(catalog)
+    written: dict[str, Any] = yaml.safe_load(catalog.read_text())["models"][entry.name]
+    written |= {"path": str(folder), "engine": {**entry.engine, **shape.engine()}}
+    catalog.write_text(yaml.safe_dump({"models": {entry.name: written}}))
+    return write_folder(shape, Path(entry.path), folder, int(entry.engine["max_model_len"]))
+
+
+def read_entry(path: Path) -> ModelEntry:
+    """Return the only model of the run's catalog."""
+    (entry,) = catalog.load(path)
+    return entry
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Turns texts into what an engine is asked, as the API server does: a plain text's segments, one request for each.
+
+    ``answers`` is the length of every answer; None where the model decides.
+    """
+
+    tokenizer: ModelTokenizer
+    segment: Segment
+    frames: Mapping[LanguagePair, Frame]
+    decoding: Sampling
+    max_model_len: int
+    answers: int | None
+
+    @classmethod
+    def of(cls, entry: ModelEntry, tokenizer: Any, max_model_len: int) -> Prompts:
+        """Take the model's entry and its own tokenizer (transformers)."""
+        own = ModelTokenizer(tokenizer)
+        engine = cast("Engine", own)  # frames need an engine's tokenizer alone
+        frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
+        answers = ANSWER_TOKENS if is_random(entry) else None
+        return cls(own, entry.segment, frames, decoding_for(entry, engine), max_model_len, answers)
+
+    def asks(self, source: str, target: str, text: str) -> list[Ask]:
+        """Return the engine requests for a text."""
+        pair = LanguagePair(source, target)
+        bounds = Budget(
+            max_tokens=self.segment.tokens or self.max_model_len // 2,
+            max_sentences=self.segment.sentences,
+            count=self.count,
+        )
+        planned = plan(text, pair, Wish(TextFormat.TEXT, Protection.of((), {})), bounds)
+        return [self._ask(pair, step.text) for step in planned.steps if isinstance(step, Words) and step.translatable]
+
+    def count(self, words: str) -> int:
+        """Count the tokens of words."""
+        return len(self.tokenizer.encode_text(words))
+
+    def _ask(self, pair: LanguagePair, words: str) -> Ask:
+        frame = self.frames[pair]
+        prompt = frame.ids(words, {})
+        most = min(budget(len(prompt) - frame.bare_length), self.max_model_len - len(prompt))
+        return Ask(prompt, self.decoding, self.answers or most)
+
+
+def parameters(entry: ModelEntry, ask: Ask) -> Any:
+    """Return an engine request's sampling, the API server's own, but that vLLM makes the text: nobody else does here."""
+    sampling = (sampling_to_the_last if is_random(entry) else sampling_parameters)(ask.sampling, ask.max_tokens)
+    sampling.detokenize = True
+    return sampling
+
+
+def text_of(entry: ModelEntry, output: Any) -> str:
+    """Return the text of an engine's output; ``""`` is no answer."""
+    return said(output.text, output.token_ids) if is_random(entry) else output.text
+
+
+def joined(answers: Sequence[str]) -> str:
+    """Return the answers of a text's segments as one; ``""`` where one of them is no answer."""
+    return " ".join(answers) if all(answers) else ""
+
+
+def engine_arguments(entry: ModelEntry) -> dict[str, Any]:
+    """Return what every engine is started with, as :class:`apiserver.engine.VllmEngine` starts its own."""
+    own = {"served_model_name": entry.name, "generation_config": "vllm", "scheduling_policy": "priority"}
+    return {"model": entry.path, **own, **entry.engine}
+
+
+def command_line(arguments: Mapping[str, object]) -> list[str]:
+    """Return engine arguments as vLLM's own server takes them."""
+    options: list[str] = []
+    for name, value in arguments.items():
+        option = name.replace("_", "-")
+        match value:
+            case True:
+                options.append(f"--{option}")
+            case False:
+                options.append(f"--no-{option}")
+            case _:
+                options += [f"--{option}", str(value)]
+    return options
+
+
+def add_program_arguments(parser: ArgumentParser) -> None:
+    """Add what every program of an architecture takes."""
+    parser.add_argument("--catalog", type=Path, required=True, help="the run's catalog, of one model")
+    parser.add_argument("--port", type=int, default=0, help="where to serve")

@@ -1,0 +1,224 @@
+"""The run's texts: chosen so that each segment needs exactly one engine request, guards or not, and kept in a file.
+
+``python -m benchmarks.origin.workload.text_selection`` starts the model's engine and puts candidates through Pairway's whole pipeline; what
+a guard would have asked again is left out. So no architecture makes a request that another one does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from apiserver.engine import ENVIRONMENT, VllmEngine
+from apiserver.framing import Frame, decoding_for
+from apiserver.generation import Generation
+from apiserver.guards import Guards
+from apiserver.metrics import ApiServerMetrics
+from apiserver.output_language import OutputLanguage
+from apiserver.placeholders import Protection
+from apiserver.plan import Wish
+from apiserver.slots import Slots
+from apiserver.translator import Translator
+from apiserver.work import Work
+from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Unit, joined, mixed
+from benchmarks.origin.workload.model import Prompts, read_entry
+from benchmarks.origin.workload.text_file import REVERSE, Row, Wanted, wanted
+from models.corpus import read_pairs
+from shared.languages import LanguagePair
+from shared.wire import TextFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prometheus_client import CollectorRegistry
+
+    from apiserver.catalog import ModelEntry
+    from apiserver.generation import Ask
+    from apiserver.progress import StepCounter
+
+# Candidates tried at once, and between two looks at whether there are enough.
+AT_ONCE: Final = 64
+CHUNK: Final = 512
+# Mixed texts are made of these and of uniform ones.
+SHORT_TOKENS: Final = (8, 26)
+SHORT_UNITS: Final = 400
+MIXED_UNITS: Final = 1500
+# F's load is half of it, and it has few points.
+REVERSE_SHARE: Final = 6
+AND: Final = {"en": "and", "de": "und", "fr": "et"}
+
+
+class AskedAgainError(Exception):
+    """A segment needed more than one engine request."""
+
+
+class OnceEngine(VllmEngine):
+    """Answers one request for each text, and remembers it."""
+
+    def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
+        super().__init__(entry, llm, registry, steps)
+        self.own_tokenizer = llm.get_tokenizer()
+        self.asked: dict[str, Ask] = {}
+
+    async def generate(self, ask: Ask, request_id: str) -> Generation:
+        """Generate one answer for the text.
+
+        Raises:
+            AskedAgainError: the text has had one.
+        """
+        text_id = request_id.rpartition("-")[0]
+        if text_id in self.asked:
+            raise AskedAgainError
+        self.asked[text_id] = ask
+        return await super().generate(ask, request_id)
+
+
+class Screen:
+    """Tells which candidates are one engine request."""
+
+    def __init__(self, entry: ModelEntry, engine: OnceEngine, prompts: Prompts, pair: LanguagePair) -> None:
+        self._engine = engine
+        self._prompts = prompts
+        self._pair = pair
+        frames = {pair: Frame.of(entry.family, pair, engine)}
+        slots = Slots(AT_ONCE, time.monotonic)
+        guards = Guards(OutputLanguage())
+        decoding = decoding_for(entry, engine)
+        self._translator = Translator(entry, engine, frames, decoding, guards, ApiServerMetrics(), slots)
+        self._numbers = itertools.count()
+        self.tried = 0
+        self.seconds = 0.0
+
+    async def passed(self, units: Sequence[Unit]) -> list[Unit]:
+        """Return those that are, in their order."""
+        began = time.monotonic()
+        found = await asyncio.gather(*map(self._is_one, units))
+        self.seconds += time.monotonic() - began
+        self.tried += len(units)
+        return [unit for unit, good in zip(units, found, strict=True) if good]
+
+    async def _is_one(self, unit: Unit) -> bool:
+        request_id = f"screen-{next(self._numbers)}"
+        own = self._prompts.asks(self._pair.source, self._pair.target, unit.text)
+        if len(own) != 1:
+            return False
+        planned = await self._translator.prepare(self._pair, unit.text, Wish(TextFormat.TEXT, Protection.of((), {})))
+        try:
+            made = await self._translator.complete(planned, request_id, Work())
+        except AskedAgainError:
+            return False
+        finally:
+            asked = self._engine.asked.pop(request_id, None)
+        # What the other architectures ask is what Pairway asks.
+        return made.translation is not None and asked is not None and list(asked.prompt_ids) == list(own[0].prompt_ids)
+
+
+class Chooser:
+    """Makes the file's rows of one model's two directions."""
+
+    def __init__(self, screen: Screen, prompts: Prompts, forth: LanguagePair, seed: int) -> None:
+        self._screen = screen
+        self._prompts = prompts
+        self._forth = forth
+        self._seed = seed
+
+    async def short(self, sentences: Iterable[str]) -> list[Unit]:
+        """Return short sentences that are one engine request."""
+        units = (Unit(sentence, self._prompts.count(sentence)) for sentence in sentences)
+        least, most = SHORT_TOKENS
+        found = (unit for unit in units if least <= unit.tokens <= most)
+        return await self._screen.passed(list(itertools.islice(found, SHORT_UNITS)))
+
+    async def uniform(self, sentences: Sequence[str], seconds: float) -> list[Unit]:
+        """Return uniform sentences for so many seconds at the rate at which they are tried."""
+        candidates = joined(sentences, AND[self._forth.source], self._prompts.count, f"{UNIFORM} {self._seed}")
+        chosen: list[Unit] = []
+        while chunk := list(itertools.islice(candidates, CHUNK)):
+            chosen += await self._screen.passed(chunk)
+            if len(chosen) >= seconds * self.rate:
+                break
+        return chosen
+
+    def mixed(self, units: Sequence[Unit], seconds: float) -> list[Row]:
+        """Return mixed texts for so many seconds, made of units."""
+        known = {tuple(ask.prompt_ids) for unit in units for ask in self._asks(unit.text)}
+        chosen: list[Row] = []
+        requests = 0
+        for text in mixed(units, f"{MIXED} {self._seed}"):
+            row = self.row(MIXED, self._forth, text)
+            if all(tuple(ids) in known for ids, _ in row.asks):
+                chosen.append(row)
+                requests += len(row.asks)
+            if requests >= seconds * self.rate:
+                break
+        return chosen
+
+    @property
+    def rate(self) -> float:
+        """Engine requests that were answered in a second."""
+        return self._screen.tried / self._screen.seconds
+
+    def row(self, kind: str, pair: LanguagePair, text: str) -> Row:
+        """Return the file's line for a text."""
+        asks = self._prompts.asks(pair.source, pair.target, text)
+        return Row(kind, pair.source, pair.target, text, [(list(ask.prompt_ids), ask.max_tokens) for ask in asks])
+
+    def _asks(self, text: str) -> list[Ask]:
+        return self._prompts.asks(self._forth.source, self._forth.target, text)
+
+
+async def choose(entry: ModelEntry, pairs: Path, want: Wanted) -> list[Row]:
+    """Start the engine and choose the texts."""
+    lines = read_pairs(pairs)
+    forth = next(pair for pair in entry.all_pairs if pair.source == "en")
+    back = LanguagePair(forth.target, forth.source)
+    engine = cast("OnceEngine", await OnceEngine.start(entry))
+    try:
+        prompts = Prompts.of(entry, engine.own_tokenizer, engine.max_model_len)
+        chooser = Chooser(Screen(entry, engine, prompts, forth), prompts, forth, want.seed)
+        short = await chooser.short(pair.english for pair in lines)
+        uniform = await chooser.uniform([pair.english for pair in lines], want.uniform)
+        many = chooser.mixed([*short, *uniform[:MIXED_UNITS]], want.mixed)
+        # Not put through the guards: F's programs have none.
+        other = joined([pair.other for pair in lines], AND[back.source], prompts.count, f"{REVERSE} {want.seed}")
+        reverse = [unit.text for unit in itertools.islice(other, len(uniform) // REVERSE_SHARE)]
+    finally:
+        await engine.stop()
+    print(f"{len(uniform)} uniform and {len(many)} mixed texts of {chooser.rate:.1f} candidates/s")
+    return [
+        *(chooser.row(UNIFORM, forth, unit.text) for unit in uniform),
+        *many,
+        *(chooser.row(REVERSE, back, text) for text in reverse),
+    ]
+
+
+def main() -> int:
+    """Choose and write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin.workload.text_selection")
+    parser.add_argument("--catalog", type=Path, required=True)
+    parser.add_argument("--pairs", type=Path, required=True, help="file of english<TAB>other lines")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--uniform", type=float, default=10.0, help="seconds of full load to last")
+    parser.add_argument("--mixed", type=float, default=10.0, help="the same of mixed texts")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    entry = read_entry(options.catalog)
+    want = wanted(entry, options.pairs, options.seed, options.uniform, options.mixed)
+    rows = asyncio.run(choose(entry, options.pairs, want))
+    with options.out.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (want, *rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""How often the guards raise false alarms on right translations, and what they catch of wrong ones.
+
+    python -m benchmarks.quality.guard_alarms --pairs en-de.valid.tsv en-fr.valid.tsv … [--limit 1000] [--examples 3]
+
+Each file holds ``english<TAB>other`` lines and is named after its languages (``en-de.….tsv``); both directions are
+measured. A reference translation stands for a right output: whatever is said of it is a false alarm, whatever cleanup
+takes from it is damage. The wrong outputs are made from the references; what counts as caught is a fault, or cleanup
+that gives the reference back (mended).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from apiserver.cleanup import Cleaned, cleaned
+from apiserver.guards import Fault, Guards, Output
+from apiserver.output_language import OutputLanguage
+from shared.languages import LanguagePair
+
+# The same sample every time.
+SEED: Final = 1
+JOINED: Final = (3, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A source with its reference, and what a wrong output may be made of."""
+
+    source: str
+    reference: str
+    another: str | None
+    third: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What cleanup and the guards made of one output."""
+
+    tidy: Cleaned
+    faults: list[Fault]
+
+
+Made = Callable[[Case], str | None]
+
+
+def _third(case: Case) -> str:
+    return case.reference[: max(1, len(case.reference) // 3)]
+
+
+def _loop(case: Case) -> str:
+    words = case.reference.split()
+    unit = " ".join(words[-3:]) if len(words) > 2 else case.reference[-6:]
+    return " ".join([case.reference, *[unit] * 20])
+
+
+def _half_echo(case: Case) -> str | None:
+    words = case.source.split(" ")
+    return None if len(words) < 8 else case.reference + " " + " ".join(words[len(words) // 2 :])
+
+
+WRONG: Final[dict[str, Made]] = {
+    "echo of the source": lambda case: case.source,
+    "another sentence's translation": lambda case: case.another,
+    "cut to a third": _third,
+    "three times over": lambda case: " ".join([case.reference] * 3),
+    "last 3 words 20 times": _loop,
+    "a third language": lambda case: case.third,
+    "half of the source behind it": _half_echo,
+    "Sure! Here is …": lambda case: f"Sure! Here is the translation: {case.reference}",
+    "Here's …, in quotes": lambda case: f"Here's the translated text:\n\n\u201c{case.reference}\u201d",
+    "blank line, Note: …": lambda case: f"{case.reference}\n\nNote: I kept the tone of the original text.",
+    "(Note: …)": lambda case: f"{case.reference} (Note: I kept the tone of the original text.)",
+    "in quotes": lambda case: f'"{case.reference}"',
+    "in a code fence": lambda case: f"```\n{case.reference}\n```",
+    "<think>…</think>": lambda case: f"<think>\nThe user wants a translation.\n</think>\n\n{case.reference}",
+    "<|im_end|> and a next turn": lambda case: f"{case.reference}<|im_end|>\n<|im_start|>user\n{case.source}",
+    "<end_of_turn> inside": lambda case: _inside(case.reference, "<end_of_turn>"),
+    "invented %s": lambda case: f"{case.reference} %s",
+    "empty": lambda _: " \n",
+}
+
+
+def _inside(text: str, token: str) -> str:
+    return f"{text[: len(text) // 2]}{token}{text[len(text) // 2 :]}"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=Path, nargs="+", required=True, help="files of english<TAB>other lines")
+    parser.add_argument("--limit", type=int, default=1000, help="lines of each file, chosen by chance")
+    parser.add_argument("--examples", type=int, default=0, help="false alarms to print of each direction")
+    arguments = parser.parse_args()
+    rows = {file.name.split(".")[0]: _read(file, arguments.limit) for file in arguments.pairs}
+    guards = Guards(OutputLanguage())
+    alarms: dict[str, Counter[str]] = {}
+    caught: dict[str, dict[str, Counter[str]]] = {"joined": {name: Counter() for name in WRONG}}
+    for pair, cases in _directions(rows):
+        alarms[str(pair)] = _false_alarms(guards, pair, cases, arguments.examples)
+        joined = _joined(cases)
+        alarms[f"{pair}, joined"] = _false_alarms(guards, pair, joined, arguments.examples)
+        caught[str(pair)] = {name: _caught(guards, pair, cases, made) for name, made in WRONG.items()}
+        for name, made in WRONG.items():
+            caught["joined"][name] += _caught(guards, pair, joined, made)
+    _print_alarms(alarms)
+    _print_caught(caught)
+
+
+def _read(file: Path, limit: int) -> list[tuple[str, str]]:
+    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n") if line]
+    chosen = lines if len(lines) <= limit else random.Random(SEED).sample(lines, limit)  # noqa: S311 - a sample
+    return [(line[0], line[1]) for line in chosen]
+
+
+def _directions(rows: dict[str, list[tuple[str, str]]]) -> list[tuple[LanguagePair, list[Case]]]:
+    """Return both directions of each file; the third language's text is another file's, of the same English or not."""
+    found: list[tuple[LanguagePair, list[Case]]] = []
+    names = list(rows)
+    for index, name in enumerate(names):
+        first, second = name.split("-")
+        elsewhere = rows[names[(index + 1) % len(names)]] if len(names) > 1 else []
+        thirds = [other for _, other in elsewhere]
+        for pair, texts in (
+            (LanguagePair(first, second), rows[name]),
+            (LanguagePair(second, first), [(other, english) for english, other in rows[name]]),
+        ):
+            found.append((pair, [_case(texts, number, thirds) for number in range(len(texts))]))
+    return found
+
+
+def _case(texts: Sequence[tuple[str, str]], number: int, thirds: Sequence[str]) -> Case:
+    third = thirds[number % len(thirds)] if thirds else None
+    return Case(*texts[number], texts[(number + 1) % len(texts)][1], third)
+
+
+def _joined(cases: Sequence[Case]) -> list[Case]:
+    """Return texts of several sentences each."""
+    rng = random.Random(SEED)  # noqa: S311 - a sample
+    found: list[Case] = []
+    for _ in range(len(cases) // 2):
+        some = rng.sample(cases, min(len(cases), rng.randint(*JOINED)))
+        found.append(
+            Case(" ".join(case.source for case in some), " ".join(case.reference for case in some), None, None)
+        )
+    return found
+
+
+def _judge(guards: Guards, case: Case, text: str, pair: LanguagePair) -> Verdict:
+    tidy = cleaned(text, case.source, pair)
+    return Verdict(tidy, guards.faults(case.source, Output(tidy.text, "stop"), pair))
+
+
+def _false_alarms(guards: Guards, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:
+    """Count the references that each guard accuses, those that any does, and those that cleanup damages."""
+    counted: Counter[str] = Counter({"texts": len(cases)})
+    for case in cases:
+        verdict = _judge(guards, case, case.reference, pair)
+        counted.update({fault.code for fault in verdict.faults})
+        counted["any"] += bool(verdict.faults)
+        counted["damaged"] += bool(verdict.tidy.removed)
+        if (verdict.faults or verdict.tidy.removed) and examples > 0:
+            examples -= 1
+            codes = [*verdict.tidy.removed, *(fault.code for fault in verdict.faults)]
+            print(f"{pair} {codes}: {case.source!r} -> {case.reference!r}")
+    return counted
+
+
+def _caught(guards: Guards, pair: LanguagePair, cases: Sequence[Case], made: Made) -> Counter[str]:
+    """Count the wrong outputs, those that were mended, and of the others those that were accused."""
+    counted: Counter[str] = Counter()
+    for case in cases:
+        text = made(case)
+        if text is None:
+            continue
+        verdict = _judge(guards, case, text, pair)
+        mended = bool(verdict.tidy.removed) and verdict.tidy.text == case.reference
+        counted.update({"outputs": 1, "mended": int(mended), "accused": int(not mended and bool(verdict.faults))})
+    return counted
+
+
+def _print_alarms(alarms: dict[str, Counter[str]]) -> None:
+    codes = sorted({code for counted in alarms.values() for code in counted} - {"texts", "any", "damaged"})
+    print("\nFalse alarms, % of reference translations\n")
+    print("| direction | texts |", " | ".join([*codes, "any guard", "damaged by cleanup"]), "|")
+    print("|---|---|" + "---|" * (len(codes) + 2))
+    for direction, counted in alarms.items():
+        shares = [f"{100 * counted[code] / max(1, counted['texts']):.2f}" for code in [*codes, "any", "damaged"]]
+        print("|", direction, "|", counted["texts"], "|", " | ".join(shares), "|")
+
+
+def _print_caught(caught: dict[str, dict[str, Counter[str]]]) -> None:
+    print("\nWrong outputs: % mended by cleanup + % accused by a guard\n")
+    print("| output |", " | ".join(caught), "|")
+    print("|---|" + "---|" * len(caught))
+    for name in WRONG:
+        print("|", name, "|", " | ".join(_shares(counted[name]) for counted in caught.values()), "|")
+
+
+def _shares(counted: Counter[str]) -> str:
+    outputs = counted["outputs"]
+    return f"{100 * counted['mended'] / outputs:.0f} + {100 * counted['accused'] / outputs:.0f}" if outputs else "–"
+
+
+if __name__ == "__main__":
+    main()

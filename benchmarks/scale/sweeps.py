@@ -1,0 +1,221 @@
+"""The scale benchmark's second part: sweeps by real HTTP and a real Redis, what lies in Redis, and four real proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import urllib.request
+from contextlib import asynccontextmanager
+from random import Random
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import psutil
+from redis import Redis
+
+from benchmarks.scale.measurements import Found, Sweep, Watched, by_kind
+from proxy.client import ReplicaClient
+from proxy.discovery import Discovery
+from proxy.evidence import LocalEvidence
+from proxy.lease import Lease
+from proxy.metrics import ProxyMetrics
+from proxy.registry import Registry
+from proxy.settings import Settings
+from proxy.store import Store
+from proxy.tracker import HealthTracker
+from shared import heap
+from tests.processes import Server, free_port, python_server, redis_server
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from benchmarks.scale.fleet import PaperFleet
+
+PREFIX: Final = "pairway:"
+READY_SECONDS: Final = 120.0
+# A second sweep finds every connection open.
+WARM_UP_SWEEPS: Final = 2
+# The loop looks this often whether it was kept from it.
+TICK_SECONDS: Final = 0.002
+PAGES: Final = 5
+MEGABYTE: Final = 1 << 20
+
+
+class Servers(NamedTuple):
+    """The Redis and the replicas, with their ports."""
+
+    redis: Server
+    replicas: Server
+    redis_port: int
+    replicas_port: int
+
+    @property
+    def redis_url(self) -> str:
+        """Where the Redis is."""
+        return f"redis://127.0.0.1:{self.redis_port}/0"
+
+
+class Core(NamedTuple):
+    """What a proxy sweeps with."""
+
+    registry: Registry
+    lease: Lease
+    tracker: HealthTracker
+
+
+@asynccontextmanager
+async def started(fleet: PaperFleet, folder: Path, python: str) -> AsyncGenerator[Servers]:
+    """Start a Redis and the replicas; leave neither behind."""
+    redis_port = free_port()
+    redis = redis_server(redis_port, folder)
+    command = [python, "-m", "benchmarks.scale.replicas", str(fleet.replicas), str(fleet.pairs), fleet.shape]
+    replicas = Server(command, folder / f"replicas-{fleet.shape}.log")
+    try:
+        redis.start()
+        replicas.start()
+        said = await wait_until(lambda: replicas.tail(1), READY_SECONDS, "the replicas' port")
+        yield Servers(redis, replicas, redis_port, int(said))
+    finally:
+        replicas.stop()
+        redis.stop()
+
+
+@asynccontextmanager
+async def core(owner: str, fleet: PaperFleet, servers: Servers) -> AsyncGenerator[Core]:
+    """Put together what a proxy sweeps with, from the real parts and with the usual settings."""
+    usual = Settings()
+    rng = Random(owner)  # noqa: S311 - jitter, no secrets
+    store = Store(servers.redis_url, PREFIX, usual.redis_timeout, time.time)
+    evidence = LocalEvidence(time.monotonic, rng)
+    lease = Lease(store, owner, usual.redis_timeout, time.monotonic)
+    urls = fleet.urls(servers.replicas_port)
+    registry = Registry(store, evidence, lease, urls, report_ttl=usual.report_ttl, clock=time.time)
+    async with ReplicaClient.open(connect_timeout=usual.connect_timeout, probe_timeout=usual.probe_timeout) as client:
+        tracker = HealthTracker(registry, Discovery(), client, ProxyMetrics(), time.time)
+        try:
+            yield Core(registry, lease, tracker)
+        finally:
+            await tracker.close()
+            await lease.resign()
+            await store.close()
+
+
+async def sweeps(found: Found, fleet: PaperFleet, servers: Servers, rounds: int) -> None:
+    """Let one proxy lead and another follow, in turn, and measure each sweep; then look into Redis."""
+    leading, following = "sweep by the leader, HTTP and Redis included", "sweep by a follower, from Redis"
+    async with core("leader", fleet, servers) as leader, core("follower", fleet, servers) as follower:
+        heap.freeze()
+        for number in range(WARM_UP_SWEEPS + rounds):
+            for name, each in ((leading, leader), (following, follower)):
+                await each.lease.renew()
+                swept = await _swept(each.tracker)
+                if number >= WARM_UP_SWEEPS:
+                    found.sweeps.setdefault(name, []).append(swept)
+                print(
+                    f"  {name}: CPU {swept.cpu:.2f} s, {swept.wall:.2f} s, pause {1000 * swept.pause:.0f} ms",
+                    flush=True,
+                )
+            ready = (
+                len(leader.registry.snapshot.ready[fleet.common]),
+                len(follower.registry.snapshot.ready[fleet.common]),
+            )
+            if number >= WARM_UP_SWEEPS and ready != (fleet.replicas, fleet.replicas):
+                print(
+                    f"  ready: {ready}; redis: {leader.registry.redis_error} {follower.registry.redis_error}",
+                    flush=True,
+                )
+    found.redis = await asyncio.to_thread(_looked_into, servers)
+
+
+async def _swept(tracker: HealthTracker) -> Sweep:
+    pauses: list[float] = [0.0]
+
+    async def watch() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(TICK_SECONDS)
+            pauses.append(time.perf_counter() - began - TICK_SECONDS)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    cpu, wall = time.process_time(), time.perf_counter()
+    await tracker.sweep()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    watching.cancel()
+    return Sweep(cpu, wall, max(pauses))
+
+
+def _looked_into(servers: Servers) -> dict[str, float]:
+    """Return how many keys there are, and their bytes."""
+    client: Any = Redis(port=servers.redis_port, decode_responses=True)  # partly untyped in redis-py
+    with client as redis:
+        keys: list[str] = list(redis.scan_iter(count=1000))
+        sizes = {key: int(redis.memory_usage(key, samples=0) or 0) for key in keys}
+        return {**by_kind(sizes, PREFIX), "bytes used_memory": float(redis.info("memory")["used_memory"])}
+
+
+async def proxies(found: Found, fleet: PaperFleet, servers: Servers, folder: Path, count: int, seconds: float) -> None:
+    """Run real proxies on the same fleet and Redis, let them be for some seconds, and look at each."""
+    ports = [free_port() for _ in range(count)]
+    replicas = ",".join(fleet.urls(servers.replicas_port))
+    running = [
+        python_server(
+            "proxy",
+            folder,
+            {"PROXY_PORT": str(port), "PROXY_REPLICAS": replicas, "PROXY_REDIS_URL": servers.redis_url},
+            f"proxy-{fleet.shape}-{port}",
+        )
+        for port in ports
+    ]
+    try:
+        for server in running:
+            server.start()
+        for port in ports:
+            await wait_until(lambda port=port: asyncio.to_thread(_serves_all, port, fleet), READY_SECONDS, "all ready")
+        await asyncio.sleep(2)
+        processes = [psutil.Process(server.pid) for server in running]
+        counted = f"http://127.0.0.1:{servers.replicas_port}/counted"
+        before, reports = [_cpu(each) for each in processes], json.loads(await asyncio.to_thread(_get, counted))
+        await asyncio.sleep(seconds)
+        given = json.loads(await asyncio.to_thread(_get, counted))["reports"] - reports["reports"]
+        found.reports_per_second = given / seconds
+        spent = [(_cpu(each) - then) / seconds for each, then in zip(processes, before, strict=True)]
+        for port, process, cpu in zip(ports, processes, spent, strict=True):
+            found.proxies.append(await asyncio.to_thread(_looked_at, port, process, cpu))
+    finally:
+        for server in running:
+            server.stop()
+
+
+def _looked_at(port: int, process: psutil.Process, cpu: float) -> Watched:
+    took: list[float] = []
+    page, before = b"", _cpu(process)
+    for _ in range(PAGES):
+        began = time.perf_counter()
+        page = _get(f"http://127.0.0.1:{port}/health")
+        took.append(1000 * (time.perf_counter() - began))
+    busy = _cpu(process) - before - cpu * sum(took) / 1000
+    leads = bool(json.loads(page)["prober"])
+    rss = process.memory_info().rss / MEGABYTE
+    return Watched(leads, cpu, rss, len(page), median(took), 1000 * max(0.0, busy) / PAGES)
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _get(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - our own server
+        return answer.read()
+
+
+def _serves_all(port: int, fleet: PaperFleet) -> bool:
+    try:
+        pairs = json.loads(_get(f"http://127.0.0.1:{port}/health"))["pairs"]
+    except OSError:
+        return False
+    return pairs.get(str(fleet.common), {}).get("ready") == fleet.replicas

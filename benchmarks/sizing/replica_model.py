@@ -1,0 +1,130 @@
+"""How fast one replica is, by what was measured of it: the service times that a simulated fleet is driven by. Pure.
+
+The measured file is JSON, one replica's::
+
+    {"what": "en-de, 2 cores, 2026-11-21",           where the figures come from
+     "most_segments": 16,                            the engine's max_num_seqs
+     "overhead_seconds": 0.01,                       a request's way outside the engine
+     "mix": [[0.6, 80], [0.3, 250], [0.1, 900]],     shares of requests, characters of each
+     "closed": [[1, 10.5], [8, 45.2], [32, 60.0]]}   requests at once, requests done in a second (of this mix)
+
+or, instead of ``closed``, ``"steps": [[8, 0.0083], [16, 0.0092]]``: segments that run, seconds of a step (``make tune``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from benchmarks.sizing.balancer import text_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Measured(BaseModel):
+    """What was measured of one replica; see above."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    what: str
+    most_segments: int = Field(ge=1)
+    overhead_seconds: float = Field(default=0.01, ge=0)
+    mix: list[tuple[Positive, Annotated[int, Field(ge=1)]]] = Field(min_length=1)
+    closed: list[tuple[Annotated[int, Field(ge=1)], Positive]] = []
+    steps: list[tuple[Positive, Positive]] = []
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if bool(self.closed) is bool(self.steps):
+            raise ValueError("give either closed or steps")
+        return self
+
+    @classmethod
+    def of_overload(cls, results: str, most_segments: int, mix: list[tuple[float, int]]) -> Self:
+        """Take the closed loops of ``make bench-overload``'s results.json."""
+        found = json.loads(results)
+        rows = [
+            (int(load["load"].split()[1]), load["goodput"])
+            for load in found["loads"]
+            if load["load"].startswith("closed, ")
+        ]
+        return cls(what=found["machine"], most_segments=most_segments, mix=mix, closed=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """Requests' lengths in characters, and the share of each."""
+
+    chars: tuple[int, ...]
+    until: tuple[float, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[float, int]]) -> Self:
+        """Take shares, which need not add up to 1."""
+        whole = sum(share for share, _ in rows)
+        return cls(tuple(chars for _, chars in rows), tuple(accumulate(share / whole for share, _ in rows)))
+
+    def draw(self, rng: Random) -> int:
+        """Return a length."""
+        return self.chars[min(bisect_left(self.until, rng.random()), len(self.chars) - 1)]
+
+    def mean(self, what: Sequence[float]) -> float:
+        """Return the mean of what belongs to each length."""
+        shares = [upto - before for upto, before in zip(self.until, (0.0, *self.until), strict=False)]
+        return math.fsum(share * each for share, each in zip(shares, what, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One replica: seconds of a step by the segments that run, how many may run, a request's way outside the engine."""
+
+    steps: tuple[tuple[float, float], ...]
+    most: int
+    overhead: float
+    mix: Mix
+
+    @classmethod
+    def of(cls, measured: Measured) -> Self:
+        """Take the measured steps, or find them behind the measured closed loops.
+
+        In a closed loop of N requests that do X a second each takes N / X, less the overhead in the engine: that many
+        seconds for its tokens, one a step. Where more segments are in hand than may run, all places are taken, and X
+        alone says how long a step is.
+        """
+        mix = Mix.of(measured.mix)
+        shapes = [text_segments(chars) for chars in mix.chars]
+        segments, tokens = mix.mean([each for each, _ in shapes]), mix.mean([each for _, each in shapes])
+        work = mix.mean([count * each for count, each in shapes])
+        most, overhead = measured.most_segments, measured.overhead_seconds
+        found: dict[float, float] = {float(running): seconds for running, seconds in measured.steps}
+        for at_once, rate in measured.closed:
+            running = segments * (at_once - rate * overhead)
+            if running < most:
+                found[max(1.0, running)] = (at_once / rate - overhead) / tokens
+            else:  # of several such loops the one that got most done
+                found[float(most)] = min(found.get(float(most), math.inf), most / (rate * work))
+        slowest = accumulate((found[running] for running in sorted(found)), max)  # more never takes less time
+        return cls(tuple(zip(sorted(found), slowest, strict=True)), most, overhead, mix)
+
+    def step(self, running: int) -> float:
+        """Return the seconds of a step: between two measured ones on their line, outside the nearest."""
+        for (fewer, less), (more, longer) in zip(self.steps, self.steps[1:], strict=False):
+            if fewer <= running <= more:
+                return less + (longer - less) * (running - fewer) / (more - fewer)
+        return self.steps[0][1] if running < self.steps[0][0] else self.steps[-1][1]
+
+    @property
+    def capacity(self) -> float:
+        """Requests of the mix that it can do in a second at most."""
+        work = self.mix.mean([math.prod(text_segments(chars)) for chars in self.mix.chars])
+        return max(running / self.step(running) for running in range(1, self.most + 1)) / work

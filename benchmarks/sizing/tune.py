@@ -1,0 +1,190 @@
+"""What a model's engine should run at once on this machine: throughput over max_num_seqs and max_num_batched_tokens.
+
+    python -m benchmarks.sizing.tune [--catalog deploy/models/demo.yaml] [--model NAME] [--pairs FOLDER]
+
+Texts of mixed lengths go the whole way of the API server (without HTTP), as many in hand as the engine may run at once.
+FOLDER holds NAME.valid.tsv of english<TAB>other lines; without it a few sentences of our own are used. The engine is
+started once for each max_num_batched_tokens, with the largest max_num_seqs; the smaller ones are held by our own slots.
+That is the same to the engine's batches, but not to what it sets aside at its start (CUDA graphs, memory for a step):
+start once more with what is recommended before you rely on it. Prints Markdown, the knee, and the lines for the catalog.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import quantiles
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from apiserver import catalog
+from apiserver.placeholders import Protection
+from apiserver.plan import Wish
+from apiserver.work import Work
+from benchmarks.harness.engine import Hosted, hosted
+from models.corpus import read_pairs
+from shared.cost import cost_of
+from shared.wire import TextFormat
+
+if TYPE_CHECKING:
+    from apiserver.catalog import ModelEntry
+    from shared.languages import LanguagePair
+
+SEED: Final = 11
+# Sentences in a text, and how many of ten texts have that many: chat and menus, paragraphs, a page.
+LENGTHS: Final = ((1, 6), (3, 3), (12, 1))
+# More in hand is worth while only as long as it makes the whole faster: the knee is where this much of the best is had.
+KNEE_SHARE: Final = 0.95
+# Before a measurement: the last one's texts end, the batch fills.
+WARM_UP_SECONDS: Final = 2.0
+PLAIN: Final = Wish(TextFormat.TEXT, Protection.of((), {}))
+OUR_SENTENCES: Final = (
+    "Where is the station?",
+    "The house of my friend stands between the forest and the river.",
+    "I have never seen such a beautiful garden.",
+    "She asked him whether he could help her with the letter tomorrow.",
+    "It is raining.",
+    "We would like to change our reservation from Monday to Wednesday, if that is still possible.",
+    "He has worked in this town for twenty years.",
+    "Please close the window before you leave.",
+    "The price of bread has gone up again, and nobody knows why.",
+    "Do you want tea or coffee?",
+)
+
+
+class Row(NamedTuple):
+    """One measurement; latencies and steps in seconds, throughput per second."""
+
+    tokens: int
+    seqs: int
+    units: float
+    texts: float
+    p50: float
+    p95: float
+    step: float | None
+
+    def line(self) -> str:
+        """Return it as a line of the table."""
+        step = "-" if self.step is None else f"{self.step * 1000:.1f}"
+        return (
+            f"| {self.tokens} | {self.seqs} | {self.units:.1f} | {self.texts:.1f} | {self.p50 * 1000:.0f} | "
+            f"{self.p95 * 1000:.0f} | {step} |"
+        )
+
+
+def sentences_for(entry: ModelEntry, pair: LanguagePair, folder: Path | None) -> list[str]:
+    """Return sentences in the pair's source language, none longer than a paragraph."""
+    file = None if folder is None else folder / f"{entry.name}.valid.tsv"
+    if file is not None and file.is_file():
+        return [row.english if pair.source == "en" else row.other for row in read_pairs(file)]
+    if pair.source == "en":
+        return list(OUR_SENTENCES)
+    return [f"{number}. {entry.canary(pair)}" for number in range(1, 11)]
+
+
+def mixed(sentences: Sequence[str], count: int) -> list[str]:
+    """Return texts of mixed lengths, the same ones every time."""
+    rng = random.Random(SEED)  # noqa: S311 - variety, not secrets
+    sizes = [size for size, share in LENGTHS for _ in range(share)]
+    return [" ".join(rng.choices(sentences, k=rng.choice(sizes))) for _ in range(count)]
+
+
+async def measure(host: Hosted, pair: LanguagePair, texts: Sequence[str], at_once: int, seconds: float) -> Row:
+    """Keep ``at_once`` texts in hand for so long and say what came of it."""
+    host = host.with_slots(at_once)
+    queue = iter(range(1_000_000_000))
+    units = 0.0
+    took: list[float] = []
+
+    def done(some: float) -> None:
+        nonlocal units
+        units += some
+
+    async def client() -> None:
+        for number in queue:
+            text = texts[number % len(texts)]
+            began = time.monotonic()
+            planned = await host.translator.prepare(pair, text, PLAIN)
+            work = Work(on_done=done)
+            await host.translator.complete(planned, f"tune-{at_once}-{number}", work, cost=cost_of(len(text)))
+            took.append(time.monotonic() - began)
+
+    async with asyncio.TaskGroup() as group:
+        clients = [group.create_task(client()) for _ in range(at_once)]
+        await asyncio.sleep(WARM_UP_SECONDS)
+        units = 0.0
+        took.clear()
+        steps, began = host.engine.progress().steps, time.monotonic()
+        await asyncio.sleep(seconds)
+        passed, steps = time.monotonic() - began, host.engine.progress().steps - steps
+        for each in clients:
+            each.cancel()
+    cuts = quantiles(took, n=20, method="inclusive") if len(took) > 1 else [seconds] * 19
+    tokens = int(host.entry.engine["max_num_batched_tokens"])
+    step = passed / steps if steps else None
+    return Row(tokens, at_once, units / passed, len(took) / passed, cuts[9], cuts[18], step)
+
+
+def knee(rows: Sequence[Row]) -> Row:
+    """Return the smallest batch that has nearly the best throughput, and of its like the one with the shortest steps."""
+    best = max(row.units for row in rows)
+    return min((row for row in rows if row.units >= KNEE_SHARE * best), key=lambda row: (row.seqs, row.tokens))
+
+
+async def tune(options: argparse.Namespace) -> None:
+    """Measure every combination and print the table, the knee and what to write."""
+    entry = catalog.load(options.catalog, (options.model,) if options.model else ())[0]
+    pair = entry.all_pairs[0]
+    texts = mixed(sentences_for(entry, pair, options.pairs), 500)
+    print(f"# {entry.name}, {pair}, texts of {sum(map(len, texts)) / len(texts):.0f} characters on average\n")
+    print("| max_num_batched_tokens | max_num_seqs | units/s | texts/s | p50 ms | p95 ms | ms a step |")
+    print("|---|---|---|---|---|---|---|")
+    rows: list[Row] = []
+    for tokens in options.tokens:
+        fitting = [seqs for seqs in options.seqs if seqs <= tokens]  # vLLM takes no larger batches than that
+        if not fitting:
+            continue
+        changed = {**entry.engine, "max_num_seqs": max(fitting), "max_num_batched_tokens": tokens}
+        async with hosted(entry.model_copy(update={"engine": changed})) as host:
+            await measure(host, pair, texts, min(fitting), WARM_UP_SECONDS)  # the first steps are slow
+            for seqs in fitting:
+                rows.append(await measure(host, pair, texts, seqs, options.seconds))
+                print(rows[-1].line(), flush=True)
+    found = knee(rows)
+    print(f"\nThe knee: {found.seqs} at once have at least {KNEE_SHARE:.0%} of the best throughput. For the catalog:\n")
+    print(f"    engine:\n      max_num_seqs: {found.seqs}\n      max_num_batched_tokens: {found.tokens}")
+    if entry.engine.get("max_num_seqs") == found.seqs and entry.engine.get("max_num_batched_tokens") == found.tokens:
+        print("\nThat is what it has already.")
+
+
+def numbers(value: str) -> list[int]:
+    """Read whole numbers > 0, comma-separated; in rising order."""
+    found = sorted({int(each) for each in value.split(",")})
+    if not found or found[0] < 1:
+        raise ValueError(value)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.sizing.tune", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
+    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
+    parser.add_argument("--model", help="its name in the catalog (default: the first)")
+    parser.add_argument("--pairs", type=Path, help="folder of NAME.valid.tsv files")
+    parser.add_argument(
+        "--seqs", type=numbers, default=[8, 16, 32, 64, 128], help="max_num_seqs (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--tokens", type=numbers, default=[512, 2048, 8192], help="max_num_batched_tokens (default: %(default)s)"
+    )
+    parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement (default: %(default)s)")
+    asyncio.run(tune(parser.parse_args(arguments)))
+
+
+if __name__ == "__main__":
+    main()
