@@ -1,43 +1,110 @@
-"""The overload benchmark's requests: real sentences, one by one and in paragraphs, no text twice. Pure but for the file."""
+"""Texts of a load: real sentences, one by one and in paragraphs, no text twice; or one sentence with a number."""
 
 from __future__ import annotations
 
 import itertools
 import random
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
 
 from models.corpus import read_pairs
 from shared.cost import cost_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 # How many sentences (at least, at most) the requests of each block of 20 have, in random order: 12 one long one, 5 a few,
 # 3 a paragraph. Blocks, so that each load has the same share of each.
 BLOCK: Final = ((1, 1),) * 12 + ((2, 4),) * 5 + ((6, 12),) * 3
 # Where no file is given: all their combinations.
-_WHO: Final = ("My brother", "The old man", "Our teacher", "The doctor", "A friend of mine", "Her sister", "The girl")
-_DOES: Final = ("bought a book", "lost the key", "waited for us", "wrote a letter", "saw a dog", "drank some water")
-_WHERE: Final = ("in the garden", "at the station", "near the river", "in our village", "behind the house", "at school")
-_WHEN: Final = ("yesterday", "last week", "in the morning", "on Sunday", "two years ago")
+_SUBJECTS: Final = (
+    "My brother",
+    "The old man",
+    "Our teacher",
+    "The doctor",
+    "A friend of mine",
+    "Her sister",
+    "The girl",
+)
+_PREDICATES: Final = (
+    "bought a book",
+    "lost the key",
+    "waited for us",
+    "wrote a letter",
+    "saw a dog",
+    "drank some water",
+)
+_PLACES: Final = (
+    "in the garden",
+    "at the station",
+    "near the river",
+    "in our village",
+    "behind the house",
+    "at school",
+)
+_TIMES: Final = ("yesterday", "last week", "in the morning", "on Sunday", "two years ago")
 
 
 class Text(NamedTuple):
-    """One request's text and what it costs, units."""
+    """Text of a request, its cost in units, and what must be in its translation."""
 
     text: str
     units: float
+    expected: str = ""
+
+
+class Texts(Protocol):
+    """Texts by number."""
+
+    def text(self, number: int) -> Text:
+        """Return the text with that number."""
+        ...
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """Which texts a load sends, from number ``first`` on.
+
+    With a ``template`` one sentence, in which ``{}`` is the number (modulo ``numbers``), as in the ``expected`` translation; else mixed
+    texts of the sentences in the file ``pairs``, or of made up ones.
+    """
+
+    first: int = 0
+    template: str = ""
+    expected: str = ""
+    offset: int = 0
+    numbers: int = 1_000_000_000
+    pairs: str = ""
+    seed: int = 1
+
+    def open(self) -> Texts:
+        """Return the texts."""
+        if self.template:
+            return NumberedTexts(self)
+        return MixedTexts(read_sentences(Path(self.pairs) if self.pairs else None), self.seed)
+
+
+class NumberedTexts:
+    """One sentence with each text's number in it."""
+
+    def __init__(self, source: TextSource) -> None:
+        self._source = source
+
+    def text(self, number: int) -> Text:
+        """Return the text with that number."""
+        source = self._source
+        named = source.offset + number % source.numbers
+        text = source.template.format(named)
+        return Text(text, cost_of(len(text)), source.expected.format(named))
 
 
 def read_sentences(file: Path | None) -> list[str]:
     """Return the English sentences of a file of pairs; without one, made up ones."""
     if file is not None:
         return [pair.english for pair in read_pairs(file)]
-    return [" ".join(words) + "." for words in itertools.product(_WHO, _DOES, _WHERE, _WHEN)]
+    return [" ".join(words) + "." for words in itertools.product(_SUBJECTS, _PREDICATES, _PLACES, _TIMES)]
 
 
-class Mix:
+class MixedTexts:
     """Texts by number: each number has another text, the same one with the same seed."""
 
     def __init__(self, sentences: Sequence[str], seed: int) -> None:

@@ -4,41 +4,34 @@
     python -m benchmarks.overload --pairs FOLDER/en-de.valid.tsv --seconds 12 --seed 1 --parts rates,burst --out .run/overload
 
 Starts its own servers with their usual settings and leaves none behind. Exit status 1 when a target is missed. The report is
-OUT/report.md, the figures OUT/results.json; beside them lie every answer that came and the servers' output.
+OUT/report.md, the figures OUT/results.json; beside them are every response and the servers' output.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
-import shutil
 import sys
-import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from benchmarks.overload.fleet import started
+from benchmarks.harness.report import RunFolder
+from benchmarks.overload.fleet import running_fleet
 from benchmarks.overload.report import report
-from benchmarks.overload.scenarios import PARTS, Bench, capacity, judge_all
+from benchmarks.overload.scenarios import SCENARIOS, Bench, judge_all, measure_capacity
 from shared.reaper import Reaper
-from shared.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
 
 
-async def measure(out: Path, pairs: str, seed: int, seconds: float, parts: Sequence[str]) -> Bench:
-    """Find the capacity, then run the parts one after the other."""
-    async with started(out, pairs, seed) as fleet:
+async def measure(out: Path, pairs: str, seed: int, seconds: float, scenarios: Sequence[str]) -> Bench:
+    """Find the capacity, then run the scenarios one after the other."""
+    async with running_fleet(out, pairs, seed) as fleet:
         bench = Bench(fleet, seconds)
-        await capacity(bench)
-        for part in parts:
-            await PARTS[part](bench)
+        await measure_capacity(bench)
+        for name in scenarios:
+            await SCENARIOS[name](bench)
         judge_all(bench)
         return bench
 
@@ -49,37 +42,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=Path, help="file of english<TAB>german lines (default: made up sentences)")
     parser.add_argument("--seconds", type=float, default=12.0, help="of each load (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of texts and times (default: %(default)s)")
-    parser.add_argument("--parts", default="", help=f"comma-separated (default: all): {', '.join(PARTS)}")
+    parser.add_argument("--parts", default="", help=f"comma-separated (default: all): {', '.join(SCENARIOS)}")
     parser.add_argument("--out", type=Path, default=Path(".run/overload"), help="folder (default: %(default)s)")
     options = parser.parse_args(arguments)
-    parts: list[str] = options.parts.split(",") if options.parts else list(PARTS)
-    if unknown := set(parts) - set(PARTS):
-        raise SystemExit(f"overload: no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    scenarios: list[str] = options.parts.split(",") if options.parts else list(SCENARIOS)
+    if unknown := set(scenarios) - set(SCENARIOS):
+        raise SystemExit(f"overload: no part {', '.join(sorted(unknown))}; there are {', '.join(SCENARIOS)}")
     pairs = ""
     if options.pairs is not None and options.pairs.is_file():
         pairs = str(options.pairs.resolve())
     elif options.pairs is not None:
         print(f"no {options.pairs}: made up sentences instead")
-    out: Path = options.out.resolve()
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
-    load_before = os.getloadavg()[0]
-    began = time.strftime("%Y-%m-%d %H:%M")
+    folder = RunFolder(options.out)
     with Reaper("PAIRWAY_OVERLOAD", GRACE_SECONDS):
-        bench = asyncio.run(measure(out, pairs, options.seed, options.seconds, parts))
+        bench = asyncio.run(measure(folder.path, pairs, options.seed, options.seconds, scenarios))
     machine = (
-        f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, load average {load_before:.1f} before; "
-        f"loads of {options.seconds:g} s, seed {options.seed}, {'sentences of ' + pairs if pairs else 'made up sentences'}; "
+        f"{folder.machine}; loads of {options.seconds:g} s, seed {options.seed}, "
+        f"{'sentences of ' + pairs if pairs else 'made up sentences'}; "
         f"capacity {bench.capacity:.1f} requests/s of this mix ({bench.best.name})."
     )
-    text = report(bench, machine)
-    (out / "report.md").write_text(text)
-    rows = [{"load": name, **figures._asdict()} for name, figures in bench.rows]
-    checks = [vars(check) for check in bench.found.checks]
-    results = {"machine": machine, "loads": rows, "targets": checks, "more": bench.more}
-    (out / "results.json").write_text(json.dumps(results, indent=1))
-    print(f"\n{text}\nwritten to {out}")
-    return 0 if bench.found.met else 1
+    loads = [{"load": name, **summary._asdict()} for name, summary in bench.rows]
+    checks = [vars(check) for check in bench.checks]
+    results = {"machine": machine, "loads": loads, "targets": checks, "more": bench.details}
+    folder.write(report(bench, machine), results)
+    return 0 if bench.checks.met else 1
 
 
 if __name__ == "__main__":

@@ -1,59 +1,46 @@
-"""The overload benchmark's servers: a Redis, an API server with the real demo model en-de, a proxy; with usual settings."""
+"""Servers of the overload benchmark: Redis, an API server with the real demo model en-de, and a proxy, with usual settings."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
-import urllib.error
-import urllib.request
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import psutil
 
-from benchmarks.harness.load import Answer, Plan, Stream, as_json
+from benchmarks.harness.http_load import LoadPlan, LoadProcess, LoadTimes, Stream
+from benchmarks.harness.load import Sample
+from benchmarks.harness.servers import cpu_seconds, proxy_server, ready_replicas
+from benchmarks.harness.texts import TextSource
 from tests.processes import Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
-    from pathlib import Path
-
-MODEL: Final = "en-de"
 PAIR: Final = "en-de"
 # vLLM is imported and the model loaded within this.
 READY_SECONDS: Final = 240.0
-# The last answer of a load comes within the clients' patience, twice where they come back.
+# The last response of a load comes within the clients' time-out, twice where they send again.
 DRAIN_SECONDS: Final = 240.0
 # No load sends more texts than this: each begins where no other one's numbers reach.
-TEXTS_OF_A_LOAD: Final = 40_000
+MAX_TEXTS_PER_LOAD: Final = 40_000
 
 
-class Cpu(NamedTuple):
-    """CPU seconds so far, or spent in a time."""
+class CpuSeconds(NamedTuple):
+    """CPU seconds of the servers so far, or in a load."""
 
     proxy: float
     apiserver: float
     engine: float
 
-    def since(self, before: Cpu) -> Cpu:
-        """Return what was spent since."""
-        return Cpu(*(now - then for now, then in zip(self, before, strict=True)))
-
 
 class Load(NamedTuple):
-    """What a load's clients saw, from monotonic second ``began`` on, and the CPU seconds that it took them and the servers.
+    """Samples of a load; ``since`` and ``until`` bound the time that counts, the one after the warm-up."""
 
-    ``since`` and ``until`` bound the time that counts, the one after the warm-up.
-    """
-
-    answers: list[Answer]
-    began: float
+    samples: list[Sample]
+    times: LoadTimes
     since: float
     until: float
-    own_cpu: float
-    cpu: Cpu
+    cpu: CpuSeconds
 
     @property
     def seconds(self) -> float:
@@ -62,7 +49,7 @@ class Load(NamedTuple):
 
 
 class Fleet:
-    """All servers; use :func:`started`."""
+    """All servers; use :func:`running_fleet`."""
 
     def __init__(self, folder: Path, pairs: str, seed: int) -> None:
         """Take the folder of logs and results, the file of sentences ('' for made up ones) and the seed of everything."""
@@ -73,73 +60,50 @@ class Fleet:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
         self.url = f"http://127.0.0.1:{proxy_port}"
         self.redis = redis_server(redis_port, folder)
-        self.apiserver = python_server(
-            "apiserver", folder, {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": MODEL}, "apiserver"
-        )
-        settings = {
-            "PROXY_PORT": str(proxy_port),
-            "PROXY_REPLICAS": f"http://127.0.0.1:{apiserver_port}",
-            "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
-        }
-        self.proxy = python_server("proxy", folder, settings, "proxy")
+        settings = {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": PAIR}
+        self.apiserver = python_server("apiserver", folder, settings, "apiserver")
+        self.proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
 
     @property
     def servers(self) -> list[Server]:
         """Every process in the order of their start."""
         return [self.redis, self.apiserver, self.proxy]
 
-    def is_ready(self) -> bool:
-        """Say whether the proxy sees the pair served."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/health", timeout=3) as answer:  # noqa: S310 - our own server
-                health: dict[str, Any] = json.load(answer)
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            return False
-        return health["pairs"].get(PAIR, {}).get("ready") == 1
-
-    def cpu(self) -> Cpu:
+    def cpu(self) -> CpuSeconds:
         """Return the CPU seconds of each server so far."""
         (engine,) = self.apiserver.children("EngineCore")
         processes = (psutil.Process(self.proxy.pid), psutil.Process(self.apiserver.pid), engine)
-        return Cpu(*(times.user + times.system for times in (process.cpu_times() for process in processes)))
+        return CpuSeconds(*map(cpu_seconds, processes))
 
     async def load(self, streams: Sequence[Stream], seconds: float, warm_up: float) -> Load:
-        """Send the streams at once and return what their clients saw, when the last answer has come."""
+        """Send the streams at once; return the samples when the last response has come."""
         self._loads += 1
         name = f"load-{self._loads}"
-        out = self.folder / f"{name}.jsonl"
-        first = self._loads * TEXTS_OF_A_LOAD
-        plan = Plan(f"{self.url}/translate", str(out), self._pairs, self._seed, first, warm_up, seconds, list(streams))
+        texts = TextSource(first=self._loads * MAX_TEXTS_PER_LOAD, pairs=self._pairs, seed=self._seed)
+        out = str(self.folder / f"{name}.jsonl")
+        plan = LoadPlan(f"{self.url}/translate", out, list(streams), texts, warm_up + seconds)
         before = self.cpu()
-        server = Server([sys.executable, "-m", "benchmarks.harness.load", as_json(plan)], self.folder / f"{name}.log")
-        server.start()
+        process = LoadProcess(plan, self.folder, name)
+        await process.start()
         try:
-            await asyncio.to_thread(server.process.wait, warm_up + seconds + DRAIN_SECONDS)  # pyright: ignore[reportOptionalMemberAccess] - it was started
+            samples = await process.finish(warm_up + seconds + DRAIN_SECONDS)
         finally:
-            server.stop()
-        spent = self.cpu().since(before)
-        if not out.exists():
-            raise RuntimeError(f"the load broke off:\n{server.tail()}")
-        *lines, last = _lines(out)
-        began = float(last["began"])
-        since = began + warm_up
-        answers = [Answer(*line) for line in lines]
-        return Load(answers, began, since, since + seconds, float(last["cpu"]), spent)
-
-
-def _lines(out: Path) -> Iterator[Any]:
-    with out.open() as lines:
-        yield from map(json.loads, lines)
+            await process.end()
+        cpu = CpuSeconds(*(now - then for now, then in zip(self.cpu(), before, strict=True)))
+        since = process.times.began + warm_up
+        return Load(samples, process.times, since, since + seconds, cpu)
 
 
 @asynccontextmanager
-async def started(folder: Path, pairs: str, seed: int) -> AsyncGenerator[Fleet]:
+async def running_fleet(folder: Path, pairs: str, seed: int) -> AsyncGenerator[Fleet]:
     """Start everything and wait until the pair is served; leave no process behind."""
     fleet = Fleet(folder, pairs, seed)
     try:
         for server in fleet.servers:
             server.start()
-        await wait_until(fleet.is_ready, READY_SECONDS, f"the pair {PAIR} served; the logs lie in {folder}")
+        await wait_until(
+            lambda: ready_replicas(fleet.url, PAIR) == 1, READY_SECONDS, f"{PAIR} is served; logs are in {folder}"
+        )
         yield fleet
     finally:
         for server in reversed(fleet.servers):

@@ -1,39 +1,27 @@
-"""What an overload load's answers say together: rates, latencies, refusals, second tries. Pure."""
+"""Summary of an overload: rates, latencies, refusals, retries. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from benchmarks.harness.load import Sample
+from benchmarks.harness.statistics import percentile_ms
+from benchmarks.overload.fleet import Load
 
-    from benchmarks.harness.load import Answer
-    from benchmarks.overload.fleet import Load
-
-OK: Final = 200
-# What a client may be told when there is too much to do; anything else but a translation is a failure.
+# What a client may be answered when there is too much to do; anything else but a translation is a failure.
 REFUSALS: Final = frozenset({"overloaded", "rate-limited"})
 
 
-def percentile_ms(seconds: Iterable[float], percent: float) -> float:
-    """Return the milliseconds that so many in a hundred did not exceed; nan of nothing."""
-    ordered = sorted(seconds)
-    return 1000 * ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)] if ordered else math.nan
+def is_refused(sample: Sample) -> bool:
+    """Whether it is the clear refusal of a server that has too much to do."""
+    return sample.code in REFUSALS
 
 
-def is_good(answer: Answer) -> bool:
-    """Say whether it is a translation."""
-    return answer.status == OK and not answer.code
-
-
-def is_refused(answer: Answer) -> bool:
-    """Say whether it is the clear refusal of a server that has too much to do."""
-    return answer.code in REFUSALS
-
-
-class Figures(NamedTuple):
+class LoadSummary(NamedTuple):
     """One stream of a load, in the time that counts; latencies in ms, rates in requests (or units of cost) a second."""
 
     offered: float
@@ -47,99 +35,96 @@ class Figures(NamedTuple):
     refusals: dict[str, int]
     refused_p50: float
     refused_p99: float
-    without_retry_after: int
     others: dict[str, int]
     late_p99: float
-    late_most: float
-    own_cpu_percent: float
+    late_max: float
+    load_cpu_percent: float
     proxy_cpu_ms: float
     apiserver_cpu_ms: float
     engine_cpu_ms: float
 
     @property
-    def success(self) -> float:
-        """The part of the requests that were translated, percent."""
-        asked = self.good + self.refused + sum(self.others.values())
-        return 100 * self.good / asked if asked else math.nan
+    def success_percent(self) -> float:
+        """Part of the requests that were translated."""
+        sent = self.good + self.refused + sum(self.others.values())
+        return 100 * self.good / sent if sent else math.nan
 
 
-def figures(load: Load, stream: str) -> Figures:
-    """Return a stream's figures: goodput is what ended in the time that counts, all else is of what was due in it.
+def summarize(load: Load, stream: str) -> LoadSummary:
+    """Return a stream's summary: goodput is what ended in the time that counts, all else is of what was due in it.
 
     CPU is the servers' over the whole load, for each request translated in it, whoever's it was.
     """
-    everything = [answer for answer in load.answers if answer.stream == stream]
-    ended = [answer for answer in everything if load.since <= answer.ended < load.until and is_good(answer)]
-    sent = [answer for answer in everything if load.since <= answer.due < load.until and answer.turn == 1]
-    good = [answer.ended - answer.sent for answer in sent if is_good(answer)]
-    refused = [answer for answer in sent if is_refused(answer)]
-    refused_after = [answer.ended - answer.sent for answer in refused]
-    others = [answer for answer in sent if not is_good(answer) and not is_refused(answer)]
-    late = [answer.sent - answer.due for answer in sent]
-    translated = sum(map(is_good, load.answers)) or math.nan
-    lasted = max((answer.ended for answer in load.answers), default=load.until) - load.began
-    return Figures(
-        offered=len(sent) / load.seconds,
+    samples = [sample for sample in load.samples if sample.stream == stream]
+    ended = [sample for sample in samples if load.since <= sample.ended < load.until and not sample.failed]
+    due = [sample for sample in samples if load.since <= sample.due < load.until and sample.attempt == 1]
+    good = [sample.seconds for sample in due if not sample.failed]
+    refused = [sample for sample in due if is_refused(sample)]
+    refused_after = [sample.seconds for sample in refused]
+    late = [sample.sent - sample.due for sample in due]
+    translated = sum(not sample.failed for sample in load.samples) or math.nan
+    lasted = max((sample.ended for sample in load.samples), default=load.until) - load.times.began
+    return LoadSummary(
+        offered=len(due) / load.seconds,
         goodput=len(ended) / load.seconds,
-        goodput_units=sum(answer.units for answer in ended) / load.seconds,
+        goodput_units=sum(sample.units for sample in ended) / load.seconds,
         good=len(good),
         p50=percentile_ms(good, 50),
         p95=percentile_ms(good, 95),
         p99=percentile_ms(good, 99),
         refused=len(refused),
-        refusals=_kinds(refused),
+        refusals=_by_code(refused),
         refused_p50=percentile_ms(refused_after, 50),
         refused_p99=percentile_ms(refused_after, 99),
-        without_retry_after=sum(answer.retry_after < 0 for answer in refused),
-        others=_kinds(others),
+        others=failures(due),
         late_p99=percentile_ms(late, 99),
-        late_most=percentile_ms(late, 100),
-        own_cpu_percent=100 * load.own_cpu / lasted,
+        late_max=percentile_ms(late, 100),
+        load_cpu_percent=100 * load.times.cpu / lasted,
         proxy_cpu_ms=1000 * load.cpu.proxy / translated,
         apiserver_cpu_ms=1000 * load.cpu.apiserver / translated,
         engine_cpu_ms=1000 * load.cpu.engine / translated,
     )
 
 
-def failures(answers: Iterable[Answer]) -> dict[str, int]:
+def failures(samples: Iterable[Sample]) -> dict[str, int]:
     """Count what was neither translated nor clearly refused, by status and code."""
-    return _kinds(answer for answer in answers if not is_good(answer) and not is_refused(answer))
+    return _by_code(sample for sample in samples if sample.failed and not is_refused(sample))
 
 
-def _kinds(answers: Iterable[Answer]) -> dict[str, int]:
-    return dict(Counter(f"{answer.status} {answer.code}" for answer in answers).most_common())
+def _by_code(samples: Iterable[Sample]) -> dict[str, int]:
+    return dict(Counter(f"{sample.status} {sample.code}" for sample in samples).most_common())
 
 
-class Returns(NamedTuple):
-    """What became of those who were refused in a burst and came back when they were told to; shares in percent."""
+class RetrySummary(NamedTuple):
+    """Second attempts of those who were refused in a burst; shares in percent."""
 
     refused: int
-    never: int
-    came_back: int
+    not_retried: int
+    retried: int
     succeeded: float
-    came_back_later: int
+    retried_later: int
     succeeded_later: float
     longest_wait: float
     median_wait: float
 
 
-def returns(load: Load) -> Returns:
-    """Return the second tries' figures: all, and those after the burst alone."""
-    refused = [answer for answer in load.answers if answer.turn == 1 and is_refused(answer)]
-    second = [answer for answer in load.answers if answer.turn == 2]
-    later = [answer for answer in second if answer.due >= load.until]
-    waits = sorted(answer.retry_after for answer in refused)
-    return Returns(
+def summarize_retries(load: Load) -> RetrySummary:
+    """Return the second attempts: all, and those after the burst alone."""
+    refused = [sample for sample in load.samples if sample.attempt == 1 and is_refused(sample)]
+    second = [sample for sample in load.samples if sample.attempt == 2]
+    later = [sample for sample in second if sample.due >= load.until]
+    waits = [sample.retry_after for sample in refused]
+    return RetrySummary(
         refused=len(refused),
-        never=len({answer.number for answer in refused} - {answer.number for answer in second}),
-        came_back=len(second),
+        not_retried=len({sample.number for sample in refused} - {sample.number for sample in second}),
+        retried=len(second),
         succeeded=_good_percent(second),
-        came_back_later=len(later),
+        retried_later=len(later),
         succeeded_later=_good_percent(later),
-        longest_wait=waits[-1] if waits else math.nan,
-        median_wait=waits[len(waits) // 2] if waits else math.nan,
+        longest_wait=max(waits, default=math.nan),
+        median_wait=median(waits) if waits else math.nan,
     )
 
 
-def _good_percent(answers: Sequence[Answer]) -> float:
-    return 100 * sum(map(is_good, answers)) / len(answers) if answers else math.nan
+def _good_percent(samples: Sequence[Sample]) -> float:
+    return 100 * sum(not sample.failed for sample in samples) / len(samples) if samples else math.nan

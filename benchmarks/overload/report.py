@@ -1,18 +1,15 @@
-"""The overload benchmark's report: a table of the loads, and one of the targets."""
+"""Report of the overload benchmark: a table of the loads, and one of the targets."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from benchmarks.harness.report import NONE, table, target_table
+from benchmarks.overload.measurements import LoadSummary
+from benchmarks.overload.scenarios import Bench
 
-    from benchmarks.overload.measurements import Figures
-    from benchmarks.overload.scenarios import Bench
-
-NONE: Final = "–"
-HEADS: Final = (
+HEADINGS: Final = (
     "load",
     "offered /s",
     "goodput /s",
@@ -28,40 +25,25 @@ HEADS: Final = (
 
 def report(bench: Bench, machine: str) -> str:
     """Return the whole report in Markdown."""
-    targets = [
-        (check.what, check.found, check.promised, "met" if check.met else "**missed**") for check in bench.found.checks
-    ]
-    return "\n".join(
-        [
-            "# Overload",
-            "",
-            machine,
-            "",
-            *_table(HEADS, (_row(name, figures) for name, figures in bench.rows)),
-            "",
-            *_table(("target", "found", "promised", ""), targets),
-            "",
-            *_more(bench),
-            "",
-        ]
-    )
+    rows = table(HEADINGS, (_row(name, summary) for name, summary in bench.rows))
+    return "\n".join(["# Overload", "", machine, "", *rows, "", *target_table(bench.checks), "", *_details(bench), ""])
 
 
-def _row(name: str, found: Figures) -> tuple[str, ...]:
+def _row(name: str, summary: LoadSummary) -> tuple[str, ...]:
     refused = NONE
-    if found.refused:
-        refused = f"{found.refused} ({', '.join(f'{kind}: {count}' for kind, count in found.refusals.items())})"
+    if summary.refused:
+        refused = f"{summary.refused} ({', '.join(f'{code}: {count}' for code, count in summary.refusals.items())})"
     return (
         name,
-        f"{found.offered:.1f}",
-        f"{found.goodput:.1f}",
-        f"{found.goodput_units:.0f}",
-        _slashed(found.p50, found.p95, found.p99),
+        f"{summary.offered:.1f}",
+        f"{summary.goodput:.1f}",
+        f"{summary.goodput_units:.0f}",
+        _slashed(summary.p50, summary.p95, summary.p99),
         refused,
-        _slashed(found.refused_p50, found.refused_p99),
-        ", ".join(f"{kind}: {count}" for kind, count in found.others.items()) or "0",
-        f"{found.proxy_cpu_ms:.1f} / {found.apiserver_cpu_ms:.1f} / {found.engine_cpu_ms:.1f}",
-        f"{_slashed(found.late_p99, found.late_most)}, {found.own_cpu_percent:.0f} %",
+        _slashed(summary.refused_p50, summary.refused_p99),
+        ", ".join(f"{code}: {count}" for code, count in summary.others.items()) or "0",
+        f"{summary.proxy_cpu_ms:.1f} / {summary.apiserver_cpu_ms:.1f} / {summary.engine_cpu_ms:.1f}",
+        f"{_slashed(summary.late_p99, summary.late_max)}, {summary.load_cpu_percent:.0f} %",
     )
 
 
@@ -69,32 +51,24 @@ def _slashed(*numbers: float) -> str:
     return " / ".join(NONE if math.isnan(number) else f"{number:.0f}" for number in numbers)
 
 
-def _more(bench: Bench) -> list[str]:
+def _details(bench: Bench) -> list[str]:
+    details = bench.details
     lines: list[str] = []
-    if peak := bench.more.get("peak"):
+    if peak := details.get("peak"):
         lines.append(
             f"Peak, of the medians of each rate and of the closed loop: {peak['requests']:.1f} requests/s, "
             f"{peak['units']:.1f} units/s."
         )
-    for number, second in enumerate(bench.more.get("returns", []), 1):
+    for number, burst in enumerate(details.get("retries", []), 1):
         lines.append(
-            f"Burst {number}: {second['refused']} refused, {second['came_back']} came back, {second['succeeded']:.0f} % of them "
-            f"with success ({second['came_back_later']} after the burst, {second['succeeded_later']:.0f} %); Retry-After "
-            f"{second['median_wait']:.0f} s in the middle, {second['longest_wait']:.0f} s at most."
+            f"Burst {number}: {burst['refused']} refused, {burst['retried']} came back, {burst['succeeded']:.0f} % of them "
+            f"with success ({burst['retried_later']} after the burst, {burst['succeeded_later']:.0f} %); Retry-After "
+            f"{burst['median_wait']:.0f} s in the middle, {burst['longest_wait']:.0f} s at most."
         )
-    if "seldom_p95_ratio" in bench.more:
+    if "seldom_p95_ratio" in details:
         lines.append(
-            f"Flood beside: the other caller's p95 is {bench.more['seldom_p95_ratio']:.2f} times that alone, "
-            f"its slowest answer took {bench.more['seldom_slowest_ms']:.0f} ms."
+            f"Flood beside: the other caller's p95 is {details['seldom_p95_ratio']:.2f} times that alone, "
+            f"its slowest response took {details['seldom_slowest_ms']:.0f} ms."
         )
-    lines += [f"The generator fell behind its schedule: {late}." for late in bench.more.get("late", [])]
+    lines += [f"The generator fell behind its schedule: {late}." for late in details.get("late", [])]
     return lines
-
-
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    heads = list(heads)
-    return [
-        f"| {' | '.join(heads)} |",
-        f"| {' | '.join('---' for _ in heads)} |",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]

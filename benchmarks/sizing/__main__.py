@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.sizing.planner import plan, report
-from benchmarks.sizing.replica_model import Measured, Service
+from benchmarks.sizing.replica_model import ReplicaMeasurements, ReplicaModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 OVERLOAD_CHARS: Final = (42, 49, 53, 57, 60, 63, 67, 70, 73, 77, 81, 86, 92, 101, 113, 127, 158, 228, 314, 409)
 
 
-def read(file: Path, most_segments: int) -> Measured:
+def read(file: Path, most_segments: int) -> ReplicaMeasurements:
     """Read either kind of file."""
     text = file.read_text()
     if '"loads"' in text:
-        return Measured.of_overload(text, most_segments, [(1.0, chars) for chars in OVERLOAD_CHARS])
-    return Measured.model_validate_json(text)
+        return ReplicaMeasurements.of_overload(text, most_segments, [(1.0, chars) for chars in OVERLOAD_CHARS])
+    return ReplicaMeasurements.model_validate_json(text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,15 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, default=2000, help="most replicas to think of (default: %(default)s)")
     options = parser.parse_args(arguments)
     measured = read(options.measured, options.segments)
-    service = Service.of(measured)
+    replica = ReplicaModel.of(measured)
     print(f"{measured.what}\n")
-    found = plan(service, options.rate, options.p95, options.limit)
-    if found is None:
+    chosen = plan(replica, options.rate, options.p95, options.limit)
+    if chosen is None:
         print(
             f"No fleet of up to {options.limit} replicas has a p95 of {options.p95:g} s: the requests take longer alone."
         )
         return 1
-    print(report(service, found, options.rate, options.p95))
+    print(report(replica, chosen, options.rate, options.p95))
     return 0
 
 

@@ -12,83 +12,78 @@ import argparse
 import asyncio
 import json
 import os
-import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from benchmarks.harness.load import Stream
-from benchmarks.harness.texts import Mix, read_sentences
-from benchmarks.overload.fleet import started
-from benchmarks.overload.measurements import figures
-from benchmarks.sizing.planner import look
-from benchmarks.sizing.replica_model import Measured, Service
+from benchmarks.harness.http_load import Stream
+from benchmarks.harness.report import RunFolder, table
+from benchmarks.harness.texts import MixedTexts, read_sentences
+from benchmarks.overload.fleet import running_fleet
+from benchmarks.overload.measurements import LoadSummary, summarize
+from benchmarks.sizing.planner import estimate
+from benchmarks.sizing.replica_model import ReplicaMeasurements, ReplicaModel
 from shared.reaper import Reaper
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from benchmarks.overload.fleet import Fleet
-    from benchmarks.overload.measurements import Figures
-
-AT_ONCE: Final = (1, 2, 4, 8, 16, 32)
+CONCURRENCIES: Final = (1, 2, 4, 8, 16, 32)
 # Of what the best closed loop got done.
-OPEN: Final = (0.3, 0.5, 0.7)
+OPEN_SHARES: Final = (0.3, 0.5, 0.7)
 WARM_UP_SECONDS: Final = 2.0
-# A request's way outside the engine: HTTP twice, tokenizing and the rest, on these two cores.
+# A request's time outside the engine: HTTP twice, tokenizing and the rest, on these two cores.
 OVERHEAD_SECONDS: Final = 0.01
-# The lengths are told as so many equal shares of the sample's.
+# The lengths are written as so many equal shares of the sample's.
 SHARES: Final = 20
 SAMPLE: Final = 4000
 GRACE_SECONDS: Final = 10.0
 
 
-def lengths(mix: Mix, count: int, shares: int) -> list[tuple[float, int]]:
+def length_shares(texts: MixedTexts, count: int, shares: int) -> list[tuple[float, int]]:
     """Return the mix's lengths, the same number of requests behind each."""
-    found = sorted(len(mix.text(number).text) for number in range(count))
+    lengths = sorted(len(texts.text(number).text) for number in range(count))
     size = count // shares
-    return [(1.0 / shares, sum(found[at : at + size]) // size) for at in range(0, size * shares, size)]
-
-
-async def loops(fleet: Fleet, seconds: float, measured: Measured) -> tuple[Measured, list[tuple[float, Figures]]]:
-    """Measure the closed loops and the open ones."""
-    rows: list[tuple[int, float]] = []
-    for at_once in AT_ONCE:
-        load = await fleet.load([Stream("closed", concurrency=at_once)], seconds, WARM_UP_SECONDS)
-        found = figures(load, "closed")
-        rows.append((at_once, found.goodput))
-        print(
-            f"closed, {at_once} at once: {found.goodput:.1f}/s, p50 {found.p50:.0f}, p95 {found.p95:.0f} ms", flush=True
-        )
-    best = max(rate for _, rate in rows)
-    opened: list[tuple[float, Figures]] = []
-    for part in OPEN:
-        load = await fleet.load([Stream("open", rate=part * best)], 2 * seconds, WARM_UP_SECONDS)
-        opened.append((part * best, figures(load, "open")))
-        print(f"open, {part * best:.1f}/s: p50 {opened[-1][1].p50:.0f}, p95 {opened[-1][1].p95:.0f} ms", flush=True)
-    return measured.model_copy(update={"closed": rows, "steps": []}), opened
+    return [(1.0 / shares, sum(lengths[at : at + size]) // size) for at in range(0, size * shares, size)]
 
 
 async def measure(
-    out: Path, pairs: str, seconds: float, measured: Measured
-) -> tuple[Measured, list[tuple[float, Figures]]]:
-    """Start everything, measure, stop everything."""
-    async with started(out, pairs, 1) as fleet:
-        return await loops(fleet, seconds, measured)
+    out: Path, pairs: str, seconds: float, unmeasured: ReplicaMeasurements
+) -> tuple[ReplicaMeasurements, list[LoadSummary]]:
+    """Start everything; measure the closed loops, then the open ones; stop everything."""
+    closed: list[tuple[int, float]] = []
+    opened: list[LoadSummary] = []
+    async with running_fleet(out, pairs, 1) as fleet:
+        for concurrency in CONCURRENCIES:
+            load = await fleet.load([Stream("closed", concurrency=concurrency)], seconds, WARM_UP_SECONDS)
+            summary = summarize(load, "closed")
+            closed.append((concurrency, summary.goodput))
+            print(f"closed, {concurrency} at once: {_line(summary)}", flush=True)
+        best = max(rate for _, rate in closed)
+        for share in OPEN_SHARES:
+            load = await fleet.load([Stream("open", rate=share * best)], 2 * seconds, WARM_UP_SECONDS)
+            opened.append(summarize(load, "open"))
+            print(f"open, {share * best:.1f}/s: {_line(opened[-1])}", flush=True)
+    return unmeasured.model_copy(update={"closed": closed, "steps": []}), opened
 
 
-def compared(service: Service, opened: Sequence[tuple[float, Figures]]) -> list[str]:
+def _line(summary: LoadSummary) -> str:
+    return f"{summary.goodput:.1f}/s, p50 {summary.p50:.0f}, p95 {summary.p95:.0f} ms"
+
+
+def comparison(replica: ReplicaModel, opened: Sequence[LoadSummary]) -> list[str]:
     """Return each open loop's latencies beside those simulated with as many requests a second."""
-    lines = ["| open loop | measured p50 / p95 / p99 ms | simulated | p95 off by |", "|---|---|---|---|"]
-    for _, found in opened:
-        said = look(service, 1, found.offered)
-        lines.append(
-            f"| {found.offered:.1f}/s | {found.p50:.0f} / {found.p95:.0f} / {found.p99:.0f} | "
-            f"{1000 * said.p50:.0f} / {1000 * said.p95:.0f} / {1000 * said.p99:.0f} | "
-            f"{100 * (1000 * said.p95 / found.p95 - 1):+.0f} % |"
+    rows: list[tuple[str, ...]] = []
+    for measured in opened:
+        simulated = estimate(replica, 1, measured.offered)
+        rows.append(
+            (
+                f"{measured.offered:.1f}/s",
+                f"{measured.p50:.0f} / {measured.p95:.0f} / {measured.p99:.0f}",
+                f"{1000 * simulated.p50:.0f} / {1000 * simulated.p95:.0f} / {1000 * simulated.p99:.0f}",
+                f"{100 * (1000 * simulated.p95 / measured.p95 - 1):+.0f} %",
+            )
         )
-    return lines
+    return table(("open loop", "measured p50 / p95 / p99 ms", "simulated", "p95 off by"), rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,20 +95,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path(".run/sizing"), help="folder (default: %(default)s)")
     options = parser.parse_args(arguments)
     file: Path | None = options.pairs
-    mix = lengths(Mix(read_sentences(file), 1), SAMPLE, SHARES)
+    mix = length_shares(MixedTexts(read_sentences(file), 1), SAMPLE, SHARES)
     what = f"en-de of the demo catalog, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d %H:%M')}, bench-overload's mix"
-    empty = Measured(
+    empty = ReplicaMeasurements(
         what=what, most_segments=options.segments, overhead_seconds=OVERHEAD_SECONDS, mix=mix, steps=[(1, 1)]
     )
-    out: Path = options.out.resolve()
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+    folder = RunFolder(options.out)
     with Reaper("PAIRWAY_SIZING", GRACE_SECONDS):
         pairs = str(file.resolve()) if file is not None else ""
-        measured, opened = asyncio.run(measure(out, pairs, options.seconds, empty))
-    (out / "measured.json").write_text(json.dumps(measured.model_dump(exclude_defaults=True), indent=1))
-    (out / "opened.json").write_text(json.dumps([found._asdict() for _, found in opened], indent=1))
-    print("\n".join(["", *compared(Service.of(measured), opened), f"\nwritten to {out}"]))
+        measured, opened = asyncio.run(measure(folder.path, pairs, options.seconds, empty))
+    (folder.path / "measured.json").write_text(json.dumps(measured.model_dump(exclude_defaults=True), indent=1))
+    (folder.path / "opened.json").write_text(json.dumps([summary._asdict() for summary in opened], indent=1))
+    print("\n".join(["", *comparison(ReplicaModel.of(measured), opened), f"\nwritten to {folder.path}"]))
     return 0
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from random import Random
 from statistics import median
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from benchmarks.sizing.replica_model import Service
+from benchmarks.harness.statistics import percentile
+from benchmarks.sizing.replica_model import ReplicaModel
 from benchmarks.sizing.simulation import FleetRun
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SEEDS: Final = (1, 2, 3)
 # The p95 of that many requests moves by some percent from seed to seed; a fleet's queues settle within the first third.
@@ -19,11 +17,11 @@ REQUESTS: Final = 3000
 REQUESTS_EACH: Final = 60
 WARM_UP: Final = 1 / 3
 # Nobody runs a fleet fuller than that: its queues never settle, so no run is long enough.
-MOST_UTILISATION: Final = 0.97
+MAX_UTILISATION: Final = 0.97
 
 
-class Look(NamedTuple):
-    """What a fleet of that size does; seconds, and parts of its capacity."""
+class FleetEstimate(NamedTuple):
+    """Estimated latencies (seconds) and utilisation of a fleet of that size."""
 
     replicas: int
     utilisation: float
@@ -40,43 +38,37 @@ class Look(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The smallest fleet that keeps the promise, and the smallest that keeps it with one replica less."""
+    """Smallest fleet that keeps the p95, and the smallest that keeps it with one replica less."""
 
-    least: Look
-    spare: Look
+    least: FleetEstimate
+    spare: FleetEstimate
 
 
-def look(service: Service, replicas: int, rate: float) -> Look:
+def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate:
     """Simulate a fleet; medians of several seeds."""
-    utilisation = rate / (replicas * service.capacity)
-    if utilisation > MOST_UTILISATION:
-        return Look(replicas, utilisation, math.inf, math.inf, math.inf)
+    utilisation = rate / (replicas * replica.capacity)
+    if utilisation > MAX_UTILISATION:
+        return FleetEstimate(replicas, utilisation, math.inf, math.inf, math.inf)
     requests = max(REQUESTS, REQUESTS_EACH * replicas)
-    found: list[tuple[float, float, float]] = []
+    percentiles: list[tuple[float, ...]] = []
     for seed in SEEDS:
-        run = FleetRun(service, replicas, Random(seed), WARM_UP * requests / rate)  # noqa: S311 - a simulation
+        run = FleetRun(replica, replicas, Random(seed), WARM_UP * requests / rate)  # noqa: S311 - a simulation
         run.open(rate, requests)
-        latencies = sorted(run.latencies)
-        found.append((percentile(latencies, 0.5), percentile(latencies, 0.95), percentile(latencies, 0.99)))
-    p50, p95, p99 = (median(each) for each in zip(*found, strict=True))
-    return Look(replicas, utilisation, p50, p95, p99)
+        percentiles.append(tuple(percentile(run.latencies, percent) for percent in (50, 95, 99)))
+    p50, p95, p99 = (median(each) for each in zip(*percentiles, strict=True))
+    return FleetEstimate(replicas, utilisation, p50, p95, p99)
 
 
-def percentile(ordered: Sequence[float], part: float) -> float:
-    """Return what this part of the values stays within."""
-    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else math.inf
-
-
-def plan(service: Service, rate: float, p95: float, limit: int) -> Plan | None:
+def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> Plan | None:
     """Search by bisection, as more replicas are never slower; None where even the largest fleet is too slow."""
-    seen: dict[int, Look] = {}
+    known: dict[int, FleetEstimate] = {}
 
-    def at(replicas: int) -> Look:
-        if replicas not in seen:
-            seen[replicas] = look(service, replicas, rate)
-        return seen[replicas]
+    def at(replicas: int) -> FleetEstimate:
+        if replicas not in known:
+            known[replicas] = estimate(replica, replicas, rate)
+        return known[replicas]
 
-    few, many = 0, max(1, math.ceil(rate / service.capacity))
+    few, many = 0, max(1, math.ceil(rate / replica.capacity))
     while at(many).p95 > p95:
         if many >= limit:
             return None
@@ -87,16 +79,16 @@ def plan(service: Service, rate: float, p95: float, limit: int) -> Plan | None:
     return Plan(at(many), at(many + 1))
 
 
-def report(service: Service, found: Plan, rate: float, p95: float) -> str:
-    """Say what was found, in Markdown."""
-    least, spare = found
+def report(replica: ReplicaModel, chosen: Plan, rate: float, p95: float) -> str:
+    """Return the plan in Markdown."""
+    least, spare = chosen
     sizes = sorted({max(1, least.replicas - 1), least.replicas, spare.replicas, spare.replicas + 1})
     notes = {
         least.replicas: "the smallest that keeps it",
         spare.replicas: "keeps it with one replica lost",
     }
-    rows = [look(service, size, rate).line(notes.get(size, "")) for size in sizes]
-    lost = look(service, least.replicas - 1, rate) if least.replicas > 1 else None
+    rows = [estimate(replica, size, rate).line(notes.get(size, "")) for size in sizes]
+    lost = estimate(replica, least.replicas - 1, rate) if least.replicas > 1 else None
     alone = (
         "nothing is left"
         if lost is None
@@ -106,7 +98,7 @@ def report(service: Service, found: Plan, rate: float, p95: float) -> str:
     )
     return "\n".join(
         [
-            f"{rate:g} requests/s at p95 ≤ {1000 * p95:.0f} ms; one replica does {service.capacity:.1f} requests/s at most.",
+            f"{rate:g} requests/s at p95 ≤ {1000 * p95:.0f} ms; one replica does {replica.capacity:.1f} requests/s at most.",
             "",
             "| replicas | utilisation | p50 / p95 / p99 ms | |",
             "|---|---|---|---|",

@@ -4,7 +4,7 @@ The measured file is JSON, one replica's::
 
     {"what": "en-de, 2 cores, 2026-11-21",           where the figures come from
      "most_segments": 16,                            the engine's max_num_seqs
-     "overhead_seconds": 0.01,                       a request's way outside the engine
+     "overhead_seconds": 0.01,                       a request's time outside the engine
      "mix": [[0.6, 80], [0.3, 250], [0.1, 900]],     shares of requests, characters of each
      "closed": [[1, 10.5], [8, 45.2], [32, 60.0]]}   requests at once, requests done in a second (of this mix)
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Positive = Annotated[float, Field(gt=0)]
 
 
-class Measured(BaseModel):
+class ReplicaMeasurements(BaseModel):
     """What was measured of one replica; see above."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,17 +52,17 @@ class Measured(BaseModel):
     @classmethod
     def of_overload(cls, results: str, most_segments: int, mix: list[tuple[float, int]]) -> Self:
         """Take the closed loops of ``make bench-overload``'s results.json."""
-        found = json.loads(results)
+        overload = json.loads(results)
         rows = [
             (int(load["load"].split()[1]), load["goodput"])
-            for load in found["loads"]
+            for load in overload["loads"]
             if load["load"].startswith("closed, ")
         ]
-        return cls(what=found["machine"], most_segments=most_segments, mix=mix, closed=rows)
+        return cls(what=overload["machine"], most_segments=most_segments, mix=mix, closed=rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class LengthMix:
     """Requests' lengths in characters, and the share of each."""
 
     chars: tuple[int, ...]
@@ -85,36 +85,36 @@ class Mix:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """One replica: seconds of a step by the segments that run, how many may run, a request's way outside the engine."""
+class ReplicaModel:
+    """One replica: seconds of a step by the segments that run, how many may run, a request's time outside the engine."""
 
     steps: tuple[tuple[float, float], ...]
     most: int
     overhead: float
-    mix: Mix
+    mix: LengthMix
 
     @classmethod
-    def of(cls, measured: Measured) -> Self:
+    def of(cls, measured: ReplicaMeasurements) -> Self:
         """Take the measured steps, or find them behind the measured closed loops.
 
         In a closed loop of N requests that do X a second each takes N / X, less the overhead in the engine: that many
         seconds for its tokens, one a step. Where more segments are in hand than may run, all places are taken, and X
         alone says how long a step is.
         """
-        mix = Mix.of(measured.mix)
+        mix = LengthMix.of(measured.mix)
         shapes = [text_segments(chars) for chars in mix.chars]
         segments, tokens = mix.mean([each for each, _ in shapes]), mix.mean([each for _, each in shapes])
         work = mix.mean([count * each for count, each in shapes])
         most, overhead = measured.most_segments, measured.overhead_seconds
-        found: dict[float, float] = {float(running): seconds for running, seconds in measured.steps}
+        steps: dict[float, float] = {float(running): seconds for running, seconds in measured.steps}
         for at_once, rate in measured.closed:
             running = segments * (at_once - rate * overhead)
             if running < most:
-                found[max(1.0, running)] = (at_once / rate - overhead) / tokens
+                steps[max(1.0, running)] = (at_once / rate - overhead) / tokens
             else:  # of several such loops the one that got most done
-                found[float(most)] = min(found.get(float(most), math.inf), most / (rate * work))
-        slowest = accumulate((found[running] for running in sorted(found)), max)  # more never takes less time
-        return cls(tuple(zip(sorted(found), slowest, strict=True)), most, overhead, mix)
+                steps[float(most)] = min(steps.get(float(most), math.inf), most / (rate * work))
+        slowest = accumulate((steps[running] for running in sorted(steps)), max)  # more never takes less time
+        return cls(tuple(zip(sorted(steps), slowest, strict=True)), most, overhead, mix)
 
     def step(self, running: int) -> float:
         """Return the seconds of a step: between two measured ones on their line, outside the nearest."""

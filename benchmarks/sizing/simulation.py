@@ -1,4 +1,4 @@
-"""A fleet of equal replicas with measured service times, on a clock of its own: how long requests take in it. Pure.
+"""A fleet of equal replicas with measured model times, on a clock of its own: how long requests take in it. Pure.
 
 Discrete events. A replica runs the segments of its requests side by side, as many as it may; each step gives every running
 segment one token and takes as long as was measured for so many. The replica of each request is chosen as the proxy does.
@@ -18,7 +18,7 @@ from benchmarks.sizing.balancer import SimulatedBalancer, text_segments
 if TYPE_CHECKING:
     from random import Random
 
-    from benchmarks.sizing.replica_model import Service
+    from benchmarks.sizing.replica_model import ReplicaModel
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Replica:
-    service: Service
+    model: ReplicaModel
     step: float = 0.0
     done: float = 0.0  # tokens that a segment has got that runs since the beginning
     at: float = 0.0
@@ -45,10 +45,10 @@ class _Replica:
         self.at = now
 
     def fill(self, number: count[int]) -> None:
-        while self.waiting and len(self.running) < self.service.most:
+        while self.waiting and len(self.running) < self.model.most:
             request = self.waiting.popleft()
             heappush(self.running, (self.done + request.tokens, next(number), request))
-        self.step = self.service.step(len(self.running))
+        self.step = self.model.step(len(self.running))
 
     def next_end(self) -> float:
         return self.at + max(0.0, self.running[0][0] - self.done) * self.step
@@ -57,18 +57,18 @@ class _Replica:
 class FleetRun:
     """One run. Only requests that arrive after ``warm_up`` count; ``latencies`` are seconds, in the order of their ends."""
 
-    def __init__(self, service: Service, replicas: int, rng: Random, warm_up: float) -> None:
+    def __init__(self, model: ReplicaModel, replicas: int, rng: Random, warm_up: float) -> None:
         """Prepare an idle fleet."""
         self.latencies: list[float] = []
         self.ended_at: list[float] = []
-        self._service = service
-        self._replicas = [_Replica(service) for _ in range(replicas)]
+        self._model = model
+        self._replicas = [_Replica(model) for _ in range(replicas)]
         self._balancer = SimulatedBalancer(replicas, rng)
         self._rng = rng
         self._warm_up = warm_up
         self._number = count()
         self._events: list[tuple[float, int, int, int]] = []  # when, number, replica, its epoch
-        self._again = False
+        self._closed_loop = False
 
     def open(self, rate: float, requests: int) -> None:
         """Let so many requests arrive at random (Poisson) times, and wait for the last of them."""
@@ -81,7 +81,7 @@ class FleetRun:
 
     def closed(self, at_once: int, seconds: float) -> None:
         """Keep so many requests in hand for so long."""
-        self._again = True
+        self._closed_loop = True
         for _ in range(at_once):
             self._send(0.0)
         self._until(seconds)
@@ -94,7 +94,7 @@ class FleetRun:
                 self._finish(index, when)
 
     def _send(self, now: float) -> None:
-        chars = self._service.mix.draw(self._rng)
+        chars = self._model.mix.draw(self._rng)
         index = self._balancer.choose(chars, now)
         if index is None:
             raise AssertionError("no replica fails here")
@@ -104,9 +104,9 @@ class FleetRun:
         replica.advance(now)
         request = _Request(chars, now, tokens, segments)
         replica.waiting.extend([request] * segments)
-        self._go_on(index)
+        self._reschedule(index)
 
-    def _go_on(self, index: int) -> None:
+    def _reschedule(self, index: int) -> None:
         replica = self._replicas[index]
         replica.fill(self._number)
         replica.epoch += 1
@@ -117,14 +117,14 @@ class FleetRun:
         replica = self._replicas[index]
         replica.advance(now)
         _, _, request = heappop(replica.running)
-        self._go_on(index)
+        self._reschedule(index)
         request.left -= 1
         if request.left:
             return
-        seconds = now - request.arrived + self._service.overhead
+        seconds = now - request.arrived + self._model.overhead
         self._balancer.ended(index, request.chars, now, seconds, failed=False)
         if request.arrived >= self._warm_up:
             self.latencies.append(seconds)
             self.ended_at.append(now)
-        if self._again:
+        if self._closed_loop:
             self._send(now)

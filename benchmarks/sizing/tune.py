@@ -2,7 +2,7 @@
 
     python -m benchmarks.sizing.tune [--catalog deploy/models/demo.yaml] [--model NAME] [--pairs FOLDER]
 
-Texts of mixed lengths go the whole way of the API server (without HTTP), as many in hand as the engine may run at once.
+Texts of mixed lengths go through the whole API server but HTTP, as many in hand as the engine may run at once.
 FOLDER holds NAME.valid.tsv of english<TAB>other lines; without it a few sentences of our own are used. The engine is
 started once for each max_num_batched_tokens, with the largest max_num_seqs; the smaller ones are held by our own slots.
 That is the same to the engine's batches, but not to what it sets aside at its start (CUDA graphs, memory for a step):
@@ -153,19 +153,19 @@ async def tune(options: argparse.Namespace) -> None:
             for seqs in fitting:
                 rows.append(await measure(host, pair, texts, seqs, options.seconds))
                 print(rows[-1].line(), flush=True)
-    found = knee(rows)
-    print(f"\nThe knee: {found.seqs} at once have at least {KNEE_SHARE:.0%} of the best throughput. For the catalog:\n")
-    print(f"    engine:\n      max_num_seqs: {found.seqs}\n      max_num_batched_tokens: {found.tokens}")
-    if entry.engine.get("max_num_seqs") == found.seqs and entry.engine.get("max_num_batched_tokens") == found.tokens:
+    best = knee(rows)
+    print(f"\nThe knee: {best.seqs} at once have at least {KNEE_SHARE:.0%} of the best throughput. For the catalog:\n")
+    print(f"    engine:\n      max_num_seqs: {best.seqs}\n      max_num_batched_tokens: {best.tokens}")
+    if entry.engine.get("max_num_seqs") == best.seqs and entry.engine.get("max_num_batched_tokens") == best.tokens:
         print("\nThat is what it has already.")
 
 
 def numbers(value: str) -> list[int]:
     """Read whole numbers > 0, comma-separated; in rising order."""
-    found = sorted({int(each) for each in value.split(",")})
-    if not found or found[0] < 1:
+    values = sorted({int(each) for each in value.split(",")})
+    if not values or values[0] < 1:
         raise ValueError(value)
-    return found
+    return values
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

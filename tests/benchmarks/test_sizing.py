@@ -10,8 +10,8 @@ from random import Random
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.sizing.planner import look, plan, report
-from benchmarks.sizing.replica_model import Measured, Mix, Service
+from benchmarks.sizing.planner import estimate, plan, report
+from benchmarks.sizing.replica_model import LengthMix, ReplicaMeasurements, ReplicaModel
 from benchmarks.sizing.simulation import FleetRun
 
 # 50 tokens in one segment each: an engine that makes a step in 10 ms alone, and 16 segments' in 16 ms.
@@ -19,9 +19,9 @@ MIX = [(1.0, 184), (1.0, 80)]
 STEPS = [(1.0, 0.010), (16.0, 0.016)]
 
 
-def service(**changes: object) -> Service:
+def service(**changes: object) -> ReplicaModel:
     values = {"what": "test", "most_segments": 16, "mix": MIX, "steps": STEPS, "overhead_seconds": 0.0}
-    return Service.of(Measured.model_validate({**values, **changes}))
+    return ReplicaModel.of(ReplicaMeasurements.model_validate({**values, **changes}))
 
 
 def test_a_step_lies_on_the_line_between_measured_ones() -> None:
@@ -53,7 +53,7 @@ def test_the_smallest_fleet_is_found_and_more_work_takes_more() -> None:
     found = plan(own, 60.0, 1.0, 100)
     assert found is not None
     least, spare = found
-    assert least.p95 <= 1.0 < look(own, least.replicas - 1, 60.0).p95
+    assert least.p95 <= 1.0 < estimate(own, least.replicas - 1, 60.0).p95
     assert spare.replicas == least.replicas + 1
     assert spare.p95 <= least.p95
     twice = plan(own, 120.0, 1.0, 100)
@@ -68,11 +68,11 @@ def test_a_promise_that_no_fleet_keeps_is_given_up() -> None:
 
 def test_overloaded_fleets_are_not_simulated() -> None:
     own = service()
-    assert look(own, 1, 2 * own.capacity).p95 == float("inf")
+    assert estimate(own, 1, 2 * own.capacity).p95 == float("inf")
 
 
 def test_lengths_are_drawn_by_their_shares() -> None:
-    mix = Mix.of([(3.0, 10), (1.0, 20)])
+    mix = LengthMix.of([(3.0, 10), (1.0, 20)])
     rng = Random(1)
     drawn = [mix.draw(rng) for _ in range(2000)]
     assert drawn.count(10) == pytest.approx(1500, rel=0.05)
@@ -81,7 +81,7 @@ def test_lengths_are_drawn_by_their_shares() -> None:
 
 def test_the_overload_benchmarks_results_can_be_read() -> None:
     loads = [{"load": "closed, 8 at once", "goodput": 40.0}, {"load": "open, 1×", "goodput": 30.0}]
-    found = Measured.of_overload(json.dumps({"machine": "here", "loads": loads}), 16, [(1.0, 80)])
+    found = ReplicaMeasurements.of_overload(json.dumps({"machine": "here", "loads": loads}), 16, [(1.0, 80)])
     assert (found.what, found.closed) == ("here", [(8, 40.0)])
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.overload.measurements import percentile_ms
+from benchmarks.harness.statistics import percentile_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
