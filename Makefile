@@ -114,8 +114,8 @@ bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails whe
 bench-connections: dev  ## Idle connections, slow readers and writers; fails when a target is missed. (OUT=.run/connections)
 	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections)
 
-bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fails when a target is missed. (PEERS= ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
-	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) \
+bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fails when a target is missed. (PEERS= BEFORE=folder of another checkout ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
+	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) $(if $(BEFORE),--before $(BEFORE)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
 

@@ -1,6 +1,11 @@
-"""Harness: what every benchmark needs.
+"""Harness: what every benchmark needs, and what tests need too.
 
+* ``load``: closed and open loops, whatever sends the requests.
+* ``http_load``: HTTP clients of ``/translate`` in a process of their own.
+* ``texts``: the texts that a load sends.
+* ``servers``: Pairway's servers as processes.
 * ``engine``: one model on a real engine in this process, without HTTP.
-* ``load``: HTTP clients in a process of their own, open and closed loops.
-* ``texts``: the mix of texts that the loads send.
+* ``statistics``: percentiles.
+* ``targets``: what was measured beside what it must be.
+* ``report``: the folder of a run, and tables in Markdown.
 """

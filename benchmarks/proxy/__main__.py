@@ -1,6 +1,7 @@
 """Our proxy against other ones: CPU per request, requests a second, latency and memory.
 
     make bench-proxy                                  # some 6 minutes; installing the peers takes some more, once
+    make bench-proxy BEFORE=DIR CONCURRENCY=32        # ours against the checkout in DIR, and against itself
     python -m benchmarks.proxy --peers pairway,vllm-router --rounds 1 --seconds 3 --concurrency 32
 
 The proxy has one core, the load and the two replicas (one small process) share another; rounds are interleaved, the figures
@@ -10,41 +11,25 @@ are medians. Exit status 1 when a target is missed. The report is OUT/report.md,
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from benchmarks.proxy.measurements import Rounds, judged
-from benchmarks.proxy.peers.definitions import PEERS
-from benchmarks.proxy.processes import staged
+from benchmarks.harness.report import RunFolder
+from benchmarks.proxy.measurements import Measurement, Rounds, judge
+from benchmarks.proxy.peers.definitions import BEFORE, PEERS, VERSIONS, Peer
 from benchmarks.proxy.report import line, report
+from benchmarks.proxy.servers import running_servers
 from shared.reaper import Reaper
-from shared.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from benchmarks.proxy.measurements import Found
-    from benchmarks.proxy.peers.definitions import Peer
 
 
-def chosen(names: str) -> list[Peer]:
-    """Return the peers of these names, comma-separated."""
-    known = {peer.name: peer for peer in PEERS}
-    if unknown := [name for name in names.split(",") if name not in known]:
-        raise SystemExit(f"bench-proxy: there is no {', '.join(unknown)}; the peers are {', '.join(known)}")
-    return [known[name] for name in names.split(",")]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, write, print."""
+def arguments() -> argparse.ArgumentParser:
+    """Return the command line's options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proxy", description="Our proxy against other ones.")
-    everybody = ",".join(peer.name for peer in PEERS)
-    parser.add_argument("--peers", type=chosen, default=everybody, help="comma-separated (default: %(default)s)")
+    names = ",".join(peer.name for peer in PEERS)
+    versions = ",".join(peer.name for peer in VERSIONS)
+    parser.add_argument("--peers", default="", help=f"comma-separated (default: {names}; with --before: {versions})")
+    parser.add_argument("--before", type=Path, help=f"folder of another checkout of Pairway: the peer {BEFORE}")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved ones (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement (default: %(default)s)")
     parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each (default: %(default)s)")
@@ -53,38 +38,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--environments", type=Path, default=Path(".run/peers"), help="where peers are installed (default: %(default)s)"
     )
-    options = parser.parse_args(arguments)
-    out: Path = options.out.resolve()
-    environments: Path = options.environments.resolve()
-    peers: list[Peer] = options.peers
+    return parser
+
+
+def chosen(names: str, before: Path | None) -> list[Peer]:
+    """Return the peers of these comma-separated names; without names all, or with another checkout the versions."""
+    known = {peer.name: peer for peer in (*PEERS, *VERSIONS)}
+    if before is None:
+        del known[BEFORE]
+    if not names:
+        return list(PEERS if before is None else VERSIONS)
+    if unknown := [name for name in names.split(",") if name not in known]:
+        raise SystemExit(f"bench-proxy: there is no {', '.join(unknown)}; the peers are {', '.join(known)}")
+    return [known[name] for name in names.split(",")]
+
+
+def main() -> int:
+    """Measure, write, print."""
+    options = arguments().parse_args()
+    before: Path | None = options.before
+    if before is not None and not (before / "proxy" / "__main__.py").is_file():
+        raise SystemExit(f"bench-proxy: {before} is no checkout of Pairway")
+    peers = chosen(options.peers, before)
     connections = [int(each) for each in options.concurrency.split(",")]
-    began, load_before = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
-    found: list[Found] = []
-    with Reaper("PAIRWAY_BENCH_PROXY", 0), staged(out, peers, environments) as (stage, missing):
+    folder = RunFolder(options.out)
+    measured: list[Measurement] = []
+    checkout = (before or Path()).resolve()
+    with (
+        Reaper("PAIRWAY_BENCH_PROXY", 0),
+        running_servers(folder.path, options.environments.resolve(), checkout, peers) as servers,
+    ):
         for number in range(options.rounds):
-            for proxy in stage.proxies:
-                with proxy.going():
+            first = number % max(1, len(servers.proxies))
+            for proxy in [*servers.proxies[first:], *servers.proxies[:first]]:
+                with proxy.running():
                     for each in connections:
-                        found.append(stage.measure(proxy, number, each, options.warm_up, options.seconds))
-                        print(line(found[-1]), flush=True)
-    rounds = Rounds(found)
-    result = judged(rounds, [peer.name for peer in peers], connections)
+                        measured.append(servers.measure(proxy, number, each, options.warm_up, options.seconds))
+                        print(line(measured[-1]), flush=True)
+    rounds = Rounds(measured)
+    checks = judge(rounds, [peer.name for peer in peers], connections)
     machine = (
-        f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, load average {load_before:.1f} before; medians of "
-        f"{options.rounds} interleaved rounds, {options.seconds:g} s each after {options.warm_up:g} s that do not count."
+        f"{folder.machine}; medians of {options.rounds} interleaved rounds, "
+        f"{options.seconds:g} s each after {options.warm_up:g} s that do not count."
     )
-    text = report(rounds, result, machine, missing)
-    (out / "report.md").write_text(text)
-    figures = {
+    results = {
         "machine": machine,
-        "missing": missing,
-        "rounds": [asdict(each) for each in found],
+        "missing": servers.missing,
+        "rounds": [asdict(each) for each in measured],
         "rows": [asdict(row) for each in rounds.connections for row in rounds.rows(each)],
-        "targets": [asdict(check) for check in result.checks],
+        "ratios": [asdict(ratio) for ratio in rounds.version_ratios()],
+        "targets": [asdict(check) for check in checks],
     }
-    (out / "results.json").write_text(json.dumps(figures, indent=1))
-    print(f"\n{text}\nwritten to {os.path.relpath(out)}")
-    return 0 if result.met else 1
+    folder.write(report(rounds, checks, machine, servers.missing), results)
+    return 0 if checks.met else 1
 
 
 if __name__ == "__main__":

@@ -1,28 +1,26 @@
-"""What was found, round by round, and what it comes to. Pure."""
+"""Measurements round by round, their medians, ratios and targets. Pure."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from benchmarks.proxy.peers.definitions import DIRECT, OURS, PLAIN, RUST
-from tests.faults.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from benchmarks.harness.targets import Checks
+from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, DIRECT, OURS, PLAIN, RUST
 
 MEGABYTE: Final = 1 << 20
 # Where the targets are judged, and what they are.
 JUDGED_AT: Final = 32
-MOST_OF_RUST: Final = 1.5
-LEAST_LESS_THAN_PLAIN: Final = 20.0
+MAX_OF_RUST: Final = 1.5
+MIN_TIMES_LESS_THAN_PLAIN: Final = 20.0
 
 
 @dataclass(frozen=True)
-class Found:
-    """One peer, one round, one number of connections: good answers, what else came, seconds, CPU seconds, bytes, ms."""
+class Measurement:
+    """One peer, one round, one number of connections: good responses, errors, seconds, CPU seconds, bytes, ms."""
 
     peer: str
     round: int
@@ -38,18 +36,18 @@ class Found:
 
     @property
     def cpu_us(self) -> float:
-        """CPU microseconds of the whole process tree for each good answer."""
+        """CPU microseconds of the whole process tree for each good response."""
         return 1e6 * self.cpu / self.answers if self.answers else math.nan
 
     @property
     def rate(self) -> float:
-        """Good answers a second."""
+        """Good responses a second."""
         return self.answers / self.seconds
 
 
 @dataclass(frozen=True)
 class Row:
-    """Medians over the rounds of one peer with so many connections; nan where nothing was answered."""
+    """Medians over the rounds of one peer with so many connections; NaN where nothing was answered."""
 
     peer: str
     connections: int
@@ -63,77 +61,96 @@ class Row:
     errors: dict[str, int]
 
 
-class Rounds:
-    """All that was found."""
+@dataclass(frozen=True)
+class Ratio:
+    """CPU per request of one peer as a part of another's, within each round; NaN where no round has both."""
 
-    def __init__(self, found: Iterable[Found]) -> None:
-        """Take it, in any order."""
-        self._found = {(each.peer, each.connections, each.round): each for each in found}
+    peer: str
+    other: str
+    connections: int
+    rounds: int
+    median: float
+    least: float
+    most: float
+
+
+class Rounds:
+    """All measurements."""
+
+    def __init__(self, measurements: Iterable[Measurement]) -> None:
+        """Take them in any order."""
+        self._measurements = {(each.peer, each.connections, each.round): each for each in measurements}
 
     @property
     def peers(self) -> list[str]:
         """Names, in the order of their first round."""
-        return list(dict.fromkeys(peer for peer, _, _ in self._found))
+        return list(dict.fromkeys(peer for peer, _, _ in self._measurements))
 
     @property
     def connections(self) -> list[int]:
         """Numbers of connections that were tried, rising."""
-        return sorted({connections for _, connections, _ in self._found})
+        return sorted({connections for _, connections, _ in self._measurements})
 
-    def of(self, peer: str, connections: int) -> list[Found]:
+    def of(self, peer: str, connections: int) -> list[Measurement]:
         """Return a peer's rounds."""
-        return [each for key, each in self._found.items() if key[:2] == (peer, connections)]
+        return [each for key, each in self._measurements.items() if key[:2] == (peer, connections)]
 
-    def ratio(self, peer: str, other: str, connections: int, value: Callable[[Found], float]) -> float:
-        """Return the median of the ratios within each round that has both; nan where none has."""
-        ratios = [
+    def ratios(self, peer: str, other: str, connections: int, value: Callable[[Measurement], float]) -> list[float]:
+        """Return the ratio within each round that has both."""
+        return [
             value(each) / value(beside)
             for each in self.of(peer, connections)
-            if (beside := self._found.get((other, connections, each.round))) is not None and value(beside)
+            if (beside := self._measurements.get((other, connections, each.round))) is not None and value(beside)
         ]
-        return median(ratios) if ratios else math.nan
+
+    def cpu_ratio(self, peer: str, other: str, connections: int) -> Ratio:
+        """Return the ratio of CPU per request."""
+        ratios = self.ratios(peer, other, connections, lambda each: each.cpu_us) or [math.nan]
+        return Ratio(peer, other, connections, len(ratios), median(ratios), min(ratios), max(ratios))
+
+    def version_ratios(self) -> list[Ratio]:
+        """Return our proxy's CPU beside that of another checkout, and of itself a second time."""
+        others = [other for other in (BEFORE, AGAIN) if other in self.peers]
+        return [self.cpu_ratio(OURS, other, connections) for connections in self.connections for other in others]
 
     def row(self, peer: str, connections: int) -> Row:
-        """Return a line of the table."""
-        found = self.of(peer, connections)
-        cpus = [each.cpu_us for each in found]
+        """Return a row of the table."""
+        rounds = self.of(peer, connections)
+        cpus = [each.cpu_us for each in rounds]
         errors: dict[str, int] = {}
-        for each in found:
+        for each in rounds:
             for error, count in each.errors.items():
                 errors[error] = errors.get(error, 0) + count
+        of_direct = self.ratios(peer, DIRECT, connections, lambda each: each.rate)
         return Row(
             peer,
             connections,
             median(cpus),
             (min(cpus), max(cpus)),
-            median(each.rate for each in found),
-            self.ratio(peer, DIRECT, connections, lambda each: each.rate),
-            median(each.p50 for each in found),
-            median(each.p99 for each in found),
-            max(each.rss for each in found) / MEGABYTE,
+            median(each.rate for each in rounds),
+            median(of_direct) if of_direct else math.nan,
+            median(each.p50 for each in rounds),
+            median(each.p99 for each in rounds),
+            max(each.rss for each in rounds) / MEGABYTE,
             errors,
         )
 
     def rows(self, connections: int) -> list[Row]:
-        """Return the lines of one table."""
+        """Return the rows of one table."""
         return [self.row(peer, connections) for peer in self.peers if self.of(peer, connections)]
 
 
-def judged(rounds: Rounds, asked: Sequence[str], connections: Sequence[int]) -> Result:
-    """Hold what was found against the targets; a peer that was asked for and is not there keeps no promise."""
-    found = Result("proxy")
-    if OURS not in asked or JUDGED_AT not in connections:
-        return found
-
-    def cpu(peer: str, other: str) -> float:
-        return rounds.ratio(peer, other, JUDGED_AT, lambda each: each.cpu_us)
-
-    if RUST in asked:
-        what = f"CPU per request at c = {JUDGED_AT}, as a part of {RUST}'s"
-        found.promise(what, found=cpu(OURS, RUST), at_most=MOST_OF_RUST)
-    if PLAIN in asked:
-        what = f"CPU per request at c = {JUDGED_AT}: {PLAIN}'s as a multiple of ours"
-        found.promise_at_least(what, found=cpu(PLAIN, OURS), at_least=LEAST_LESS_THAN_PLAIN)
-    ours = sum(sum(each.errors.values()) for number in rounds.connections for each in rounds.of(OURS, number))
-    found.promise("requests that failed through ours", found=ours, at_most=0)
-    return found
+def judge(rounds: Rounds, wanted: Sequence[str], connections: Sequence[int]) -> Checks:
+    """Hold the measurements against the targets; a wanted peer that is not there misses its target."""
+    checks = Checks()
+    if OURS not in wanted or JUDGED_AT not in connections:
+        return checks
+    if RUST in wanted:
+        name = f"CPU per request at c = {JUDGED_AT}, as a part of {RUST}'s"
+        checks.at_most(name, rounds.cpu_ratio(OURS, RUST, JUDGED_AT).median, MAX_OF_RUST)
+    if PLAIN in wanted:
+        name = f"CPU per request at c = {JUDGED_AT}: {PLAIN}'s as a multiple of ours"
+        checks.at_least(name, rounds.cpu_ratio(PLAIN, OURS, JUDGED_AT).median, MIN_TIMES_LESS_THAN_PLAIN)
+    failed = sum(sum(each.errors.values()) for number in rounds.connections for each in rounds.of(OURS, number))
+    checks.at_most("requests that failed through ours", failed, 0)
+    return checks

@@ -10,7 +10,7 @@ NUMBER: Final = "NUMBER"
 NUMBER_DIGITS: Final = 10
 
 
-class Wire(NamedTuple):
+class RequestTemplate(NamedTuple):
     """A path and a body in which ``NUMBER`` makes each request another one (equal ones in flight would be shared)."""
 
     path: str
@@ -27,10 +27,10 @@ class Wire(NamedTuple):
         return (head + before).encode(), after.encode()
 
 
-TRANSLATE: Final = Wire(
+TRANSLATE: Final = RequestTemplate(
     "/translate", f'{{"text":"Where is the station, please, {NUMBER}?","source_lang":"en","target_lang":"de"}}'
 )
-CHAT: Final = Wire(
+CHAT: Final = RequestTemplate(
     "/v1/chat/completions",
     f'{{"model":"m","messages":[{{"role":"user","content":"Where is the station, please, {NUMBER}?"}}]}}',
 )

@@ -6,15 +6,17 @@ import asyncio
 import json
 import math
 import os
+from pathlib import Path
 from string import Template
 from typing import Any
 
 import pytest
 
 from benchmarks.proxy import load
-from benchmarks.proxy.http_reader import MAX_BYTES, AnswerReader, BrokenHttpError, HttpAnswer
-from benchmarks.proxy.measurements import Found, Rounds, judged
-from benchmarks.proxy.peers.definitions import DIRECT, OURS, PEERS, PLAIN, RUST, Peer
+from benchmarks.proxy.__main__ import chosen
+from benchmarks.proxy.http_client import MAX_BYTES, BrokenHttpError, HttpResponse, ResponseReader
+from benchmarks.proxy.measurements import Measurement, Rounds, judge
+from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, DIRECT, OURS, PEERS, PLAIN, RUST, VERSIONS, Peer
 from benchmarks.proxy.peers.environment import STAMP, NotInstalledError, programs_of
 from benchmarks.proxy.process_usage import PAGE_BYTES, TICKS_PER_SECOND, parse_stat, tree, usage, usage_of
 from benchmarks.proxy.replica import Replica, fixed_answers, report
@@ -33,7 +35,7 @@ def stat_line(pid: int, parent: int, ticks: tuple[int, int, int, int] = (1, 2, 3
     return f"{pid} ({name}) S {parent} 1 1 0 -1 4194304 100 0 0 0 {user} 20 0 1 0 3513357 3133440 394 1 1 1"
 
 
-def found(peer: str, number: int = 0, **change: Any) -> Found:
+def found(peer: str, number: int = 0, **change: Any) -> Measurement:
     usual: dict[str, Any] = {
         "peer": peer,
         "round": number,
@@ -47,15 +49,15 @@ def found(peer: str, number: int = 0, **change: Any) -> Found:
         "p99": 2.0,
         "load_cpu": 0.1,
     }
-    return Found(**{**usual, **change})
+    return Measurement(**{**usual, **change})
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_answers_are_read_however_they_are_cut(size: int) -> None:
     data = PLAIN_ANSWER + CHUNKED_ANSWER + PLAIN_ANSWER
-    reader = AnswerReader()
+    reader = ResponseReader()
     answers = [answer for at in range(0, len(data), size) for answer in reader.feed(data[at : at + size])]
-    assert answers == [HttpAnswer(200, b"hello"), HttpAnswer(503, b"hello"), HttpAnswer(200, b"hello")]
+    assert answers == [HttpResponse(200, b"hello"), HttpResponse(503, b"hello"), HttpResponse(200, b"hello")]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_answers_are_read_however_they_are_cut(size: int) -> None:
 )
 def test_what_is_no_answer_is_told(data: bytes) -> None:
     with pytest.raises(BrokenHttpError):
-        AnswerReader().feed(data)
+        ResponseReader().feed(data)
 
 
 def test_a_stat_line_is_read_whatever_the_name() -> None:
@@ -98,30 +100,53 @@ def test_ratios_are_those_within_a_round() -> None:
         for peer, cost in ((DIRECT, 0.0), (OURS, 0.12), (RUST, 0.1), (PLAIN, 3.0))
         if (peer, number) != (RUST, 1)
     )
-    assert rounds.ratio(OURS, RUST, 32, lambda each: each.cpu_us) == pytest.approx(1.2)
-    assert math.isnan(rounds.ratio(OURS, "another", 32, lambda each: each.cpu_us))
+    assert rounds.cpu_ratio(OURS, RUST, 32).median == pytest.approx(1.2)
+    assert math.isnan(rounds.cpu_ratio(OURS, "another", 32).median)
     row = rounds.row(OURS, 32)
     assert (row.cpu_us, row.cpu_range) == (pytest.approx(1200), (pytest.approx(120), pytest.approx(12_000)))
     assert (row.rate, row.of_direct) == (500, 1)
     everybody = (DIRECT, OURS, RUST, PLAIN)
-    assert judged(rounds, everybody, [32]).met
-    text = report_of(rounds, judged(rounds, everybody, [32]), "here", {"nginx": "not\n installed"})
+    assert judge(rounds, everybody, [32]).met
+    text = report_of(rounds, judge(rounds, everybody, [32]), "here", {"nginx": "not\n installed"})
     assert "* nginx: not installed" in text
     assert "| pairway | 1200 (120 – 12000) | 500 | 1.000 | 1.00 | 2.00 | 1 | 0 |" in text
     assert "| direct | – |" in text
 
 
+def test_versions_are_compared_within_each_round() -> None:
+    costs = {OURS: (0.10, 0.11, 0.30), BEFORE: (0.10, 0.10, 0.20), AGAIN: (0.10, 0.11, 0.33)}
+    rounds = Rounds(found(peer, number, cpu=cpu) for peer, cpus in costs.items() for number, cpu in enumerate(cpus))
+    before, again = rounds.version_ratios()
+    assert (before.other, before.least, before.median, before.most) == (
+        BEFORE,
+        1,
+        pytest.approx(1.1),
+        pytest.approx(1.5),
+    )
+    assert (again.other, again.rounds, again.median) == (AGAIN, 3, 1)
+    text = report_of(rounds, judge(rounds, (OURS,), [32]), "here", {})
+    assert "| pairway / pairway-before | 32 | 3 | 1.000 | 1.100 | 1.500 |" in text
+    assert "Versions" not in report_of(Rounds([found(OURS)]), judge(rounds, (), []), "here", {})
+
+
+def test_another_checkout_is_a_peer_where_its_folder_is_named() -> None:
+    assert BEFORE not in [peer.name for peer in chosen("", None)]
+    assert [peer.name for peer in chosen("", Path())] == [OURS, AGAIN, BEFORE]
+    with pytest.raises(SystemExit, match=f"there is no {BEFORE}"):
+        chosen(BEFORE, None)
+
+
 def test_a_missed_target_is_told() -> None:
     rounds = Rounds([found(OURS, cpu=0.16, errors={"status 503": 1}), found(RUST), found(PLAIN, cpu=3.1)])
-    assert [check.met for check in judged(rounds, (OURS, RUST, PLAIN), [32]).checks] == [False, False, False]
+    assert [check.met for check in judge(rounds, (OURS, RUST, PLAIN), [32]).checks] == [False, False, False]
     assert "failed: {'status 503': 1}" in line(found(OURS, errors={"status 503": 1}))
 
 
 def test_a_peer_that_was_asked_for_and_is_not_there_is_a_missed_target() -> None:
     rounds = Rounds([found(OURS)])
-    assert not judged(rounds, (OURS, RUST), [32]).met
-    assert judged(rounds, (OURS,), [32]).met
-    assert judged(rounds, (OURS, RUST), [1]).checks == []
+    assert not judge(rounds, (OURS, RUST), [32]).met
+    assert judge(rounds, (OURS,), [32]).met
+    assert judge(rounds, (OURS, RUST), [1]).checks == []
 
 
 def test_nothing_answered_is_no_division_by_zero() -> None:
@@ -153,7 +178,7 @@ async def test_the_load_counts_good_answers_and_tells_the_others() -> None:
     port = server.sockets[0].getsockname()[1]
     async with server:
         plan = load.Plan(port, TRANSLATE, connections=4, warm_up=0.05, seconds=0.2, pid=os.getpid())
-        assert load.Plan.of(plan.as_json()) == plan
+        assert load.Plan.from_json(plan.to_json()) == plan
         good = await load.run(plan)
         answers[b"/translate"] = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
         bad = await load.run(plan)
@@ -174,9 +199,9 @@ async def test_a_proxy_that_is_not_there_is_an_error() -> None:
 
 
 def test_the_table_can_be_filled_in() -> None:
-    names = ("bin", "first", "folder", "port", "python", "redis", "second", "spare")
+    names = ("bin", "first", "folder", "port", "python", "redis", "second", "spare", "before")
     values: dict[str, str] = dict.fromkeys(names, "x")
-    for peer in PEERS:
+    for peer in (*PEERS, *VERSIONS):
         Template(peer.command).substitute(values)
         for value in peer.variables.values():
             Template(value).substitute(values)

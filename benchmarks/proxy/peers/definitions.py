@@ -1,53 +1,58 @@
-"""The proxies that are compared: another one is another line of the table.
+"""Table of the proxies that are compared: another one is another line.
 
 A command, a configuration file and variables may hold ``$port`` (where it listens), ``$spare`` (a port for what else it
 listens on), ``$first`` and ``$second`` (the replicas' ports), ``$redis`` (Redis's port), ``$python`` (ours), ``$folder``
-(for its files) and ``$bin`` (the programs of its own environment: it has one where ``NAME.txt`` beside this file pins
-what is in it). A ``config`` is a file beside this one that is filled in and put into the folder.
+(for its files), ``$bin`` (the programs of its own environment: it has one where ``NAME.txt`` beside this file pins
+its packages) and ``$before`` (the checkout that our proxy is compared with). A ``config`` is a file beside this one that is filled in
+and put into the folder.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from benchmarks.proxy.requests import CHAT, TRANSLATE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from benchmarks.proxy.requests import Wire
+from benchmarks.proxy.requests import CHAT, TRANSLATE, RequestTemplate
 
 HERE: Final = Path(__file__).parent
 DIRECT: Final = "direct"
 OURS: Final = "pairway"
+AGAIN: Final = "pairway-again"
+BEFORE: Final = "pairway-before"
 RUST: Final = "vllm-router"
 PLAIN: Final = "fastapi-httpx"
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A proxy: its name, how it is started, what it is asked."""
+    """A proxy: its name, how it is started, what it is sent."""
 
     name: str
     command: str
-    wire: Wire
+    request: RequestTemplate
     config: str = ""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def pins(self) -> Path | None:
-        """What is in its own environment, None where it has none."""
+        """Pinned packages of its own environment, None where it has none."""
         path = HERE / f"{self.name}.txt"
         return path if path.exists() else None
 
 
-_PAIRWAY: Final = {
-    "PROXY_PORT": "$port",
-    "PROXY_REPLICAS": "http://127.0.0.1:$first,http://127.0.0.1:$second",
-    "PROXY_REDIS_URL": "redis://127.0.0.1:$redis/0",
-}
+def _pairway(name: str, command: str = "$python -m proxy", **settings: str) -> Peer:
+    """Return our proxy; each has keys of its own in Redis, for a checkout of before may write other ones."""
+    variables = {
+        "PROXY_PORT": "$port",
+        "PROXY_REPLICAS": "http://127.0.0.1:$first,http://127.0.0.1:$second",
+        "PROXY_REDIS_URL": "redis://127.0.0.1:$redis/0",
+        "PROXY_REDIS_PREFIX": f"{name}:",
+    }
+    return Peer(name, command, TRANSLATE, variables={**variables, **settings})
+
+
 _ROUTER: Final = (
     "$bin/vllm-router --host 127.0.0.1 --port $port --worker-urls http://127.0.0.1:$first http://127.0.0.1:$second"
     " --policy power_of_two --prometheus-port $spare --log-level warning"
@@ -61,12 +66,14 @@ _LITELLM_ALONE: Final = {
 
 PEERS: Final = (
     Peer(DIRECT, "", TRANSLATE),
-    Peer(OURS, "$python -m proxy", TRANSLATE, variables=_PAIRWAY),
+    _pairway(OURS),
     # vllm-router, nginx and the plain ones write no line for a request.
-    Peer("pairway-quiet", "$python -m proxy", TRANSLATE, variables={**_PAIRWAY, "PROXY_LOG_LEVEL": "warning"}),
+    _pairway("pairway-quiet", PROXY_LOG_LEVEL="warning"),
     Peer(RUST, _ROUTER, CHAT),
     Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", TRANSLATE, "nginx.conf"),
     Peer(PLAIN, "$python -m benchmarks.proxy.peers.fastapi_httpx $port $first $second", TRANSLATE),
     Peer("asgi-aiohttp", "$python -m benchmarks.proxy.peers.asgi_aiohttp $port $first $second", TRANSLATE),
     Peer("litellm", _LITELLM, CHAT, "litellm.yaml", _LITELLM_ALONE),
 )
+# Our proxy from another checkout, in its folder; and ours a second time: what the two differ by is noise.
+VERSIONS: Final = (_pairway(OURS), _pairway(AGAIN), _pairway(BEFORE, "env --chdir=$before $python -m proxy"))

@@ -1,47 +1,42 @@
-"""The processes of a comparison: Redis, two replicas and the proxies, which stand still while another one is measured."""
+"""Processes of a comparison: Redis, two replicas and the proxies, each stopped while another one is measured."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from benchmarks.proxy.load import DRAIN_SECONDS, MOST_TIMES, Plan
-from benchmarks.proxy.measurements import Found
-from benchmarks.proxy.peers.definitions import HERE
+from benchmarks.proxy.load import DRAIN_SECONDS, MAX_EXTENSION, Plan
+from benchmarks.proxy.measurements import Measurement
+from benchmarks.proxy.peers.definitions import HERE, Peer
 from benchmarks.proxy.peers.environment import NotInstalledError, programs_of
 from benchmarks.proxy.requests import NUMBER, TRANSLATION
 from tests.processes import Server, free_port, redis_server
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
-    from benchmarks.proxy.peers.definitions import Peer
-
 # LiteLLM imports for half a minute on one slow core.
 START_SECONDS: Final = 120.0
-# After it stood still a proxy first does what was due meanwhile; so many good answers in a row show that it has.
+# After it was stopped a proxy first does what was due meanwhile; so many good responses in a row show that it has.
 GOOD_IN_A_ROW: Final = 5
 PAUSE_SECONDS: Final = 0.1
-ASK_SECONDS: Final = 10.0
+REQUEST_SECONDS: Final = 10.0
 # For the load's own start and end.
 LOAD_SECONDS: Final = 10.0
 
 
 class NotStartedError(Exception):
-    """The proxy gave no good answer; the message says what its log ends with."""
+    """The proxy gave no good response; the message is the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -71,32 +66,44 @@ def on_core(core: int) -> Generator[None]:
         os.sched_setaffinity(0, before)
 
 
-class Proxy:
-    """One peer, started; it stands still until it is the one that is measured."""
+@dataclass(frozen=True)
+class Places:
+    """Where everything is: the run's folder, the peers' environments, the checkout to compare with, ports."""
 
-    def __init__(self, peer: Peer, stage: Stage, environments: Path) -> None:
-        """Make what it needs.
+    folder: Path
+    environments: Path
+    before: Path
+    redis_port: int
+    replica_ports: tuple[int, int]
+
+
+class ProxyProcess:
+    """One peer, started; it is stopped (SIGSTOP) until it is the one that is measured."""
+
+    def __init__(self, peer: Peer, places: Places) -> None:
+        """Prepare its folder, configuration and command.
 
         Raises:
-            NotInstalledError: it can not be had here.
+            NotInstalledError: it cannot be had here.
         """
         self.peer = peer
-        self.port = stage.replica_ports[0]
+        self.port = places.replica_ports[0]
         self.server: Server | None = None
         if not peer.command:
             return
-        programs = programs_of(peer, environments)
-        folder = stage.folder / peer.name
+        programs = programs_of(peer, places.environments)
+        folder = places.folder / peer.name
         folder.mkdir()
         self.port = free_port()
-        first, second = stage.replica_ports
+        first, second = places.replica_ports
         values = {
+            "before": places.before,
             "bin": programs,
             "first": first,
             "folder": folder,
             "port": self.port,
             "python": sys.executable,
-            "redis": stage.redis_port,
+            "redis": places.redis_port,
             "second": second,
             "spare": free_port(),
         }
@@ -113,17 +120,23 @@ class Proxy:
         return 0 if self.server is None else self.server.pid
 
     @contextmanager
-    def going(self) -> Generator[None]:
+    def running(self) -> Generator[None]:
         """Let it run while the block lasts."""
         self._signal(signal.SIGCONT)
         try:
-            self.until_good(START_SECONDS)
+            self._wait_until_good(START_SECONDS)
             yield
         finally:
             self._signal(signal.SIGSTOP)
 
-    def until_good(self, within: float) -> None:
-        """Wait until it gives good answers.
+    def kill(self) -> None:
+        """End it, its children too."""
+        self._signal(signal.SIGKILL)
+        if self.server is not None and self.server.process is not None:
+            self.server.process.wait(10)
+
+    def _wait_until_good(self, within: float) -> None:
+        """Wait until it gives good responses.
 
         Raises:
             NotStartedError: it gave none in time, or ended.
@@ -138,20 +151,13 @@ class Proxy:
             in_a_row = 0
             time.sleep(PAUSE_SECONDS)
 
-    def kill(self) -> None:
-        """End it, its children too."""
-        self._signal(signal.SIGKILL)
-        if self.server is not None and self.server.process is not None:
-            self.server.process.wait(10)
-
     def _is_good(self) -> bool:
-        wire = self.peer.wire
-        body = wire.body.replace(NUMBER, "0").encode()
-        url = f"http://127.0.0.1:{self.port}{wire.path}"
+        body = self.peer.request.body.replace(NUMBER, "0").encode()
+        url = f"http://127.0.0.1:{self.port}{self.peer.request.path}"
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=ASK_SECONDS) as answer:  # noqa: S310 - our own process
-                return TRANSLATION.encode() in answer.read()
+            with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as response:  # noqa: S310 - our own process
+                return TRANSLATION.encode() in response.read()
         except (urllib.error.URLError, TimeoutError, ConnectionError):
             return False
 
@@ -164,39 +170,36 @@ class Proxy:
             os.killpg(self.server.pid, number)
 
 
-class Stage:
-    """All processes; use :func:`staged`."""
+class Servers:
+    """All processes; use :func:`running_servers`. ``missing``: which peers are not there, and why."""
 
-    def __init__(self, folder: Path, cores: Cores) -> None:
-        """Take the folder for logs, and where everything runs."""
-        self.folder = folder
-        self.cores = cores
-        self.redis_port = free_port()
-        self.replica_ports = (free_port(), free_port())
-        self.proxies: list[Proxy] = []
-        command = [sys.executable, "-m", "benchmarks.proxy.replica", *map(str, self.replica_ports)]
-        self._others = [redis_server(self.redis_port, folder), Server(command, folder / "replicas.log")]
+    def __init__(self, folder: Path, environments: Path, before: Path) -> None:
+        """Take the folder for logs, that of the peers' environments, and the checkout to compare with."""
+        self.proxies: list[ProxyProcess] = []
+        self.missing: dict[str, str] = {}
+        self._cores = Cores.of_this_machine()
+        self._places = Places(folder, environments, before, free_port(), (free_port(), free_port()))
+        command = [sys.executable, "-m", "benchmarks.proxy.replica", *map(str, self._places.replica_ports)]
+        self._others = [redis_server(self._places.redis_port, folder), Server(command, folder / "replicas.log")]
 
-    def start(self, peers: Sequence[Peer], environments: Path) -> dict[str, str]:
-        """Start everything; return which peers are not there, and why."""
-        missing: dict[str, str] = {}
-        with on_core(self.cores.others):
+    def start(self, peers: Sequence[Peer]) -> None:
+        """Start everything that can be started."""
+        with on_core(self._cores.others):
             for server in self._others:
                 server.start()
         for peer in peers:
             try:
-                proxy = Proxy(peer, self, environments)
+                proxy = ProxyProcess(peer, self._places)
                 self.proxies.append(proxy)
-                with on_core(self.cores.proxy):
+                with on_core(self._cores.proxy):
                     if proxy.server is not None:
                         proxy.server.start()
-                with proxy.going():
+                with proxy.running():
                     pass
             except (NotInstalledError, NotStartedError) as error:
-                missing[peer.name] = str(error)
+                self.missing[peer.name] = str(error)
                 print(f"{peer.name} is left out: {error}", flush=True)
-        self.proxies = [proxy for proxy in self.proxies if proxy.peer.name not in missing]
-        return missing
+        self.proxies = [proxy for proxy in self.proxies if proxy.peer.name not in self.missing]
 
     def stop(self) -> None:
         """End everything."""
@@ -205,27 +208,28 @@ class Stage:
         for server in self._others:
             server.stop()
 
-    def measure(self, proxy: Proxy, number: int, connections: int, warm_up: float, seconds: float) -> Found:
-        """Send a load at a proxy that is going; return what was found."""
-        plan = Plan(proxy.port, proxy.peer.wire, connections, warm_up, seconds, proxy.pid)
-        limit = LOAD_SECONDS + warm_up + 2 * MOST_TIMES * seconds + DRAIN_SECONDS
-        with on_core(self.cores.others):
+    def measure(
+        self, proxy: ProxyProcess, number: int, connections: int, warm_up: float, seconds: float
+    ) -> Measurement:
+        """Send a load to a running proxy."""
+        plan = Plan(proxy.port, proxy.peer.request, connections, warm_up, seconds, proxy.pid)
+        limit = LOAD_SECONDS + warm_up + 2 * MAX_EXTENSION * seconds + DRAIN_SECONDS
+        with on_core(self._cores.others):
             done = subprocess.run(
-                [sys.executable, "-m", "benchmarks.proxy.load", plan.as_json()],
+                [sys.executable, "-m", "benchmarks.proxy.load", plan.to_json()],
                 stdout=subprocess.PIPE,
                 timeout=limit,
                 check=True,
             )
-        return Found(peer=proxy.peer.name, round=number, connections=connections, **json.loads(done.stdout))
+        return Measurement(peer=proxy.peer.name, round=number, connections=connections, **json.loads(done.stdout))
 
 
 @contextmanager
-def staged(folder: Path, peers: Sequence[Peer], environments: Path) -> Generator[tuple[Stage, dict[str, str]]]:
-    """Start everything while the block lasts; also say which peers are not there, and why."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    stage = Stage(folder, Cores.of_this_machine())
+def running_servers(folder: Path, environments: Path, before: Path, peers: Sequence[Peer]) -> Generator[Servers]:
+    """Start everything; leave no process behind."""
+    servers = Servers(folder, environments, before)
     try:
-        yield stage, stage.start(peers, environments)
+        servers.start(peers)
+        yield servers
     finally:
-        stage.stop()
+        servers.stop()
