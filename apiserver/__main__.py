@@ -8,23 +8,23 @@ import sys
 from pydantic import ValidationError
 
 from apiserver.app import create_app
-from apiserver.catalog import CatalogError
-from apiserver.engine import ENVIRONMENT
-from apiserver.settings import PREFIX, Settings
-from shared import server
-from shared.bounds import Room
-from shared.environment import UnknownSettingError, describe, refuse_unknown
-from shared.program import EXIT_CONFIG, leave_on_signals
-from shared.reaper import Reaper
-from shared.telemetry import configure_logging
+from apiserver.catalog.yaml_file import CatalogError
+from apiserver.engine.vllm_engine import ENVIRONMENT
+from apiserver.settings import PREFIX, ApiServerSettings
+from shared.runtime.exit_codes import EXIT_CONFIG, leave_on_signals
+from shared.runtime.logging import configure_logging
+from shared.runtime.process_guard import ProcessGuard
+from shared.runtime.settings import UnknownSettingError, describe, refuse_unknown
+from shared.server import server
+from shared.server.limits import ConnectionLimiter
 
 
 def main() -> int:
     """Serve until told to stop; 78 when a setting or the catalog is wrong."""
     leave_on_signals()
     try:
-        refuse_unknown(PREFIX, Settings.model_fields, os.environ)
-        settings = Settings()
+        refuse_unknown(PREFIX, ApiServerSettings.model_fields, os.environ)
+        settings = ApiServerSettings()
         configure_logging(settings.log_level, settings.log_format)
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
@@ -37,11 +37,11 @@ def main() -> int:
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    room = Room(server.open_files_for(settings.max_connections))
+    room = ConnectionLimiter(server.open_files_for(settings.max_connections))
     config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, room=room)
     running = server.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
-    with Reaper(name="PAIRWAY_APISERVER", grace_seconds=0.0):
+    with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):
         running.run()
     return 0 if running.started else 1
 

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from shared import events, stream, token, web
-from shared.caller import CALLER_HEADER, caller_from_header
-from shared.deadline import TIMEOUT_HEADER, Deadline
-from shared.priority import PRIORITY_HEADER, Priority
-from shared.report import ReplicaReport
-from shared.wire import TranslateRequest, Translation, Translations, parse_translate_request
-
-if TYPE_CHECKING:
-    from apiserver.app import Parts
-    from shared.events import OnDelta
+from apiserver.context import ApiServerContext
+from shared.http import event_stream
+from shared.http.body import read_body
+from shared.http.disconnect import while_connected
+from shared.http.openapi import METRICS_DOC, PROBE_DOC, TRANSLATE_HEADERS, body_documentation, problem_documentation
+from shared.http.probes import livez_response, metrics_response
+from shared.http.problems import log_fields
+from shared.protocol import bearer_token, sse
+from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.protocol.headers import CALLER_HEADER, caller_from_header
+from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
+from shared.protocol.priority import PRIORITY_HEADER, Priority
+from shared.protocol.report import ReplicaReport
+from shared.protocol.sse import OnDelta
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = web.body_documentation(TranslateRequest, web.TRANSLATE_HEADERS)
+TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS)
 ANSWERS: Final = {
-    200: {"content": events.documentation()},
-    **web.problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 431, 502, 503, 504)),
+    200: {"content": sse.documentation()},
+    **problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 431, 502, 503, 504)),
 }
 
 
-CLOSED: Final = web.problem_documentation((401, 403))
+CLOSED: Final = problem_documentation((401, 403))
 
 
-def _parts(request: Request) -> Parts:
+def _parts(request: Request) -> ApiServerContext:
     return request.app.state.parts
 
 
@@ -46,33 +50,33 @@ def _authorize(request: Request) -> None:
     wanted = _parts(request).settings.token
     if wanted.get_secret_value():
         shown = request.headers.get("authorization")
-        token.check(wanted, shown, what="The calls of a proxy", whose="this API server's")
+        bearer_token.check(wanted, shown, what="The calls of a proxy", whose="this API server's")
 
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
 async def translate(request: Request) -> Response:
     """Translate one text or a list; with ``Accept: text/event-stream`` each part is sent as soon as it is final."""
-    return await stream.respond(request, partial(_translate, request))
+    return await event_stream.respond(request, partial(_translate, request))
 
 
 async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     _authorize(request)
     parts = _parts(request)
-    with parts.metrics.measured(time.monotonic) as measured, parts.bodies.hold() as hold:
+    with parts.metrics.request_timer(time.monotonic) as measured, parts.bodies.hold() as hold:
         times = parts.times
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER))
         caller = caller_from_header(request.headers.get(CALLER_HEADER))
-        body = await web.read_body(request, parts.limits.body_bytes, deadline, hold)
+        body = await read_body(request, parts.limits.body_bytes, deadline, hold)
         asked = parse_translate_request(body, parts.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
         pair = parts.replica.resolve(asked)
         measured.pair = str(pair)
-        web.log_fields(request, pair=measured.pair, texts=len(asked.texts))
+        log_fields(request, pair=measured.pair, texts=len(asked.texts))
         work = parts.replica.translate(
             pair, asked, deadline, request.state.request_id, on_delta, priority=priority, caller=caller
         )
-        return asked.answer(await web.while_connected(request, work))
+        return asked.answer(await while_connected(request, work))
 
 
 @routes.get("/report", responses=CLOSED)
@@ -82,21 +86,21 @@ async def report(request: Request) -> ReplicaReport:
     return _parts(request).replica.report()
 
 
-@routes.get("/livez", responses=web.PROBE_DOC)
+@routes.get("/livez", responses=PROBE_DOC)
 async def livez(request: Request) -> Response:
     """200 while the loops that keep the models alive tick."""
-    return web.livez(_parts(request).loops)
+    return livez_response(_parts(request).loops)
 
 
-@routes.get("/readyz", responses=web.PROBE_DOC)
+@routes.get("/readyz", responses=PROBE_DOC)
 async def readyz(request: Request) -> Response:
     """200 while at least one pair is ready and the server is not draining."""
     report = _parts(request).replica.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
-@routes.get("/metrics", response_class=PlainTextResponse, responses={**web.METRICS_DOC, **CLOSED})
+@routes.get("/metrics", response_class=PlainTextResponse, responses={**METRICS_DOC, **CLOSED})
 async def metrics(request: Request) -> Response:
     """This server's metrics and every engine's, in Prometheus' text format."""
     _authorize(request)
-    return web.metrics_response(_parts(request).collector())
+    return metrics_response(_parts(request).collector())

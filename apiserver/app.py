@@ -8,73 +8,45 @@ import random
 import socket
 import time
 import uuid
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from apiserver import api, catalog
-from apiserver.admission import QueueBounds
-from apiserver.engine import VllmEngine
-from apiserver.guards import Guards
-from apiserver.host import EngineFactory, HostSettings, ModelHost
+from apiserver import api
+from apiserver.catalog import loader
+from apiserver.context import ApiServerContext
+from apiserver.engine.vllm_engine import VllmEngine
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.hosting.model_host import EngineFactory, HostSettings, ModelHost
 from apiserver.metrics import ApiServerMetrics
-from apiserver.output_language import OutputLanguage
-from apiserver.replica import Replica
-from shared import web
-from shared.background import Loop, running
-from shared.budget import ByteBudget
-from shared.hot_path import HotPath
-from shared.metrics import MergedCollector
+from apiserver.model_server import ModelServer
+from apiserver.scheduling.admission import QueueBounds
+from apiserver.settings import ApiServerSettings
+from shared.http.body_budget import ByteBudget
+from shared.http.fast_path import FastPath
+from shared.http.problems import install
+from shared.runtime.background import running
 from shared.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from apiserver.settings import Settings
-    from shared.deadline import TimeLimits
-    from shared.wire import Limits
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The app's parts, on ``app.state.parts``."""
-
-    settings: Settings
-    limits: Limits
-    times: TimeLimits
-    replica: Replica
-    metrics: ApiServerMetrics
-    loops: tuple[Loop, ...]
-    bodies: ByteBudget
-
-    def collector(self) -> MergedCollector:
-        """Return this server's metrics and those of every engine that runs."""
-        for loop in self.loops:
-            self.metrics.loop_age.labels(loop.name).set(loop.age())
-        for host in self.replica.hosts:
-            host.room.measure(self.metrics)
-        engines = [host.engine for host in self.replica.hosts]
-        return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
-
-
-def create_app(settings: Settings, engine_factory: EngineFactory | None = None) -> FastAPI:
+def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None = None) -> FastAPI:
     """Build the app; engines (vLLM's, unless another factory is given) begin to start when its lifespan does.
 
     Raises:
         CatalogError: the catalog can not be used.
     """
-    read = catalog.read(settings.catalog, settings.models)
+    read = loader.read(settings.catalog, settings.models)
     entries = read.hosted
     factory = engine_factory or partial(VllmEngine.start, alone=len(entries) == 1)
     metrics = ApiServerMetrics()
     rng = random.Random()  # noqa: S311 - jitter, not secrets
     start_lock = asyncio.Lock()
-    guards = Guards(OutputLanguage())
+    guards = QualityGuard(OutputLanguage())
     host_settings = HostSettings(
         settings.canary_timeout,
         settings.restart_backoff,
@@ -95,7 +67,7 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         )
         for entry in entries
     ]
-    replica = Replica(
+    replica = ModelServer(
         f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
         hosts,
         metrics,
@@ -103,7 +75,7 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         started_at=time.time(),
     )
     bodies = ByteBudget(settings.max_bodies_bytes)
-    parts = Parts(
+    parts = ApiServerContext(
         settings, settings.limits, settings.time_limits, replica, metrics, tuple(host.loop() for host in hosts), bodies
     )
 
@@ -120,7 +92,7 @@ def create_app(settings: Settings, engine_factory: EngineFactory | None = None) 
         title="Pairway API server", version=VERSION, lifespan=lifespan, redirect_slashes=False, redoc_url=None
     )
     app.state.parts = parts
-    web.install(app)
-    app.add_middleware(HotPath, answer=api.translate)
+    install(app)
+    app.add_middleware(FastPath, answer=api.translate)
     app.include_router(api.routes)
     return app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from shared.metrics import LATENCY_BUCKETS, ServerMetrics
+from shared.runtime.metrics import LATENCY_BUCKETS, ServerMetrics
 
 
 class ApiServerMetrics(ServerMetrics):

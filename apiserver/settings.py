@@ -8,13 +8,13 @@ from typing import Final
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from shared.address import is_loopback
-from shared.server_settings import CommaSeparated, Port, ServerSettings, Token, split_commas
+from shared.runtime.ip_addresses import is_loopback
+from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token, split_commas
 
 PREFIX: Final = "APISERVER_"
 
 
-class Settings(ServerSettings):
+class ApiServerSettings(ServerSettings):
     """Every field is the environment variable of its name with ``APISERVER_`` before it."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX)
@@ -65,7 +65,7 @@ class Settings(ServerSettings):
     _parts = field_validator("models", mode="before")(split_commas)
 
     @model_validator(mode="after")
-    def _is_closed(self) -> Settings:
+    def _is_closed(self) -> ApiServerSettings:
         if not self.token.get_secret_value() and not self.open and not is_loopback(self.host):
             message = (
                 f"APISERVER_HOST ({self.host}) is reached by others than this machine, and there is no token: set "
@@ -75,7 +75,7 @@ class Settings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _times_fit(self) -> Settings:
+    def _times_fit(self) -> ApiServerSettings:
         if self.queue_seconds > self.request_timeout:
             message = (
                 f"APISERVER_QUEUE_SECONDS ({self.queue_seconds:g} s) must not exceed "

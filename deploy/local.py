@@ -24,7 +24,7 @@ from deploy.plan import LOOPBACK, Plan, PlanError
 from deploy.readiness import Readiness
 from deploy.redis_server import find_free_port, find_redis_server, redis_command, redis_url, wait_for_redis
 from deploy.run_lock import RunFolderBusyError, RunLock
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, Sequence
         plan.read_models()
         with RunLock(options.run_dir, say=functools.partial(print, flush=True)) as lock:
             plan.check_ports()
-            with Reaper(MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
+            with ProcessGuard(MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
                 # After the mark is set: the children get it from here.
                 launcher = Launcher(plan, options.run_dir, options.ready_timeout, dict(os.environ), commands)
                 return asyncio.run(launcher.run())

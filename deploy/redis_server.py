@@ -13,7 +13,7 @@ from pathlib import Path
 START_TIMEOUT_SECONDS = 10.0
 POLL_SECONDS = 0.05
 LOOPBACK = "127.0.0.1"
-# The first that can be told to leave its environment readable, where shared/reaper.py finds it by.
+# The first that can be told to leave its environment readable, where shared/runtime/process_guard.py finds it by.
 OLDEST_VERSION = (6, 2)
 
 

@@ -13,13 +13,13 @@ from typing import Final
 from pydantic import ValidationError
 
 from proxy.app import create_app, create_operator_app
-from proxy.processes import NO_START, Processes
-from proxy.settings import PREFIX, Settings
-from shared import server
-from shared.bounds import Room
-from shared.environment import UnknownSettingError, describe, refuse_unknown
-from shared.program import EXIT_CONFIG, leave_on_signals
-from shared.telemetry import configure_logging
+from proxy.multiprocess import NO_START, ProcessSupervisor
+from proxy.settings import PREFIX, ProxySettings
+from shared.runtime.exit_codes import EXIT_CONFIG, leave_on_signals
+from shared.runtime.logging import configure_logging
+from shared.runtime.settings import UnknownSettingError, describe, refuse_unknown
+from shared.server import server
+from shared.server.limits import ConnectionLimiter
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ def main() -> int:
     """Serve until told to stop; 78 when a setting is wrong."""
     leave_on_signals()
     try:
-        refuse_unknown(PREFIX, Settings.model_fields, os.environ)
-        settings = Settings()
+        refuse_unknown(PREFIX, ProxySettings.model_fields, os.environ)
+        settings = ProxySettings()
     except ValidationError as error:
         sys.stderr.write(f"proxy: {describe(error, PREFIX)}\n")
         return EXIT_CONFIG
@@ -42,7 +42,7 @@ def main() -> int:
     configure_logging(settings.log_level, settings.log_format)
     if everybody := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
         log.warning("any client can claim any address", extra={"trusted_proxies": everybody})
-    room = partial(Room, server.open_files_for(settings.max_connections))
+    room = partial(ConnectionLimiter, server.open_files_for(settings.max_connections))
     if settings.processes == 1:
         return _serve(settings, room())
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -53,12 +53,14 @@ def main() -> int:
         return NO_START
     # Closed here as soon as they are told to end: they have it too, and once they have closed it new clients are to be
     # refused, not to wait for somebody to accept them.
-    return Processes(
+    return ProcessSupervisor(
         settings.processes, lambda number: _serve(settings, room(), number, [listening]), listening.close
     ).run()
 
 
-def _serve(settings: Settings, room: Room, number: int = 0, listening: list[socket.socket] | None = None) -> int:
+def _serve(
+    settings: ProxySettings, room: ConnectionLimiter, number: int = 0, listening: list[socket.socket] | None = None
+) -> int:
     """Serve as the process of that number, on the socket if there is one."""
     app = create_app(settings)
     config = partial(

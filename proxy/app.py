@@ -8,84 +8,59 @@ import random
 import socket
 import time
 import uuid
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from proxy import api, key_api, operators
-from proxy.access import Access
-from proxy.admission import Admission
-from proxy.answers import Answers
-from proxy.cache import TranslationCache
-from proxy.cache_store import FLUSH_SECONDS, CacheStore
-from proxy.canaries import TICK_SECONDS, Canaries
-from proxy.carrier import Carrier
-from proxy.chooser import Chooser
-from proxy.client import ReplicaClient
-from proxy.detector import Detector
-from proxy.discovery import Discovery, Resolver, system_resolver
-from proxy.dispatcher import Dispatcher
-from proxy.evidence import LocalEvidence
-from proxy.exchange import Exchange
-from proxy.fleet_control import FleetControl
-from proxy.flights import Flights
-from proxy.forwarder import Forwarder
-from proxy.health import HealthPage
-from proxy.key_book import Clocks
-from proxy.key_store import KeyStore
-from proxy.lease import RENEW_SECONDS, Lease
-from proxy.local_view import EvidenceView
-from proxy.lru import Lru
+from proxy.admission.controller import AdmissionController
+from proxy.api import fleet, keys, translate
+from proxy.api.fleet_view import LocalStatsView
+from proxy.api.health_view import HealthPage
+from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.selector import ReplicaSelector
+from proxy.cache.coalescing import RequestCoalescer
+from proxy.cache.memory_cache import MemoryCache
+from proxy.cache.model_versions import ModelVersions
+from proxy.cache.redis_cache import FLUSH_SECONDS, RedisCache
+from proxy.cache.translation_cache import TranslationCache
+from proxy.context import ProxyContext
+from proxy.fleet.admin import FleetAdmin
+from proxy.fleet.discovery import Discovery, Resolver, system_resolver
+from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
+from proxy.fleet.prober import FIRST_SWEEP_SECONDS, RETURN_SECONDS, Prober
+from proxy.fleet.registry import Registry
+from proxy.fleet.snapshot import Snapshot
+from proxy.fleet.store import FleetStore
+from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
+from proxy.forwarding.forwarder import Forwarder
+from proxy.forwarding.retry_budget import RetryBudget
+from proxy.forwarding.upstream_request import UpstreamRequest
+from proxy.keys.authenticator import Authenticator
+from proxy.keys.cached_store import Clocks
+from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from proxy.registry import Registry
-from proxy.retry_budget import RetryBudget
-from proxy.revisions import Revisions
-from proxy.routing import Pivots
-from proxy.settings import WithoutRedis
-from proxy.store import Store
-from proxy.tracker import FIRST_SWEEP_SECONDS, RETURN_SECONDS, HealthTracker
-from shared import heap, web
-from shared.background import Loop, running
-from shared.budget import ByteBudget
-from shared.hot_path import HotPath
+from proxy.routing.language_detector import LanguageDetector
+from proxy.routing.pivots import Pivots
+from proxy.settings import ProxySettings, WithoutRedis
+from proxy.translation.dispatcher import Dispatcher
+from proxy.translation.pivot import PivotTranslator
+from proxy.translation.service import TranslationService
+from proxy.upstream.client import ReplicaClient
+from shared.http.body_budget import ByteBudget
+from shared.http.fast_path import FastPath
+from shared.http.problems import install
+from shared.runtime import gc_tuning
+from shared.runtime.background import Loop, running
 from shared.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from proxy.fleet import Snapshot
-    from proxy.settings import Settings
 
 log = logging.getLogger(__name__)
 
 # What is only for operators: on their own port where they have one.
-OPERATORS = (operators.routes, key_api.routes)
+OPERATORS = (fleet.routes, keys.routes)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The app's parts, on ``app.state.parts`` while its lifespan lasts."""
-
-    settings: Settings
-    registry: Registry
-    evidence: LocalEvidence
-    page: HealthPage
-    access: Access
-    keys: KeyStore
-    answers: Answers
-    flights: Flights
-    listed_pivots: Pivots | None
-    control: FleetControl
-    metrics: ProxyMetrics
-    loops: tuple[Loop, ...]
-    bodies: ByteBudget
-    draining: asyncio.Event
-    started_at: float
-
-
-def create_app(settings: Settings, resolver: Resolver = system_resolver) -> FastAPI:
+def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
     """Build the app; it begins to sweep when its lifespan does, and to serve once the first sweep has ended or lasts too long."""
     draining = asyncio.Event()
 
@@ -94,10 +69,12 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
         rng = random.Random()  # noqa: S311 - picks and jitter, not secrets
         metrics = ProxyMetrics()
-        evidence = LocalEvidence(time.monotonic, rng)
-        store = Store(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+        evidence = LocalStats(time.monotonic, rng)
+        store = FleetStore(
+            settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time
+        )
         keys = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
-        access = Access(
+        access = Authenticator(
             keys,
             metrics,
             Clocks(time.time, time.monotonic),
@@ -105,9 +82,16 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             goes_on=settings.keys_without_redis is WithoutRedis.OPEN,
             operator_token=settings.operator_token,
         )
-        lease = Lease(store, owner, settings.redis_timeout, time.monotonic)
-        registry = Registry(store, evidence, lease, settings.replicas, report_ttl=settings.report_ttl, clock=time.time)
-        detector = await asyncio.to_thread(Detector)
+        lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
+        registry = Registry(
+            store,
+            lease,
+            settings.replicas,
+            report_ttl=settings.report_ttl,
+            clock=time.time,
+            on_snapshot=evidence.note_snapshot,
+        )
+        detector = await asyncio.to_thread(LanguageDetector)
         async with ReplicaClient.open(
             connect_timeout=settings.connect_timeout,
             probe_timeout=settings.probe_timeout,
@@ -115,8 +99,8 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         ) as client:
             forwarder = Forwarder(
                 registry,
-                Exchange(client, evidence, metrics),
-                Chooser(evidence, rng),
+                UpstreamRequest(client, evidence, metrics),
+                ReplicaSelector(evidence, rng),
                 evidence,
                 RetryBudget(time.monotonic),
                 metrics,
@@ -125,33 +109,33 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
             pivots = Pivots(settings.preferred_pivots, lambda pair: evidence.pool(pair).usual)
             dispatcher = Dispatcher(
                 registry,
-                Carrier(forwarder),
+                PivotTranslator(forwarder),
                 detector,
                 metrics,
                 pivots if settings.pivot else None,
-                Admission(evidence, metrics, time.monotonic),
+                AdmissionController(evidence, metrics, time.monotonic),
             )
-            canaries = Canaries(registry, evidence, client, metrics, time.monotonic, rng)
+            canaries = CanaryProber(registry, evidence, client, metrics, time.monotonic, rng)
             discovery = Discovery(resolver)
-            tracker = HealthTracker(registry, discovery, client, metrics, time.time)
+            tracker = Prober(registry, discovery, client, metrics, time.time)
             bodies = ByteBudget(settings.max_bodies_bytes)
-            flights = Flights(bodies, time.monotonic)
+            flights = RequestCoalescer(bodies, time.monotonic)
             cache_store = _cache_store(settings)
             loops = (
-                Loop("tracker", settings.probe_interval, tracker.sweep, time.monotonic, rng),
-                Loop("returns", RETURN_SECONDS, tracker.look_again, time.monotonic, rng),
+                Loop("tracker", settings.probe_interval, tracker.probe_all, time.monotonic, rng),
+                Loop("returns", RETURN_SECONDS, tracker.probe_unhealthy, time.monotonic, rng),
                 Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
                 Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),
                 *((Loop("cache", FLUSH_SECONDS, cache_store.flush, time.monotonic, rng),) if cache_store else ()),
             )
-            app.state.parts = Parts(
+            app.state.parts = ProxyContext(
                 settings,
                 registry,
                 evidence,
                 HealthPage(),
                 access,
                 keys,
-                Answers(
+                TranslationService(
                     dispatcher,
                     flights,
                     _cache(settings, registry, cache_store, pivots if settings.pivot else None, metrics),
@@ -160,7 +144,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 flights,
                 # What is listed is no promise of the quickest way: a thread reads it.
                 Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
-                FleetControl(registry, discovery, EvidenceView(evidence, lambda: registry.snapshot), time.time),
+                FleetAdmin(registry, discovery, LocalStatsView(evidence, lambda: registry.snapshot), time.time),
                 metrics,
                 loops,
                 bodies,
@@ -171,7 +155,7 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
                 await lease.renew()
                 await registry.recall()
                 await access.warn(published=settings.published_without_keys)
-                heap.freeze()
+                gc_tuning.freeze()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
                     await registry.first_sweep(FIRST_SWEEP_SECONDS)
@@ -194,9 +178,9 @@ def create_app(settings: Settings, resolver: Resolver = system_resolver) -> Fast
         redoc_url=None,
     )
     app.state.draining = draining
-    web.install(app, settings.cors_origins)
-    app.add_middleware(HotPath, answer=api.translate)
-    app.include_router(api.routes)
+    install(app, settings.cors_origins)
+    app.add_middleware(FastPath, answer=translate.translate)
+    app.include_router(translate.routes)
     if not settings.operator_port:
         for each in OPERATORS:
             app.include_router(each)
@@ -207,19 +191,19 @@ def create_operator_app(main: FastAPI) -> FastAPI:
     """Build the app of the operators' own port, which works with the main app's parts while its lifespan lasts."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
     app.state = main.state
-    web.install(app)
+    install(app)
     for each in OPERATORS:
         app.include_router(each)
     return app
 
 
-def _cache_store(settings: Settings) -> CacheStore | None:
+def _cache_store(settings: ProxySettings) -> RedisCache | None:
     url = settings.cache_redis_url.get_secret_value()
-    return CacheStore(url, settings.redis_prefix, time.time, time.monotonic) if url else None
+    return RedisCache(url, settings.redis_prefix, time.time, time.monotonic) if url else None
 
 
 def _cache(
-    settings: Settings, registry: Registry, store: CacheStore | None, pivots: Pivots | None, metrics: ProxyMetrics
+    settings: ProxySettings, registry: Registry, store: RedisCache | None, pivots: Pivots | None, metrics: ProxyMetrics
 ) -> TranslationCache | None:
     if not settings.cache_bytes:
         return None
@@ -227,6 +211,6 @@ def _cache(
     def snapshot() -> Snapshot:
         return registry.snapshot
 
-    lru = Lru(settings.cache_bytes, time.time)
-    revisions = Revisions(snapshot)
+    lru = MemoryCache(settings.cache_bytes, time.time)
+    revisions = ModelVersions(snapshot)
     return TranslationCache(lru, store, snapshot, pivots, revisions, metrics, settings.cache_seconds, time.time)

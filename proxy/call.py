@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from proxy.freight import Freight
-
-if TYPE_CHECKING:
-    from proxy.caller import Caller
-    from shared.deadline import Deadline
-    from shared.events import OnDelta
-    from shared.metrics import Measured
-    from shared.priority import Priority
-    from shared.wire import TranslateRequest
+from proxy.keys.caller import Caller
+from proxy.request_cost import RequestCost
+from shared.protocol.deadline import Deadline
+from shared.protocol.messages import TranslateRequest
+from shared.protocol.priority import Priority
+from shared.protocol.sse import OnDelta
+from shared.runtime.metrics import RequestSample
 
 
 @dataclass(eq=False)  # not frozen: that makes it three times slower to make
-class Call:
+class TranslationCall:
     """What is asked, by whom, until when, and what is measured of it.
 
     ``on_delta`` is told every part of each text's translation, by its index, as soon as it is final; None where the
@@ -30,18 +27,22 @@ class Call:
     priority: Priority
     deadline: Deadline
     request_id: str
-    measured: Measured
+    measured: RequestSample
     on_delta: OnDelta | None = None
 
     @cached_property
-    def freight(self) -> Freight:
+    def freight(self) -> RequestCost:
         """How heavy it is."""
-        return Freight.of(self.request, self.priority)
+        return RequestCost.of(self.request, self.priority)
 
-    def asking(self, request: TranslateRequest, on_delta: OnDelta | None) -> Call:
+    def asking(self, request: TranslateRequest, on_delta: OnDelta | None) -> TranslationCall:
         """Return the same call for a part of its texts, or a leg of their way."""
-        return Call(request, self.caller, self.priority, self.deadline, self.request_id, self.measured, on_delta)
+        return TranslationCall(
+            request, self.caller, self.priority, self.deadline, self.request_id, self.measured, on_delta
+        )
 
-    def measured_by(self, measured: Measured) -> Call:
+    def measured_by(self, measured: RequestSample) -> TranslationCall:
         """Return the same call, whose way is written down elsewhere."""
-        return Call(self.request, self.caller, self.priority, self.deadline, self.request_id, measured, self.on_delta)
+        return TranslationCall(
+            self.request, self.caller, self.priority, self.deadline, self.request_id, measured, self.on_delta
+        )

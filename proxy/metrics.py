@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from shared.metrics import KNOWN_SAMPLES, LATENCY_BUCKETS, ServerMetrics
+from shared.runtime.metrics import KNOWN_SAMPLES, LATENCY_BUCKETS, ServerMetrics
 
 
 class ProxyMetrics(ServerMetrics):

@@ -8,10 +8,10 @@ from typing import Final
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from proxy import addresses
-from shared.address import is_loopback
+from proxy import urls
 from shared.languages import canonical_tag
-from shared.server_settings import CommaSeparated, MaxConnections, Port, ServerSettings, Token, split_commas
+from shared.runtime.ip_addresses import is_loopback
+from shared.runtime.settings import CommaSeparated, MaxConnections, Port, ServerSettings, Token, split_commas
 
 PREFIX: Final = "PROXY_"
 LAST_PORT: Final = 65_535
@@ -19,7 +19,7 @@ LAST_PORT: Final = 65_535
 _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
 
-class Keys(StrEnum):
+class KeysMode(StrEnum):
     """Whether callers need a key."""
 
     AUTO = "auto"
@@ -34,7 +34,7 @@ class WithoutRedis(StrEnum):
     CLOSED = "closed"
 
 
-class Settings(ServerSettings):
+class ProxySettings(ServerSettings):
     """Every field is the environment variable of its name with ``PROXY_`` before it."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX)
@@ -61,8 +61,8 @@ class Settings(ServerSettings):
         default=SecretStr(""),
         description="Token for changes of the fleet at run time, 16 to 256 ASCII characters; empty: no changes.",
     )
-    keys: Keys = Field(
-        default=Keys.AUTO,
+    keys: KeysMode = Field(
+        default=KeysMode.AUTO,
         description='Whether callers need a key: "on", "off", or "auto": unless PROXY_HOST is a loopback address.',
     )
     keys_without_redis: WithoutRedis = Field(
@@ -136,11 +136,11 @@ class Settings(ServerSettings):
     _parts = field_validator("replicas", "preferred_pivots", "trusted_proxies", "cors_origins", mode="before")(
         split_commas
     )
-    _urls = field_validator("replicas")(addresses.replica_urls)
-    _networks = field_validator("trusted_proxies")(addresses.networks)
-    _origins = field_validator("cors_origins")(addresses.origins)
-    _redis = field_validator("redis_url")(addresses.redis_url)
-    _cache_redis = field_validator("cache_redis_url")(addresses.redis_url_or_none)
+    _urls = field_validator("replicas")(urls.replica_urls)
+    _networks = field_validator("trusted_proxies")(urls.networks)
+    _origins = field_validator("cors_origins")(urls.origins)
+    _redis = field_validator("redis_url")(urls.redis_url)
+    _cache_redis = field_validator("cache_redis_url")(urls.redis_url_or_none)
 
     @field_validator("cache_bytes")
     @classmethod
@@ -158,7 +158,7 @@ class Settings(ServerSettings):
         return tuple(map(canonical_tag, value))
 
     @model_validator(mode="after")
-    def _times_fit(self) -> Settings:
+    def _times_fit(self) -> ProxySettings:
         if self.connect_timeout > self.request_timeout:
             message = (
                 f"PROXY_CONNECT_TIMEOUT ({self.connect_timeout:g} s) must not exceed "
@@ -168,14 +168,14 @@ class Settings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _cache_is_apart(self) -> Settings:
+    def _cache_is_apart(self) -> ProxySettings:
         if not self.cache_redis_url.get_secret_value():
             return self
         if not self.cache_bytes:
             raise ValueError(
                 "PROXY_CACHE_REDIS_URL needs PROXY_CACHE_BYTES > 0: what comes from it is kept in memory too"
             )
-        if addresses.redis_server(self.cache_redis_url) == addresses.redis_server(self.redis_url):
+        if urls.redis_server(self.cache_redis_url) == urls.redis_server(self.redis_url):
             raise ValueError(
                 "PROXY_CACHE_REDIS_URL and PROXY_REDIS_URL must be different servers, not databases of one: "
                 "the cache fills its memory, and the fleet's must never be full"
@@ -183,7 +183,7 @@ class Settings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _processes_are_told_apart(self) -> Settings:
+    def _processes_are_told_apart(self) -> ProxySettings:
         if self.processes > 1 and not self.operator_port:
             message = (
                 f"PROXY_PROCESSES ({self.processes}) needs PROXY_OPERATOR_PORT: each process has metrics of its own, and at "
@@ -193,7 +193,7 @@ class Settings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _ports_differ(self) -> Settings:
+    def _ports_differ(self) -> ProxySettings:
         if self.operator_port and self.operator_port <= self.port < self.operator_port + self.processes:
             message = f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0"
             if self.processes > 1:
@@ -205,7 +205,7 @@ class Settings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _tokens_differ(self) -> Settings:
+    def _tokens_differ(self) -> ProxySettings:
         if self.operator_token.get_secret_value() and self.operator_token == self.replica_token:
             raise ValueError(
                 "PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN must differ: every replica is shown the second, "
@@ -216,12 +216,12 @@ class Settings(ServerSettings):
     @property
     def published_without_keys(self) -> bool:
         """Whether keys are off by default only, though a web server before us is believed, so seems to publish us."""
-        return self.keys is Keys.AUTO and not self.keys_on and bool(self.trusted_proxies)
+        return self.keys is KeysMode.AUTO and not self.keys_on and bool(self.trusted_proxies)
 
     @property
     def keys_on(self) -> bool:
         """Whether callers need a key."""
-        return self.keys is Keys.ON or (self.keys is Keys.AUTO and not is_loopback(self.host))
+        return self.keys is KeysMode.ON or (self.keys is KeysMode.AUTO and not is_loopback(self.host))
 
     @property
     def report_ttl(self) -> float:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import langcodes
 from langcodes.tag_parser import LanguageTagError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # The registry of BCP-47 knows about 8,000 languages; a fleet meets a few hundred spellings of them.
 CACHED_TAGS: Final = 4096

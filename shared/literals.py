@@ -7,11 +7,9 @@ so the work is linear in the text, whatever it holds.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 # Letters and digits of the Latin script: what belongs to an address or a unit even where Japanese follows unspaced.
 _LATIN: Final = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
@@ -141,3 +139,20 @@ def _address_end(text: str, start: int, end: int) -> int:
             unopened[last] -= 1
         end -= 1
     return end
+
+
+_LITERAL_OR_LETTER: Final = re.compile(rf"{PATTERN}|(?P<letter>[^\W\d_])")
+# Letters by their category, symbols by their use: the information sign (an emoji) and the ordinal indicators.
+_SYMBOLS: Final = frozenset("ℹªº")
+
+
+def needs_translation(text: str) -> bool:
+    """Say whether a text has letters outside of what survives literally (addresses, placeholders, quantities).
+
+    False for blank text, digits, punctuation, emoji, an address alone. A single letter is a word. Time linear in what
+    stands before the first such letter.
+    """
+    return any(
+        match.lastgroup == "letter" and match.group().isalpha() and match.group() not in _SYMBOLS
+        for match in _LITERAL_OR_LETTER.finditer(text)
+    )

@@ -16,9 +16,9 @@ import uvicorn
 from fastapi import FastAPI
 from typing_extensions import override
 
-from shared.bounds import Room
-from shared.deadline import TIMEOUT_HEADER
-from shared.server import server_config
+from shared.protocol.deadline import TIMEOUT_HEADER
+from shared.server.limits import ConnectionLimiter
+from shared.server.server import server_config
 from tests.waiting import wait_until
 
 Fault = Literal["reset", "reset-mid-body", "close", "hang", "drip"]
@@ -315,9 +315,11 @@ class _Uvicorn(uvicorn.Server):
 class Serving:
     """An app on a real socket."""
 
-    def __init__(self, app: FastAPI, room: Room | None = None, trusted_proxies: Sequence[str] = ()) -> None:
+    def __init__(
+        self, app: FastAPI, room: ConnectionLimiter | None = None, trusted_proxies: Sequence[str] = ()
+    ) -> None:
         self.app = app
-        self.room = room or Room()
+        self.room = room or ConnectionLimiter()
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
@@ -353,7 +355,7 @@ class Serving:
 
 @asynccontextmanager
 async def serving(
-    app: FastAPI, room: Room | None = None, trusted_proxies: Sequence[str] = ()
+    app: FastAPI, room: ConnectionLimiter | None = None, trusted_proxies: Sequence[str] = ()
 ) -> AsyncGenerator[Serving]:
     """Serve the app through a real uvicorn while the block lasts."""
     served = Serving(app, room, trusted_proxies)

@@ -127,7 +127,7 @@ class Server:
 
 
 def redis_server(port: int, folder: Path) -> Server:
-    """Return a real Redis without persistence; a Reaper finds it, for no title covers its environment."""
+    """Return a real Redis without persistence; a ProcessGuard finds it, for no title covers its environment."""
     options = {"port": str(port), "bind": "127.0.0.1", "save": "", "appendonly": "no", "set-proc-title": "no"}
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return Server([redis_binary(), *words, "--dir", str(folder)], folder / f"redis-{port}.log")

@@ -10,10 +10,10 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from apiserver.catalog import ModelEntry
-from apiserver.generation import Ask, EngineGoneError, Generation
-from apiserver.sampling import Sampling
-from shared.report import ModelReport
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
+from apiserver.prompts.sampling import Sampling
+from shared.protocol.report import ModelReport
 
 # Text tokens are code points; the frame's tokens lie beyond them, so that a test sees which is which.
 FRAME = 2_000_000
@@ -41,7 +41,7 @@ VOCABULARY = {
 }
 
 
-def in_brackets(asked: Asked) -> Generation:
+def in_brackets(asked: Asked) -> GenerationResult:
     """Answer a word or two with themselves and more with words of the target language, in brackets; what is no word stays."""
     said = asked.text
     if said.count(" ") > 1:
@@ -51,7 +51,7 @@ def in_brackets(asked: Asked) -> Generation:
         said = " ".join(
             words[number % len(words)] if word.isalpha() else word for number, word in enumerate(said.split(" "))
         )
-    return Generation(f"[{said}]", [0] * (len(said) + 2), "stop")
+    return GenerationResult(f"[{said}]", [0] * (len(said) + 2), "stop")
 
 
 class ScriptedEngine:
@@ -59,7 +59,7 @@ class ScriptedEngine:
 
     def __init__(self, entry: ModelEntry, *, max_model_len: int = 512) -> None:
         self.entry = entry
-        self.answer: Callable[[Asked], Generation] = in_brackets
+        self.answer: Callable[[Asked], GenerationResult] = in_brackets
         self.template: Callable[[str], str] = "<user>{}<assistant>".format
         self.delay = 0.0
         self.gate = asyncio.Event()
@@ -98,7 +98,7 @@ class ScriptedEngine:
         del arguments
         return self.template("".join(message["content"] for message in messages))
 
-    async def generate(self, ask: Ask, request_id: str) -> Generation:
+    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
         asked = _read(ask, request_id)
         self.asked.append(asked)
         self.running += 1
@@ -153,7 +153,7 @@ def _spelt(tokens: Sequence[int]) -> str:
     return "".join(f"<{CONTROLS[token - FRAME]}>" for token in tokens)
 
 
-def _read(ask: Ask, request_id: str) -> Asked:
+def _read(ask: GenerationRequest, request_id: str) -> Asked:
     at = [index for index, token in enumerate(ask.prompt_ids) if token < FRAME]
     first, last = at[0], at[-1] + 1
     before, text, behind = ask.prompt_ids[:first], ask.prompt_ids[first:last], ask.prompt_ids[last:]

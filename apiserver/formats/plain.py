@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from apiserver.document import MAX_MARKS, Block, Document, Mark
-from apiserver.formats.piece import has_words, set_apart
+from apiserver.formats.document import MAX_MARKS, Block, Document, Placeholder
+from apiserver.formats.runs import has_words, set_apart
 
 
 def plain_document(text: str) -> Document:
     """Take a plain text apart: all of it is words, or none of it where there are none to translate."""
-    marks: list[Mark] = []
+    marks: list[Placeholder] = []
     words = set_apart(text, marks)
     if not has_words(text) or len(marks) > MAX_MARKS:
         return Document((text,) if text else ())

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 
 from benchmarks.connections.clients import Crowd
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 from shared.version import VERSION
 from tests.faults import outcomes
 from tests.faults.load import LoadProcess, Plan
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.mkdir(parents=True)
     load_before = os.getloadavg()[0]
     began = time.strftime("%Y-%m-%d %H:%M")
-    with Reaper("PAIRWAY_CONNECTIONS", GRACE_SECONDS):
+    with ProcessGuard("PAIRWAY_CONNECTIONS", GRACE_SECONDS):
         phases = asyncio.run(stage(out, options.idle, options.slow, options.rate))
     found = judged(phases)
     machine = (

@@ -10,22 +10,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from apiserver.engine import ENVIRONMENT, VllmEngine
-from apiserver.framing import Frame, decoding_for
-from apiserver.generation import Ask
-from apiserver.guards import Guards, budget
+from apiserver.engine.interface import GenerationRequest
+from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.guards.issues import budget
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
-from apiserver.output_language import OutputLanguage
-from apiserver.placeholders import Protection
-from apiserver.plan import Wish
-from apiserver.slots import OVERHANG, Slots
-from apiserver.translator import Translator
-from apiserver.work import Work
-from shared.wire import TextFormat, Translation
+from apiserver.protection.placeholders import Protection
+from apiserver.scheduling.batch_slots import BatchSlots
+from apiserver.scheduling.fair_queue import OVERHANG
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.planner import TranslateOptions
+from apiserver.translation.translator import Translator
+from shared.protocol.messages import TextFormat, Translation
 
 if TYPE_CHECKING:
-    from apiserver.catalog import ModelEntry
-    from apiserver.generation import Generation
+    from apiserver.catalog.model_entry import ModelEntry
+    from apiserver.engine.interface import GenerationResult
     from shared.languages import LanguagePair
 
 # Texts in hand at once: what the demo models' engines run in one batch.
@@ -61,24 +63,24 @@ class Hosted:
 
         async def one(number: int, wanted: Wanted) -> Translation:
             async with room:
-                wish = Wish(wanted.format, Protection.of(wanted.do_not_translate, wanted.terms))
+                wish = TranslateOptions(wanted.format, Protection.of(wanted.do_not_translate, wanted.terms))
                 planned = await self.translator.prepare(pair, wanted.text, wish)
-                return await self.translator.complete(planned, f"bench-{pair}-{number}", Work())
+                return await self.translator.complete(planned, f"bench-{pair}-{number}", WorkItem())
 
         return await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate(texts)))
 
-    async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[Generation]:
+    async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[GenerationResult]:
         """Ask the engine once for each text, with its prompt and budget and no other care."""
-        frame = Frame.of(self.entry.family, pair, self.engine)
+        frame = PromptEncoder.of(self.entry.family, pair, self.engine)
         decoding = decoding_for(self.entry, self.engine)
         room = asyncio.Semaphore(CONCURRENCY)
 
-        async def one(number: int, text: str) -> Generation:
+        async def one(number: int, text: str) -> GenerationResult:
             prompt = frame.ids(text, {})
             left = self.engine.max_model_len - len(prompt)
             most = min(budget(len(prompt) - frame.bare_length), left)
             async with room:
-                return await self.engine.generate(Ask(prompt, decoding, most), f"bare-{pair}-{number}")
+                return await self.engine.generate(GenerationRequest(prompt, decoding, most), f"bare-{pair}-{number}")
 
         return await asyncio.gather(*(one(number, text) for number, text in enumerate(texts)))
 
@@ -97,6 +99,8 @@ async def hosted(entry: ModelEntry) -> AsyncGenerator[Hosted]:
 
 
 def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
-    frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
-    slots = Slots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
-    return Translator(entry, engine, frames, decoding_for(entry, engine), Guards(OutputLanguage()), metrics, slots)
+    frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
+    slots = BatchSlots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
+    return Translator(
+        entry, engine, frames, decoding_for(entry, engine), QualityGuard(OutputLanguage()), metrics, slots
+    )

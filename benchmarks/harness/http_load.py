@@ -25,7 +25,7 @@ import uvloop
 
 from benchmarks.harness.load import Sample, closed_loop, open_loop, poisson, raise_priority, steady
 from benchmarks.harness.texts import Text, TextSource
-from shared.priority import PRIORITY_HEADER
+from shared.protocol.priority import PRIORITY_HEADER
 from tests.processes import Server
 from tests.waiting import wait_until
 

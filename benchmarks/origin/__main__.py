@@ -32,13 +32,13 @@ from benchmarks.origin.rounds import Bench
 from benchmarks.origin.workload.model import put_shape, read_entry, write_catalog
 from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, lacking
 from benchmarks.origin.workload.text_file import Stock, header, read, wanted, write_answered_by
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 from shared.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from apiserver.catalog import ModelEntry
+    from apiserver.catalog.model_entry import ModelEntry
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
@@ -141,7 +141,7 @@ def main() -> int:
     if options.shape and (lack := lacking(entry)):
         raise SystemExit(f"bench-origin: --shape can not take the place of {entry.name}: {lack}")
     began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
-    with Reaper("PAIRWAY_ORIGIN", GRACE_SECONDS):
+    with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
         choose_texts(texts, entry, catalog, options, options.kinds.split(","))
         model = options.model
         if options.shape:

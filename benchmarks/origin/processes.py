@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
-from apiserver.engine import ENVIRONMENT
+from apiserver.engine.vllm_engine import ENVIRONMENT
 from benchmarks.origin.load.driver import Drive, Plan
 from benchmarks.origin.load.load_process import Sender
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry

@@ -19,7 +19,7 @@ from benchmarks.harness.report import RunFolder
 from benchmarks.overload.fleet import running_fleet
 from benchmarks.overload.report import report
 from benchmarks.overload.scenarios import SCENARIOS, Bench, judge_all, measure_capacity
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.pairs is not None:
         print(f"no {options.pairs}: made up sentences instead")
     folder = RunFolder(options.out)
-    with Reaper("PAIRWAY_OVERLOAD", GRACE_SECONDS):
+    with ProcessGuard("PAIRWAY_OVERLOAD", GRACE_SECONDS):
         bench = asyncio.run(measure(folder.path, pairs, options.seed, options.seconds, scenarios))
     machine = (
         f"{folder.machine}; loads of {options.seconds:g} s, seed {options.seed}, "

@@ -20,7 +20,7 @@ from benchmarks.proxy.measurements import Measurement, Rounds, judge
 from benchmarks.proxy.peers.definitions import BEFORE, PEERS, VERSIONS, Peer
 from benchmarks.proxy.report import line, report
 from benchmarks.proxy.servers import running_servers
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -65,7 +65,7 @@ def main() -> int:
     measured: list[Measurement] = []
     checkout = (before or Path()).resolve()
     with (
-        Reaper("PAIRWAY_BENCH_PROXY", 0),
+        ProcessGuard("PAIRWAY_BENCH_PROXY", 0),
         running_servers(folder.path, options.environments.resolve(), checkout, peers) as servers,
     ):
         for number in range(options.rounds):

@@ -16,16 +16,16 @@ import uvloop
 from typing_extensions import override
 
 from benchmarks.proxy.requests import CHAT, TRANSLATE, TRANSLATION
-from shared.priority import Priority
-from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
+from shared.protocol.messages import Translation
+from shared.protocol.priority import Priority
+from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION
-from shared.wire import Translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # More than any load here has in flight: nobody is refused.
-ROOM: Final = ClassRoom(ahead=0, limit=10_000)
+ROOM: Final = ClassCapacity(ahead=0, limit=10_000)
 MODEL: Final = "m"
 NOT_FOUND: Final = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 

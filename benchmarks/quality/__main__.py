@@ -20,12 +20,13 @@ from typing import Final, NamedTuple
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from apiserver import catalog
-from apiserver.assembly import PIECES
-from apiserver.generation import Generation
-from apiserver.guards import Guards, Output
-from apiserver.output_language import OutputLanguage
-from apiserver.placeholders import literals
+from apiserver.catalog import loader
+from apiserver.engine.interface import GenerationResult
+from apiserver.guards.issues import Output
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.protection.placeholders import literals
+from apiserver.translation.assembler import PIECES
 from benchmarks.harness.engine import Hosted, Wanted, hosted
 from benchmarks.quality.hostile_texts import hostile_texts
 from models.corpus import Pair, read_pairs
@@ -57,7 +58,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def loops(generation: Generation) -> bool:
+def loops(generation: GenerationResult) -> bool:
     """Say whether an answer did not come to an end by itself."""
     return generation.finish_reason != "stop"
 
@@ -119,7 +120,7 @@ async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: 
     """Return, per kind of hostile text: how many, faulty without care, and with it: in pieces, faulty, none, incomplete."""
     sources, foreign = sides(pair, rows)
     texts = hostile_texts(sources, foreign, each)
-    judge = Guards(OutputLanguage())
+    judge = QualityGuard(OutputLanguage())
     bare = await host.generate(pair, [text.wanted.text for text in texts])
     cared = await host.translate(pair, [text.wanted for text in texts])
     table: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
@@ -152,7 +153,7 @@ async def measure(options: argparse.Namespace) -> None:
     quality: list[tuple[Hosted, LanguagePair]] = []
     kinds: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
     caught: dict[str, Counter[str]] = defaultdict(Counter)
-    for entry in catalog.load(options.catalog):
+    for entry in loader.load(options.catalog):
         rows = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit]
         async with hosted(entry) as host:
             print(f"\n## {entry.name}, {len(rows)} sentences\n")

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apiserver.cleanup import Cleaned, cleaned
-from apiserver.guards import Fault, Guards, Output
-from apiserver.output_language import OutputLanguage
+from apiserver.guards.cleanup import Cleaned, cleaned
+from apiserver.guards.issues import Output, OutputIssue
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
 
 # The same sample every time.
@@ -43,7 +44,7 @@ class Verdict:
     """What cleanup and the guards made of one output."""
 
     tidy: Cleaned
-    faults: list[Fault]
+    faults: list[OutputIssue]
 
 
 Made = Callable[[Case], str | None]
@@ -98,7 +99,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=0, help="false alarms to print of each direction")
     arguments = parser.parse_args()
     rows = {file.name.split(".")[0]: _read(file, arguments.limit) for file in arguments.pairs}
-    guards = Guards(OutputLanguage())
+    guards = QualityGuard(OutputLanguage())
     alarms: dict[str, Counter[str]] = {}
     caught: dict[str, dict[str, Counter[str]]] = {"joined": {name: Counter() for name in WRONG}}
     for pair, cases in _directions(rows):
@@ -151,12 +152,12 @@ def _joined(cases: Sequence[Case]) -> list[Case]:
     return found
 
 
-def _judge(guards: Guards, case: Case, text: str, pair: LanguagePair) -> Verdict:
+def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Verdict:
     tidy = cleaned(text, case.source, pair)
     return Verdict(tidy, guards.faults(case.source, Output(tidy.text, "stop"), pair))
 
 
-def _false_alarms(guards: Guards, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:
+def _false_alarms(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:
     """Count the references that each guard accuses, those that any does, and those that cleanup damages."""
     counted: Counter[str] = Counter({"texts": len(cases)})
     for case in cases:
@@ -171,7 +172,7 @@ def _false_alarms(guards: Guards, pair: LanguagePair, cases: Sequence[Case], exa
     return counted
 
 
-def _caught(guards: Guards, pair: LanguagePair, cases: Sequence[Case], made: Made) -> Counter[str]:
+def _caught(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], made: Made) -> Counter[str]:
     """Count the wrong outputs, those that were mended, and of the others those that were accused."""
     counted: Counter[str] = Counter()
     for case in cases:

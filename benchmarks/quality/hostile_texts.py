@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from benchmarks.harness.engine import Wanted
-from shared.wire import TextFormat
+from shared.protocol.messages import TextFormat
 
 SEED: Final = 7
 _WORDS: Final = [

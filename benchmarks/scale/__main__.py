@@ -26,7 +26,7 @@ from benchmarks.scale.fleet import PaperFleet, Shape
 from benchmarks.scale.measurements import Found, report
 from benchmarks.scale.request_costs import builds, picks
 from benchmarks.scale.sweeps import proxies, started, sweeps
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 from shared.version import VERSION
 from tests.faults.result import Result
 
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.strftime("%Y-%m-%d %H:%M")
     found: list[Found] = []
     result = Result("scale")
-    with Reaper("PAIRWAY_SCALE", GRACE_SECONDS):
+    with ProcessGuard("PAIRWAY_SCALE", GRACE_SECONDS):
         for shape in options.shapes.split(","):
             fleet = PaperFleet(options.replicas, options.pairs, Shape(shape))
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as the proxy runs

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Final
 
 from shared.languages import LanguagePair
-from shared.priority import Priority
-from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
+from shared.protocol.priority import Priority
+from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION
 
 # The first two make the pair that every replica serves.
@@ -132,7 +132,7 @@ def number_of(address: str) -> int:
 
 def _model(name: str, load: int, look: int) -> ModelReport:
     room = {
-        priority: ClassRoom(ahead=float(load), callers=float(min(load, 3)), limit=80.0 - 20.0 * priority.rank)
+        priority: ClassCapacity(ahead=float(load), callers=float(min(load, 3)), limit=80.0 - 20.0 * priority.rank)
         for priority in Priority
     }
     return ModelReport(

@@ -8,21 +8,22 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.scale.measurements import Spread
-from proxy.admission import Admission
-from proxy.attempt import Attempt, Choice
-from proxy.call import Call
-from proxy.caller import Caller
-from proxy.chooser import Chooser
-from proxy.evidence import LocalEvidence
-from proxy.fleet import Replica, Snapshot
-from proxy.freight import Freight
+from proxy.admission.controller import AdmissionController
+from proxy.balancing.attempt import Attempt, Selection
+from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.selector import ReplicaSelector
+from proxy.call import TranslationCall
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
+from proxy.keys.caller import Caller
 from proxy.metrics import ProxyMetrics
-from proxy.outcome import Verdict
-from proxy.routing import find_route
-from shared.deadline import Deadline
-from shared.metrics import Measured
-from shared.priority import Priority
-from shared.wire import TranslateRequest
+from proxy.request_cost import RequestCost
+from proxy.routing.routes import find_route
+from proxy.upstream.response_classifier import AttemptOutcome
+from shared.protocol.deadline import Deadline
+from shared.protocol.messages import TranslateRequest
+from shared.protocol.priority import Priority
+from shared.runtime.metrics import RequestSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,13 +50,13 @@ class Seen:
         self.fleet = fleet
         self.replicas = [Replica.reported(url, fleet.report(number), now) for number, url in enumerate(urls)]
         self.snapshot = Snapshot.of(self.replicas, ())
-        self.evidence = LocalEvidence(time.monotonic, rng)
+        self.evidence = LocalStats(time.monotonic, rng)
         self.evidence.note_snapshot(self.snapshot)
-        self.chooser = Chooser(self.evidence, rng)
-        self.freight = Freight(work=1.2, cost=1.2)
+        self.chooser = ReplicaSelector(self.evidence, rng)
+        self.freight = RequestCost(work=1.2, cost=1.2)
         for pair in (fleet.common, fleet.rare):
             for number, url in enumerate(self.snapshot.ready[pair]):
-                self._ask(pair, url, Verdict.GOOD)
+                self._ask(pair, url, AttemptOutcome.GOOD)
                 if number % 3 == 0:  # one stays in flight
                     self._attempt(pair, url).__enter__()
 
@@ -63,14 +64,14 @@ class Seen:
         """Let a tenth of a pair's replicas fail until their breakers open."""
         for url in self.snapshot.ready[pair][::SICK_ONE_IN]:
             for _ in range(3):
-                self._ask(pair, url, Verdict.FAILED)
+                self._ask(pair, url, AttemptOutcome.FAILED)
 
     def _attempt(self, pair: LanguagePair, url: str) -> Attempt:
         ranks, models = self.snapshot.ranks[pair], self.snapshot.models[pair]
         permit = self.evidence.pair_standing(url, pair).breaker.acquire()
-        return self.evidence.attempt(Choice(url, pair, ranks[url], permit, models[url]), self.freight, lambda: None)
+        return self.evidence.attempt(Selection(url, pair, ranks[url], permit, models[url]), self.freight, lambda: None)
 
-    def _ask(self, pair: LanguagePair, url: str, verdict: Verdict) -> None:
+    def _ask(self, pair: LanguagePair, url: str, verdict: AttemptOutcome) -> None:
         with self._attempt(pair, url) as attempt:
             attempt.says(verdict)
 
@@ -136,9 +137,11 @@ def _route(seen: Seen, pair: LanguagePair) -> Callable[[], object]:
 
 
 def _admission(seen: Seen, pair: LanguagePair) -> Callable[[], object]:
-    admission = Admission(seen.evidence, ProxyMetrics(), time.monotonic)
+    admission = AdmissionController(seen.evidence, ProxyMetrics(), time.monotonic)
     request = TranslateRequest(text="Where is the station?", source_lang=pair.source, target_lang=pair.target)
-    call = Call(request, Caller("me"), Priority.INTERACTIVE, Deadline.after(3600, time.monotonic), "1", Measured())
+    call = TranslationCall(
+        request, Caller("me"), Priority.INTERACTIVE, Deadline.after(3600, time.monotonic), "1", RequestSample()
+    )
 
     def admit() -> None:
         with admission.admitted([(call, pair)], seen.snapshot):

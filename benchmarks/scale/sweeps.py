@@ -15,16 +15,16 @@ import psutil
 from redis import Redis
 
 from benchmarks.scale.measurements import Found, Sweep, Watched, by_kind
-from proxy.client import ReplicaClient
-from proxy.discovery import Discovery
-from proxy.evidence import LocalEvidence
-from proxy.lease import Lease
+from proxy.balancing.local_stats import LocalStats
+from proxy.fleet.discovery import Discovery
+from proxy.fleet.leader_lease import LeaderLease
+from proxy.fleet.prober import Prober
+from proxy.fleet.registry import Registry
+from proxy.fleet.store import FleetStore
 from proxy.metrics import ProxyMetrics
-from proxy.registry import Registry
-from proxy.settings import Settings
-from proxy.store import Store
-from proxy.tracker import HealthTracker
-from shared import heap
+from proxy.settings import ProxySettings
+from proxy.upstream.client import ReplicaClient
+from shared.runtime import gc_tuning
 from tests.processes import Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
 
@@ -62,8 +62,8 @@ class Core(NamedTuple):
     """What a proxy sweeps with."""
 
     registry: Registry
-    lease: Lease
-    tracker: HealthTracker
+    lease: LeaderLease
+    tracker: Prober
 
 
 @asynccontextmanager
@@ -86,15 +86,17 @@ async def started(fleet: PaperFleet, folder: Path, python: str) -> AsyncGenerato
 @asynccontextmanager
 async def core(owner: str, fleet: PaperFleet, servers: Servers) -> AsyncGenerator[Core]:
     """Put together what a proxy sweeps with, from the real parts and with the usual settings."""
-    usual = Settings()
+    usual = ProxySettings()
     rng = Random(owner)  # noqa: S311 - jitter, no secrets
-    store = Store(servers.redis_url, PREFIX, usual.redis_timeout, time.time)
-    evidence = LocalEvidence(time.monotonic, rng)
-    lease = Lease(store, owner, usual.redis_timeout, time.monotonic)
+    store = FleetStore(servers.redis_url, PREFIX, usual.redis_timeout, time.time)
+    evidence = LocalStats(time.monotonic, rng)
+    lease = LeaderLease(store, owner, usual.redis_timeout, time.monotonic)
     urls = fleet.urls(servers.replicas_port)
-    registry = Registry(store, evidence, lease, urls, report_ttl=usual.report_ttl, clock=time.time)
+    registry = Registry(
+        store, lease, urls, report_ttl=usual.report_ttl, clock=time.time, on_snapshot=evidence.note_snapshot
+    )
     async with ReplicaClient.open(connect_timeout=usual.connect_timeout, probe_timeout=usual.probe_timeout) as client:
-        tracker = HealthTracker(registry, Discovery(), client, ProxyMetrics(), time.time)
+        tracker = Prober(registry, Discovery(), client, ProxyMetrics(), time.time)
         try:
             yield Core(registry, lease, tracker)
         finally:
@@ -107,7 +109,7 @@ async def sweeps(found: Found, fleet: PaperFleet, servers: Servers, rounds: int)
     """Let one proxy lead and another follow, in turn, and measure each sweep; then look into Redis."""
     leading, following = "sweep by the leader, HTTP and Redis included", "sweep by a follower, from Redis"
     async with core("leader", fleet, servers) as leader, core("follower", fleet, servers) as follower:
-        heap.freeze()
+        gc_tuning.freeze()
         for number in range(WARM_UP_SWEEPS + rounds):
             for name, each in ((leading, leader), (following, follower)):
                 await each.lease.renew()
@@ -130,7 +132,7 @@ async def sweeps(found: Found, fleet: PaperFleet, servers: Servers, rounds: int)
     found.redis = await asyncio.to_thread(_looked_into, servers)
 
 
-async def _swept(tracker: HealthTracker) -> Sweep:
+async def _swept(tracker: Prober) -> Sweep:
     pauses: list[float] = [0.0]
 
     async def watch() -> None:
@@ -142,7 +144,7 @@ async def _swept(tracker: HealthTracker) -> Sweep:
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0)
     cpu, wall = time.process_time(), time.perf_counter()
-    await tracker.sweep()
+    await tracker.probe_all()
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     watching.cancel()
     return Sweep(cpu, wall, max(pauses))

@@ -7,9 +7,10 @@ from collections import deque
 from random import Random
 from typing import Final
 
-from proxy.balancer import Candidate, pick
-from proxy.breaker import BreakerState, CircuitBreaker, Permit
-from proxy.latency import PeakEwma, work_of
+from proxy.balancing.balancer import Candidate, pick
+from proxy.balancing.circuit_breaker import BreakerState, CircuitBreaker, CircuitPermit
+from proxy.balancing.latency import PeakEwma
+from proxy.request_cost import work_of
 
 # Sentences of that many characters; about four characters a token, and a few tokens that every segment costs.
 SEGMENT_CHARS: Final = 120
@@ -37,7 +38,7 @@ class _ReplicaStats:
         self.work = 0.0
         self.failures = 0
         # When each request in flight began, its length, and the permit it runs under; the oldest first.
-        self.sent: deque[tuple[float, int, Permit]] = deque()
+        self.sent: deque[tuple[float, int, CircuitPermit]] = deque()
 
 
 class SimulatedBalancer:

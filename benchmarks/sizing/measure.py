@@ -25,7 +25,7 @@ from benchmarks.overload.fleet import running_fleet
 from benchmarks.overload.measurements import LoadSummary, summarize
 from benchmarks.sizing.planner import estimate
 from benchmarks.sizing.replica_model import ReplicaMeasurements, ReplicaModel
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 
 CONCURRENCIES: Final = (1, 2, 4, 8, 16, 32)
 # Of what the best closed loop got done.
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         what=what, most_segments=options.segments, overhead_seconds=OVERHEAD_SECONDS, mix=mix, steps=[(1, 1)]
     )
     folder = RunFolder(options.out)
-    with Reaper("PAIRWAY_SIZING", GRACE_SECONDS):
+    with ProcessGuard("PAIRWAY_SIZING", GRACE_SECONDS):
         pairs = str(file.resolve()) if file is not None else ""
         measured, opened = asyncio.run(measure(folder.path, pairs, options.seconds, empty))
     (folder.path / "measured.json").write_text(json.dumps(measured.model_dump(exclude_defaults=True), indent=1))

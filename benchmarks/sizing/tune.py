@@ -20,17 +20,17 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from apiserver import catalog
-from apiserver.placeholders import Protection
-from apiserver.plan import Wish
-from apiserver.work import Work
+from apiserver.catalog import loader
+from apiserver.protection.placeholders import Protection
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.planner import TranslateOptions
 from benchmarks.harness.engine import Hosted, hosted
 from models.corpus import read_pairs
-from shared.cost import cost_of
-from shared.wire import TextFormat
+from shared.protocol.lanes import cost_of
+from shared.protocol.messages import TextFormat
 
 if TYPE_CHECKING:
-    from apiserver.catalog import ModelEntry
+    from apiserver.catalog.model_entry import ModelEntry
     from shared.languages import LanguagePair
 
 SEED: Final = 11
@@ -40,7 +40,7 @@ LENGTHS: Final = ((1, 6), (3, 3), (12, 1))
 KNEE_SHARE: Final = 0.95
 # Before a measurement: the last one's texts end, the batch fills.
 WARM_UP_SECONDS: Final = 2.0
-PLAIN: Final = Wish(TextFormat.TEXT, Protection.of((), {}))
+PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 OUR_SENTENCES: Final = (
     "Where is the station?",
     "The house of my friend stands between the forest and the river.",
@@ -108,7 +108,7 @@ async def measure(host: Hosted, pair: LanguagePair, texts: Sequence[str], at_onc
             text = texts[number % len(texts)]
             began = time.monotonic()
             planned = await host.translator.prepare(pair, text, PLAIN)
-            work = Work(on_done=done)
+            work = WorkItem(on_done=done)
             await host.translator.complete(planned, f"tune-{at_once}-{number}", work, cost=cost_of(len(text)))
             took.append(time.monotonic() - began)
 
@@ -136,7 +136,7 @@ def knee(rows: Sequence[Row]) -> Row:
 
 async def tune(options: argparse.Namespace) -> None:
     """Measure every combination and print the table, the knee and what to write."""
-    entry = catalog.load(options.catalog, (options.model,) if options.model else ())[0]
+    entry = loader.load(options.catalog, (options.model,) if options.model else ())[0]
     pair = entry.all_pairs[0]
     texts = mixed(sentences_for(entry, pair, options.pairs), 500)
     print(f"# {entry.name}, {pair}, texts of {sum(map(len, texts)) / len(texts):.0f} characters on average\n")

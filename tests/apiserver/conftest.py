@@ -18,11 +18,11 @@ import pytest
 from fastapi import FastAPI
 
 from apiserver.app import create_app
-from apiserver.engine import ENVIRONMENT, VllmEngine
-from apiserver.host import EngineFactory
-from apiserver.settings import Settings
-from shared.bounds import Room
-from shared.server import DrainingServer, server_config
+from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.hosting.model_host import EngineFactory
+from apiserver.settings import ApiServerSettings
+from shared.server.limits import ConnectionLimiter
+from shared.server.server import DrainingServer, server_config
 from tests.scripted_engine import ScriptedFactory
 from tests.waiting import wait_until
 
@@ -91,10 +91,10 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncGenerator[Served]:
+async def serving(factory: EngineFactory | None, settings: ApiServerSettings) -> AsyncGenerator[Served]:
     """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
     app = create_app(settings, factory)
-    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, room=Room())
+    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, room=ConnectionLimiter())
     config.loop = "none"
     server = DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -111,14 +111,14 @@ async def serving(factory: EngineFactory | None, settings: Settings) -> AsyncGen
 
 
 @pytest.fixture
-def settings_for(tmp_path: Path) -> Callable[..., Settings]:
+def settings_for(tmp_path: Path) -> Callable[..., ApiServerSettings]:
     """Return settings for a catalog, with short pauses."""
 
-    def make(catalog: str = CATALOG, **changes: Any) -> Settings:
+    def make(catalog: str = CATALOG, **changes: Any) -> ApiServerSettings:
         path = tmp_path / "models.yaml"
         path.write_text(catalog)
         quick = {"restart_backoff": 0.2, "canary_timeout": 10.0, "drain_seconds": 0.0}
-        return Settings.model_validate({"catalog": path, **quick, **changes})
+        return ApiServerSettings.model_validate({"catalog": path, **quick, **changes})
 
     return make
 
@@ -129,7 +129,7 @@ def factory() -> ScriptedFactory:
 
 
 @pytest.fixture
-async def served(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> AsyncIterator[Served]:
+async def served(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
     """Return a server whose four pairs are ready."""
     async with serving(factory, settings_for()) as running:
         await running.until_ready()
@@ -176,7 +176,7 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
     path = tmp_path_factory.mktemp("real") / "models.yaml"
     path.write_text(REAL_CATALOG.format(root=ROOT))
     try:
-        async with serving(None, Settings.model_validate({"catalog": path, "drain_seconds": 0})) as served:
+        async with serving(None, ApiServerSettings.model_validate({"catalog": path, "drain_seconds": 0})) as served:
             seconds: list[float] = []
             watch = asyncio.create_task(_watch(served, seconds))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from apiserver.document import Block, Document, Part, as_it_is, mark_index
+from apiserver.formats.document import Block, Document, Part, as_it_is, mark_index
 
 _MARK = re.compile("([\U000f0000-\U0010fffd])")
 

@@ -12,15 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.admission import CLASS_SHARES, RETRY_AFTER_MAX, RETRY_AFTER_MIN, Admission, Demand, QueueBounds
-from apiserver.drain import GAP_SECONDS, DrainRate
-from apiserver.lanes import LONG_SHARE
-from apiserver.model_entry import ModelEntry
-from apiserver.room import FASTEST, FULL_TAKES, ModelRoom
-from shared.cost import CHARS_PER_UNIT
-from shared.errors import OverloadedError
-from shared.lane import SHORT_UNITS, Lane
-from shared.priority import Priority
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.scheduling.admission import (
+    CLASS_SHARES,
+    RETRY_AFTER_MAX,
+    RETRY_AFTER_MIN,
+    AdmissionRequest,
+    ModelAdmission,
+    QueueBounds,
+)
+from apiserver.scheduling.batch_slots import LONG_SHARE
+from apiserver.scheduling.model_capacity import FASTEST, FULL_TAKES, ModelCapacity
+from apiserver.scheduling.throughput import GAP_SECONDS, ThroughputMeter
+from shared.protocol.errors import OverloadedError
+from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane
+from shared.protocol.priority import Priority
 from tests.apiserver.hand_clock import HandClock
 
 AT_ONCE = 16
@@ -29,10 +35,10 @@ FOREVER = 1e9
 
 def admission_of(
     rate: float | None = None, seconds: float = 1.0, max_waiting: int = 300
-) -> tuple[Admission, HandClock]:
+) -> tuple[ModelAdmission, HandClock]:
     """Return a model's room; with a rate that was measured, or none yet."""
     clock = HandClock()
-    drain = DrainRate(clock)
+    drain = ThroughputMeter(clock)
     if rate is not None:
         drain.full(1)
         for _ in range(2000):
@@ -41,18 +47,18 @@ def admission_of(
         drain.full(0)
         clock.now += 2 * GAP_SECONDS
         assert drain.value == pytest.approx(rate, rel=0.01)
-    return Admission(AT_ONCE, drain, QueueBounds(seconds, max_waiting)), clock
+    return ModelAdmission(AT_ONCE, drain, QueueBounds(seconds, max_waiting)), clock
 
 
-def short(priority: Priority = Priority.INTERACTIVE, texts: int = 1, caller: str = "") -> Demand:
-    return Demand.of(["word"] * texts, priority, caller)
+def short(priority: Priority = Priority.INTERACTIVE, texts: int = 1, caller: str = "") -> AdmissionRequest:
+    return AdmissionRequest.of(["word"] * texts, priority, caller)
 
 
-def long(units: int, priority: Priority = Priority.INTERACTIVE, caller: str = "") -> Demand:
-    return Demand.of(["x" * (units * CHARS_PER_UNIT)], priority, caller)
+def long(units: int, priority: Priority = Priority.INTERACTIVE, caller: str = "") -> AdmissionRequest:
+    return AdmissionRequest.of(["x" * (units * CHARS_PER_UNIT)], priority, caller)
 
 
-def filled(admission: Admission, demand: Demand, stack: ExitStack) -> tuple[int, OverloadedError]:
+def filled(admission: ModelAdmission, demand: AdmissionRequest, stack: ExitStack) -> tuple[int, OverloadedError]:
     """Admit as many as there is room for; return how many, and how the next was refused."""
     for number in range(10_000):
         try:
@@ -75,7 +81,7 @@ def test_a_class_is_taken_on_up_to_the_batch_and_its_share_of_the_queue(priority
 def test_until_the_rate_is_known_it_is_guessed_by_the_canaries() -> None:
     clock = HandClock()
     entry = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
-    room = ModelRoom(entry, QueueBounds(1.0, 300), clock)
+    room = ModelCapacity(entry, QueueBounds(1.0, 300), clock)
     room.slots_for(AT_ONCE)
     assert room.admission.guess == AT_ONCE
     room.tried(2, 0.1)
@@ -119,7 +125,7 @@ def test_the_least_urgent_is_refused_first_and_never_stands_before_the_urgent() 
 
 
 @pytest.mark.parametrize("demand", [short(texts=1000), long(2000), long(2000, Priority.BULK)])
-def test_an_idle_model_takes_any_request(demand: Demand) -> None:
+def test_an_idle_model_takes_any_request(demand: AdmissionRequest) -> None:
     for rate in (None, 0.5, 100.0):
         admission, _ = admission_of(rate)
         with admission.permit(demand, 1.0):
@@ -148,7 +154,7 @@ def test_of_long_texts_only_their_share_of_the_batch_is_before_short_ones() -> N
 @pytest.mark.parametrize("rate", [None, 50.0])
 def test_one_request_of_any_size_fills_the_model_for_its_own_caller_only(rate: float | None) -> None:
     admission, _ = admission_of(rate)
-    huge = Demand.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 128, Priority.INTERACTIVE, "greedy")
+    huge = AdmissionRequest.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 128, Priority.INTERACTIVE, "greedy")
     with admission.permit(huge, FOREVER):
         for priority in Priority:
             assert admission.room()[priority].callers == 1
@@ -196,9 +202,9 @@ def test_as_many_callers_are_taken_on_as_the_limit_has_units() -> None:
 
 
 def test_a_request_is_judged_by_its_longest_text() -> None:
-    assert Demand.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 3, Priority.BULK).lane is Lane.BULK_SHORT
-    assert Demand.of(["x", "x" * (SHORT_UNITS * CHARS_PER_UNIT + 1)], Priority.BULK).lane is Lane.BULK_LONG
-    assert Demand.of(["x"] * 7, Priority.STANDARD) == Demand(Priority.STANDARD, 7, 7.0, long=False)
+    assert AdmissionRequest.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 3, Priority.BULK).lane is Lane.BULK_SHORT
+    assert AdmissionRequest.of(["x", "x" * (SHORT_UNITS * CHARS_PER_UNIT + 1)], Priority.BULK).lane is Lane.BULK_LONG
+    assert AdmissionRequest.of(["x"] * 7, Priority.STANDARD) == AdmissionRequest(Priority.STANDARD, 7, 7.0, long=False)
 
 
 def test_what_can_not_be_done_before_its_deadline_is_refused_at_once() -> None:
@@ -308,7 +314,7 @@ def test_nothing_is_taken_on_beyond_the_limit_and_nothing_is_left_behind(
     holdings = admission._holdings
     with ExitStack() as stack:
         for priority, caller, texts, chars, done in wanted:
-            demand = Demand.of(["x" * chars] * texts, priority, caller)
+            demand = AdmissionRequest.of(["x" * chars] * texts, priority, caller)
             before = admission.ahead(demand.lane, caller, demand.cost)
             assert holdings.of(caller, Lane(2 * priority.rank)) <= holdings.before(demand.lane)
             try:

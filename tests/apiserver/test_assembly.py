@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.assembly import UNTRANSLATED, Assembly
-from apiserver.document import Block, Mark, MarkKind, mark_char
-from apiserver.guards import Fault
-from apiserver.ladder import Made
-from apiserver.plan import Between, Plan, Step, Words
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, mark_char
+from apiserver.guards.issues import OutputIssue
+from apiserver.translation.assembler import UNTRANSLATED, Assembler
+from apiserver.translation.planner import GapStep, Plan, Step, TextStep
+from apiserver.translation.segment_translator import SegmentResult
 from shared.languages import LanguagePair
 
 EN_DE, ZH_EN = LanguagePair("en", "de"), LanguagePair("zh", "en")
-ODD = Fault("output-too-wordy", "The answer is much longer than its source.", usable=True, weight=1)
-NONE = Fault("output-empty", "The model answered with nothing.", usable=False, weight=9)
+ODD = OutputIssue("output-too-wordy", "The answer is much longer than its source.", usable=True, weight=1)
+NONE = OutputIssue("output-empty", "The model answered with nothing.", usable=False, weight=9)
 BLOCK = Block("", (), "")
 
 
-def words(text: str, block: Block = BLOCK, *, translatable: bool = True) -> Words:
-    return Words(text, block, translatable)
+def words(text: str, block: Block = BLOCK, *, translatable: bool = True) -> TextStep:
+    return TextStep(text, block, translatable)
 
 
 def planned(*steps: Step, pair: LanguagePair = EN_DE) -> Plan:
@@ -29,10 +29,10 @@ def planned(*steps: Step, pair: LanguagePair = EN_DE) -> Plan:
 
 def test_nothing_is_said_before_its_turn() -> None:
     said: list[str] = []
-    assembly = Assembly(planned("<", words("a"), Between("  ", BLOCK), words("b"), ">"), said.append)
-    assembly.done(3, Made("B"))
+    assembly = Assembler(planned("<", words("a"), GapStep("  ", BLOCK), words("b"), ">"), said.append)
+    assembly.done(3, SegmentResult("B"))
     assert said == []
-    assembly.done(1, Made("A"))
+    assembly.done(1, SegmentResult("A"))
     assert "".join(said) == "<A  B"
     assembly.close()
     assert assembly.text == "".join(said) == "<A  B>"
@@ -40,9 +40,9 @@ def test_nothing_is_said_before_its_turn() -> None:
 
 def test_a_text_whose_segments_all_failed_is_none_and_nothing_was_said_of_it() -> None:
     said: list[str] = []
-    assembly = Assembly(planned("- ", words("a"), Between(" ", BLOCK), words("b")), said.append)
-    assembly.done(1, Made(None, (NONE,)))
-    assembly.done(3, Made(None, (NONE,)))
+    assembly = Assembler(planned("- ", words("a"), GapStep(" ", BLOCK), words("b")), said.append)
+    assembly.done(1, SegmentResult(None, (NONE,)))
+    assembly.done(3, SegmentResult(None, (NONE,)))
     assembly.close()
     assert assembly.text is None
     assert said == []
@@ -51,9 +51,9 @@ def test_a_text_whose_segments_all_failed_is_none_and_nothing_was_said_of_it() -
 
 def test_one_failed_segment_comes_back_as_it_was_and_is_said() -> None:
     said: list[str] = []
-    assembly = Assembly(planned(words("a"), Between("\n", BLOCK), words("b")), said.append)
-    assembly.done(0, Made(None, (NONE,)))
-    assembly.done(2, Made("B"))
+    assembly = Assembler(planned(words("a"), GapStep("\n", BLOCK), words("b")), said.append)
+    assembly.done(0, SegmentResult(None, (NONE,)))
+    assembly.done(2, SegmentResult("B"))
     assembly.close()
     assert assembly.text == "".join(said) == "a\nB"
     assert [notice.code for notice in assembly.warnings()] == [UNTRANSLATED]
@@ -62,18 +62,18 @@ def test_one_failed_segment_comes_back_as_it_was_and_is_said() -> None:
 
 def test_each_kind_of_fault_is_one_warning_however_many_segments_have_it() -> None:
     steps = [words("a"), words("b"), words("c")]
-    assembly = Assembly(planned(*steps), None)
-    assembly.done(0, Made("A", (ODD, ODD)))
-    assembly.done(1, Made("B", (ODD,)))
-    assembly.done(2, Made("C"))
+    assembly = Assembler(planned(*steps), None)
+    assembly.done(0, SegmentResult("A", (ODD, ODD)))
+    assembly.done(1, SegmentResult("B", (ODD,)))
+    assembly.done(2, SegmentResult("C"))
     assembly.close()
     assert [(n.code, n.message) for n in assembly.warnings()] == [(ODD.code, f"{ODD.message} (2 of 3 segments)")]
 
 
 def test_words_that_were_had_in_pieces_only_say_so() -> None:
-    assembly = Assembly(planned(words("a"), words("b")), None)
-    assembly.done(0, Made("A", rung="pieces"))
-    assembly.done(1, Made("B", rung="second"))
+    assembly = Assembler(planned(words("a"), words("b")), None)
+    assembly.done(0, SegmentResult("A", rung="pieces"))
+    assembly.done(1, SegmentResult("B", rung="second"))
     assembly.close()
     assert [notice.code for notice in assembly.warnings()] == ["translated-in-pieces"]
     assert "1 of 2 segments" in assembly.warnings()[0].message
@@ -81,42 +81,45 @@ def test_words_that_were_had_in_pieces_only_say_so() -> None:
 
 def test_a_text_without_words_is_itself() -> None:
     said: list[str] = []
-    assembly = Assembly(planned("12", words("34", translatable=False)), said.append)
+    assembly = Assembler(planned("12", words("34", translatable=False)), said.append)
     assembly.close()
     assert assembly.text == "".join(said) == "1234"
     assert assembly.warnings() == []
 
 
 def test_an_answer_is_not_closed_before_it_is_whole() -> None:
-    assembly = Assembly(planned(words("a")), None)
+    assembly = Assembler(planned(words("a")), None)
     with pytest.raises(ValueError, match="step 0 of 1"):
         assembly.close()
 
 
 def test_words_are_escaped_and_marks_are_not() -> None:
-    marks = (Mark(MarkKind.ALONE, "<br>", "<br>"), Mark(MarkKind.NAME, "a&b", "a&b", words=True))
+    marks = (
+        Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
+        Placeholder(PlaceholderKind.NAME, "a&b", "a&b", words=True),
+    )
     block = Block("", marks, "", escape=lambda text: text.replace("&", "&amp;"))
-    assembly = Assembly(planned(words("x", block)), None)
-    assembly.done(0, Made(f"B & {mark_char(1)}{mark_char(0)}C"))
+    assembly = Assembler(planned(words("x", block)), None)
+    assembly.done(0, SegmentResult(f"B & {mark_char(1)}{mark_char(0)}C"))
     assembly.close()
     assert assembly.text == "B &amp; a&amp;b<br>C"
 
 
 def test_sentences_of_a_language_without_spaces_get_one_even_across_a_tag() -> None:
     block = Block("", (), "")
-    steps = (words("你好。", block), Between("", block), "<b>", words("再见。", block), "</b>")
-    assembly = Assembly(planned(*steps, pair=ZH_EN), None)
-    assembly.done(0, Made("Hello."))
-    assembly.done(3, Made("Goodbye."))
+    steps = (words("你好。", block), GapStep("", block), "<b>", words("再见。", block), "</b>")
+    assembly = Assembler(planned(*steps, pair=ZH_EN), None)
+    assembly.done(0, SegmentResult("Hello."))
+    assembly.done(3, SegmentResult("Goodbye."))
     assembly.close()
     assert assembly.text == "Hello. <b>Goodbye.</b>"
 
 
 def test_nothing_is_put_between_two_blocks() -> None:
-    steps = (words("你好。", Block("", (), "1")), Between("", BLOCK), words("再见。", Block("", (), "2")))
-    assembly = Assembly(planned(*steps, pair=ZH_EN), None)
-    assembly.done(0, Made("Hello."))
-    assembly.done(2, Made("Goodbye."))
+    steps = (words("你好。", Block("", (), "1")), GapStep("", BLOCK), words("再见。", Block("", (), "2")))
+    assembly = Assembler(planned(*steps, pair=ZH_EN), None)
+    assembly.done(0, SegmentResult("Hello."))
+    assembly.done(2, SegmentResult("Goodbye."))
     assembly.close()
     assert assembly.text == "Hello.Goodbye."
 
@@ -126,10 +129,10 @@ def test_nothing_is_put_between_two_blocks() -> None:
 def test_order_of_arrival_does_not_matter(order: list[int]) -> None:
     steps: list[Step] = []
     for number in range(6):
-        steps += [words(str(number)), Between("\n", BLOCK)]
+        steps += [words(str(number)), GapStep("\n", BLOCK)]
     said: list[str] = []
-    assembly = Assembly(planned(*steps), said.append)
+    assembly = Assembler(planned(*steps), said.append)
     for number in order:
-        assembly.done(2 * number, Made(f"<{number}>"))
+        assembly.done(2 * number, SegmentResult(f"<{number}>"))
     assembly.close()
     assert assembly.text == "".join(said) == "<0>\n<1>\n<2>\n<3>\n<4>\n<5>\n"

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from apiserver.breaks import best_break, clause_ends, cluster_ends, middle_break
-from apiserver.document import mark_char
+from apiserver.formats.document import mark_char
+from apiserver.segmentation.text_boundaries import best_break, clause_ends, cluster_ends, middle_break
 
 FAMILY = "👩‍👩‍👧‍👦"
 PAIR = "\ud83d\ude00"  # two surrogates that JSON left apart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.canary import CANARIES, fault_of
+from apiserver.catalog.canary_texts import CANARIES, fault_of
 from shared.languages import canonical_tag
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.catalog import CatalogError, ModelEntry, load, read
-from apiserver.catalog_file import MAX_BYTES, MAX_FAULTS
+from apiserver.catalog.loader import load, read
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.yaml_file import MAX_BYTES, MAX_FAULTS, CatalogError
 from shared.languages import LanguagePair
 
 DEMO = Path(__file__).resolve().parents[2] / "deploy" / "models" / "demo.yaml"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.catalog import CatalogError, load
-from apiserver.catalog_file import MAX_VALUES, CatalogFile, read
+from apiserver.catalog.loader import load
+from apiserver.catalog.yaml_file import MAX_VALUES, CatalogError, CatalogFile, read
 
 
 def write(folder: Path, text: str) -> Path:

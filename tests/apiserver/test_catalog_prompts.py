@@ -12,10 +12,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.catalog import CatalogError, ModelEntry, load
-from apiserver.families import FAMILIES
-from apiserver.prompt import TAGS, Control, Words
-from apiserver.sampling import Sampling
+from apiserver.catalog.loader import load
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.yaml_file import CatalogError
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.family import TAGS
+from apiserver.prompts.pair_prompt import ControlToken, TextPiece
+from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair, canonical_tag
 
 DEMO = Path(__file__).resolve().parents[2] / "deploy" / "models" / "demo.yaml"
@@ -105,9 +108,9 @@ CUSTOM = """
 def test_a_template_of_ones_own_works_like_a_family(tmp_path: Path) -> None:
     family = one(tmp_path, GOOD + CUSTOM).family
     prompt = family.for_pair(LanguagePair("en", "de"), template, ["<s>", "<sep>"])
-    frame = Words("[system]Into Deutsch.[user]English>Deutsch (en>de): <s>{text}")
-    assert prompt.pieces("<s>{text}") == (Control("<s>"), frame, Control("<sep>"))
-    told = Words("[system]Into Deutsch.[user]Uhr ist clock\nArm ist arm|x")
+    frame = TextPiece("[system]Into Deutsch.[user]English>Deutsch (en>de): <s>{text}")
+    assert prompt.pieces("<s>{text}") == (ControlToken("<s>"), frame, ControlToken("<sep>"))
+    told = TextPiece("[system]Into Deutsch.[user]Uhr ist clock\nArm ist arm|x")
     assert prompt.pieces("x", {"Uhr": "clock", "Arm": "arm"})[1] == told
     assert family.stop == ("<sep>",)
     assert family.term_prompt
@@ -119,7 +122,7 @@ def test_a_template_of_ones_own_works_like_a_family(tmp_path: Path) -> None:
 def test_a_raw_template_is_the_whole_prompt(tmp_path: Path) -> None:
     family = one(tmp_path, GOOD + '{template: "<s>{{{text}}}<sep>", chat: false, begin: true}').family
     pieces = family.for_pair(LanguagePair("en", "de"), template, ["<s>", "<sep>"]).pieces("x")
-    assert pieces == (Control("<s>"), Words("{x}"), Control("<sep>"))
+    assert pieces == (ControlToken("<s>"), TextPiece("{x}"), ControlToken("<sep>"))
     assert family.begin
     assert not family.term_prompt
 

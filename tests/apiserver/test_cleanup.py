@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.cleanup import Cleaned, cleaned, controls, leftover
+from apiserver.guards.cleanup import Cleaned, cleaned, controls, leftover
 from shared.languages import LanguagePair
 
 PAIR = LanguagePair("en", "de")

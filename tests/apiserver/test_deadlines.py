@@ -8,11 +8,11 @@ from collections import Counter
 
 import pytest
 
-from apiserver.app import Parts
-from shared.deadline import Deadline
-from shared.errors import DeadlineExceededError
+from apiserver.context import ApiServerContext
 from shared.languages import LanguagePair
-from shared.wire import TranslateRequest
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import DeadlineExceededError
+from shared.protocol.messages import TranslateRequest
 from tests.apiserver.conftest import Served
 from tests.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
@@ -82,7 +82,7 @@ async def test_what_waits_for_a_slot_or_runs_is_ended_at_its_deadline(served: Se
 async def test_a_deadline_that_is_over_on_arrival_costs_no_engine_work(
     served: Served, factory: ScriptedFactory, text: str
 ) -> None:
-    parts: Parts = served.app.state.parts
+    parts: ApiServerContext = served.app.state.parts
     engine = factory.engine("en-de")
     before = len(engine.asked)
     over = Deadline(time.monotonic() - 1, 1, time.monotonic)

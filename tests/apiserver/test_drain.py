@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.drain import GAP_SECONDS, KNOWN_AFTER_SECONDS, MEMORY_SECONDS, DrainRate
+from apiserver.scheduling.throughput import GAP_SECONDS, KNOWN_AFTER_SECONDS, MEMORY_SECONDS, ThroughputMeter
 from tests.apiserver.hand_clock import HandClock
 
 
-def work(rate: DrainRate, clock: HandClock, seconds: float, per_second: float) -> None:
+def work(rate: ThroughputMeter, clock: HandClock, seconds: float, per_second: float) -> None:
     """Let time pass, a twentieth of a second after the other, with work done evenly."""
     for _ in range(round(seconds * 20)):
         clock.now += 0.05
@@ -19,7 +19,7 @@ def work(rate: DrainRate, clock: HandClock, seconds: float, per_second: float) -
 
 def test_it_is_unknown_until_the_engine_has_been_full_for_a_while() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     rate.full(1)
     work(rate, clock, KNOWN_AFTER_SECONDS - 0.1, 50)
     assert rate.value is None
@@ -29,7 +29,7 @@ def test_it_is_unknown_until_the_engine_has_been_full_for_a_while() -> None:
 
 def test_times_with_room_teach_nothing() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     work(rate, clock, 60, 3)
     assert rate.value is None
     rate.full(1)
@@ -44,7 +44,7 @@ def test_times_with_room_teach_nothing() -> None:
 
 def test_what_is_done_after_full_times_that_are_over_does_not_count_for_them() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     for _ in range(200):  # short full times, and each time what is left is done while there is room
         rate.full(1)
         clock.now += 0.05
@@ -59,7 +59,7 @@ def test_what_is_done_after_full_times_that_are_over_does_not_count_for_them() -
 
 def test_a_share_that_falls_counts_at_once() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     for _ in range(200):
         rate.full(1)
         work(rate, clock, 0.05, 50)
@@ -70,7 +70,7 @@ def test_a_share_that_falls_counts_at_once() -> None:
 
 def test_a_place_that_is_given_back_and_taken_again_is_no_room_and_what_was_done_in_it_counts() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     rate.full(1)
     for _ in range(1000):  # exactly as many requests as places: each answer makes room for a moment
         clock.now += 0.015
@@ -89,7 +89,7 @@ def test_a_place_that_is_given_back_and_taken_again_is_no_room_and_what_was_done
 
 def test_it_follows_an_engine_that_becomes_slower_and_one_that_stands_still() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     rate.full(1)
     work(rate, clock, 20, 100)
     work(rate, clock, 3 * MEMORY_SECONDS, 20)
@@ -100,7 +100,7 @@ def test_it_follows_an_engine_that_becomes_slower_and_one_that_stands_still() ->
 
 def test_a_share_of_the_places_counts_as_that_share_of_the_time() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     rate.full(0.25)
     work(rate, clock, 3 * KNOWN_AFTER_SECONDS, 20)
     assert rate.value is None
@@ -113,7 +113,7 @@ def test_a_share_of_the_places_counts_as_that_share_of_the_time() -> None:
 
 def test_another_engine_begins_anew() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     rate.full(1)
     work(rate, clock, 10, 100)
     rate.forget()
@@ -128,7 +128,7 @@ def test_it_stays_between_the_least_and_the_most_that_was_done_while_full(
     turns: list[tuple[bool, float, float]],
 ) -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     seen: list[float] = []
     for full, seconds, per_second in turns:
         rate.full(full)

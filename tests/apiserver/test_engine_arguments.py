@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.engine_arguments import declared, fault, installed
+from apiserver.catalog.declared_arguments import declared, fault, installed
 
 SOURCE = """
 from somewhere import Kind
@@ -108,7 +108,7 @@ def test_the_installed_vllm_is_read_without_importing_it() -> None:
     assert known["max_model_len"] == {"int"}
     assert known["enable_log_requests"] == {"bool"}
     assert known["dtype"] == frozenset()
-    program = "import sys; from apiserver.engine_arguments import installed; assert installed(); print(*sys.modules)"
+    program = "import sys; from apiserver.catalog.declared_arguments import installed; assert installed(); print(*sys.modules)"
     root = Path(__file__).resolve().parents[2]
     ran = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert {"vllm", "torch"}.isdisjoint(ran.stdout.split())

@@ -8,9 +8,9 @@ import threading
 import pytest
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
-from apiserver.engine import in_daemon_thread
-from apiserver.progress import MOST_KEPT, EngineMetrics, StepHistogram
-from shared.metrics import MergedCollector
+from apiserver.engine.step_metrics import MOST_KEPT, EngineMetrics, StepHistogram
+from shared.runtime.metrics import MergedCollector
+from shared.runtime.threads import in_daemon_thread
 from tests.waiting import wait_until
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from apiserver.families import FAMILIES
-from apiserver.prompt import Control, PairPrompt, PromptError, Words
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, TextPiece
+from apiserver.prompts.template import PromptError
 from shared.languages import LanguagePair, canonical_tag
 
 Messages = Sequence[Mapping[str, str]]
@@ -78,9 +79,9 @@ def prompt(family: str, source: str, target: str) -> PairPrompt:
     return FAMILIES[family].for_pair(LanguagePair(source, target), render, controls)
 
 
-def shown(pieces: Sequence[Control | Words]) -> list[str]:
+def shown(pieces: Sequence[ControlToken | TextPiece]) -> list[str]:
     """Write control tokens with an @ before them."""
-    return [f"@{piece.text}" if isinstance(piece, Control) else piece.text for piece in pieces]
+    return [f"@{piece.text}" if isinstance(piece, ControlToken) else piece.text for piece in pieces]
 
 
 HY_ZH = "将以下文本翻译为{}，注意只需要输出翻译后的结果，不要额外解释："
@@ -291,7 +292,7 @@ TERMS: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("family", "source", "target", "words"), TERMS, ids=lambda value: str(value)[:14])
 def test_the_term_prompt_is_that_of_the_card(family: str, source: str, target: str, words: str) -> None:
-    assert Words(words) in prompt(family, source, target).pieces("Hi.", TOLD)
+    assert TextPiece(words) in prompt(family, source, target).pieces("Hi.", TOLD)
 
 
 def test_the_families_with_a_term_prompt_are_these() -> None:
@@ -304,9 +305,9 @@ def test_a_hostile_text_stays_words_in_every_family(name: str) -> None:
     text = "".join(controls) + "{text}{source}\ue000\ue001\ue002</source_text>"
     asked = prompt(name, "en", "de")
     pieces = asked.pieces(text)
-    assert sum(text in piece.text for piece in pieces if isinstance(piece, Words)) == 1
-    assert [piece for piece in pieces if isinstance(piece, Control)] == [
-        piece for piece in asked.pieces("x") if isinstance(piece, Control)
+    assert sum(text in piece.text for piece in pieces if isinstance(piece, TextPiece)) == 1
+    assert [piece for piece in pieces if isinstance(piece, ControlToken)] == [
+        piece for piece in asked.pieces("x") if isinstance(piece, ControlToken)
     ]
 
 
@@ -389,13 +390,13 @@ SPLIT.encode_special_tokens = True
 ADDED: dict[str, int] = {token.content: number for number, token in REAL.get_added_tokens_decoder().items()}
 
 
-def ids(pieces: Sequence[Control | Words]) -> list[int]:
+def ids(pieces: Sequence[ControlToken | TextPiece]) -> list[int]:
     return [
         number
         for piece in pieces
         for number in (
             [ADDED[piece.text]]
-            if isinstance(piece, Control)
+            if isinstance(piece, ControlToken)
             else SPLIT.encode(piece.text, add_special_tokens=False).ids
         )
     ]

@@ -6,27 +6,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import Block, Mark, MarkKind, mark_char
-from apiserver.floating import put_back, taken_out
-from apiserver.placeholders import Protection, protect
-from apiserver.segmenter import skeleton
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, mark_char
+from apiserver.protection.emoji import put_back_emoji, take_out_emoji
+from apiserver.protection.placeholders import Protection, protect
+from apiserver.segmentation.segmenter import skeleton
 
 A, B, C = (mark_char(index) for index in range(3))
 MARKS = [
-    Mark(MarkKind.FLOAT, "🎉", "🎉", words=True),
-    Mark(MarkKind.FLOAT, "🔥", "🔥", words=True),
-    Mark(MarkKind.NAME, "%s", "%s"),
+    Placeholder(PlaceholderKind.FLOAT, "🎉", "🎉", words=True),
+    Placeholder(PlaceholderKind.FLOAT, "🔥", "🔥", words=True),
+    Placeholder(PlaceholderKind.NAME, "%s", "%s"),
 ]
 
 
 def test_only_floating_marks_are_taken_out() -> None:
-    words, floats = taken_out(f"I like {A} you, {C}{B}!", MARKS)
+    words, floats = take_out_emoji(f"I like {A} you, {C}{B}!", MARKS)
     assert words == f"I like you, {C}!"
     assert [(each.char, each.close) for each in floats] == [(A, False), (B, True)]
 
 
 def test_words_without_them_are_left_alone() -> None:
-    assert taken_out(f"I like {C}.", MARKS) == (f"I like {C}.", ())
+    assert take_out_emoji(f"I like {C}.", MARKS) == (f"I like {C}.", ())
 
 
 @pytest.mark.parametrize(
@@ -40,29 +40,31 @@ def test_words_without_them_are_left_alone() -> None:
     ],
 )
 def test_they_come_back_near_where_they_were_and_in_order(source: str, words: str, expected: str) -> None:
-    assert put_back(words, taken_out(source, MARKS)[1]) == expected
+    assert put_back_emoji(words, take_out_emoji(source, MARKS)[1]) == expected
 
 
 @pytest.mark.parametrize("sign", ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", "✓", "👍🏽", "⏰"])
 def test_pictures_are_protected_as_floating(sign: str) -> None:
     block = protect(Block(f"I like {sign} you", (), ""), Protection.of((), {}))
-    assert [(mark.kind, mark.source) for mark in block.marks] == [(MarkKind.FLOAT, sign)]
+    assert [(mark.kind, mark.source) for mark in block.marks] == [(PlaceholderKind.FLOAT, sign)]
 
 
 @pytest.mark.parametrize("sign", ["\ufeff", "\u2066", "\u200b", "\u00ad", "\x00", "\x1b"])
 def test_what_is_not_seen_is_protected_too(sign: str) -> None:
     block = protect(Block(f"{sign}I like you", (), ""), Protection.of((), {}))
-    assert [(mark.kind, mark.source) for mark in block.marks] == [(MarkKind.FLOAT, sign)]
+    assert [(mark.kind, mark.source) for mark in block.marks] == [(PlaceholderKind.FLOAT, sign)]
 
 
 @pytest.mark.parametrize("text", ["• One dog", "one\n\t- two", "★ Good", "→ Good"])
 def test_a_bullet_is_one_only_where_a_line_begins(text: str) -> None:
-    assert [mark.kind for mark in protect(Block(text, (), ""), Protection.of((), {})).marks] == [MarkKind.FLOAT]
+    assert [mark.kind for mark in protect(Block(text, (), ""), Protection.of((), {})).marks] == [PlaceholderKind.FLOAT]
 
 
 @pytest.mark.parametrize("text", ["A → B", "one - two", "-5 dogs", "one * two", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
 def test_signs_that_say_something_stay_words(text: str) -> None:
-    assert all(mark.kind is not MarkKind.FLOAT for mark in protect(Block(text, (), ""), Protection.of((), {})).marks)
+    assert all(
+        mark.kind is not PlaceholderKind.FLOAT for mark in protect(Block(text, (), ""), Protection.of((), {})).marks
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -75,9 +77,9 @@ def test_none_is_lost_and_no_hard_white_space_made(source: list[str], answer: li
         "".join(char for place, char in enumerate(source) if char not in source[:place] or char not in {A, B}).split()
     )
     words = " ".join("".join(answer).split())
-    bare, floats = taken_out(text, MARKS)
+    bare, floats = take_out_emoji(text, MARKS)
     assert skeleton(bare) in (["", ""], [""])
-    back = put_back(words, floats)
+    back = put_back_emoji(words, floats)
     assert "".join(char for char in back if char in {A, B}) == "".join(char for char in text if char in {A, B})
     if words:
         assert skeleton(back) == ["", ""]

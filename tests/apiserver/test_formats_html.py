@@ -9,9 +9,9 @@ import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import MAX_MARKS, MarkKind
-from apiserver.formats import parse
-from shared.wire import TextFormat
+from apiserver.formats.document import MAX_MARKS, PlaceholderKind
+from apiserver.formats.parser import parse
+from shared.protocol.messages import TextFormat
 from tests.apiserver.reassembly import source_of, texts, written
 
 PIECES = [
@@ -138,12 +138,12 @@ def test_pairs_know_each_other_and_others_stand_alone() -> None:
     (block,) = parse("a <b>b <i>c</b> d</i> <a>e</a> f", TextFormat.HTML).blocks
     kinds = [(mark.kind, mark.source, mark.partner) for mark in block.marks]
     assert kinds == [
-        (MarkKind.OPEN, "<b>", 2),
-        (MarkKind.ALONE, "<i>", None),
-        (MarkKind.CLOSE, "</b>", 0),
-        (MarkKind.ALONE, "</i>", None),
-        (MarkKind.OPEN, "<a>", 5),
-        (MarkKind.CLOSE, "</a>", 4),
+        (PlaceholderKind.OPEN, "<b>", 2),
+        (PlaceholderKind.ALONE, "<i>", None),
+        (PlaceholderKind.CLOSE, "</b>", 0),
+        (PlaceholderKind.ALONE, "</i>", None),
+        (PlaceholderKind.OPEN, "<a>", 5),
+        (PlaceholderKind.CLOSE, "</a>", 4),
     ]
 
 

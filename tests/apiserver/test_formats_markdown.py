@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyromark import Options
 
-from apiserver.document import Block, MarkKind, mark_char
-from apiserver.formats import parse
-from shared.wire import TextFormat
+from apiserver.formats.document import Block, PlaceholderKind, mark_char
+from apiserver.formats.parser import parse
+from shared.protocol.messages import TextFormat
 from tests.apiserver.reassembly import source_of, texts, written
 
 WHOLE = [
@@ -213,9 +213,9 @@ def test_neighbouring_pairs_do_not_run_into_each_other() -> None:
 def test_pairs_and_names_are_told_apart() -> None:
     (block,) = parse("a [**b**](c) `d` <br/>\n", TextFormat.MARKDOWN).blocks
     assert [(mark.kind, mark.source) for mark in block.marks] == [
-        (MarkKind.OPEN, "[**"),
-        (MarkKind.CLOSE, "**](c)"),
-        (MarkKind.NAME, "`d`"),
+        (PlaceholderKind.OPEN, "[**"),
+        (PlaceholderKind.CLOSE, "**](c)"),
+        (PlaceholderKind.NAME, "`d`"),
     ]
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import MAX_MARKS, MarkKind
-from apiserver.formats import parse
-from shared.wire import TextFormat
+from apiserver.formats.document import MAX_MARKS, PlaceholderKind
+from apiserver.formats.parser import parse
+from shared.protocol.messages import TextFormat
 from tests.apiserver.reassembly import seen, source_of, written
 
 PLANES = st.text(st.sampled_from("a \n\U000f0000\U000fffff\U0010fffd\ud800\0<&*"), max_size=20)
@@ -35,8 +35,8 @@ def test_characters_of_the_private_planes_are_marks() -> None:
     (block,) = parse("a \U000f0001\U0010fffd b \U000f0000", TextFormat.TEXT).blocks
     assert seen(block) == "a ⟦0⟧ b ⟦1⟧"
     assert [(mark.kind, mark.target) for mark in block.marks] == [
-        (MarkKind.NAME, "\U000f0001\U0010fffd"),
-        (MarkKind.NAME, "\U000f0000"),
+        (PlaceholderKind.NAME, "\U000f0001\U0010fffd"),
+        (PlaceholderKind.NAME, "\U000f0000"),
     ]
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from apiserver.catalog import ModelEntry
-from apiserver.decoding import second_decoding
-from apiserver.families import FAMILIES
-from apiserver.framing import Frame, decoding_for
-from apiserver.prompt import Control, PairPrompt, PromptError
-from apiserver.sampling import Sampling
-from apiserver.tokenizer import without_first_space
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.tokenizer import without_first_space
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
+from apiserver.prompts.sampling import Sampling, retry_sampling
+from apiserver.prompts.template import PromptError
 from shared.languages import LanguagePair
 from tests.scripted_engine import FRAME, ScriptedEngine
 
@@ -38,7 +38,7 @@ class Watched(ScriptedEngine):
 
 def test_a_prompt_is_control_tokens_around_the_words() -> None:
     engine = Watched(entry_of())
-    frame = Frame.of(FAMILIES["demo-tags"], EN_DE, engine)
+    frame = PromptEncoder.of(FAMILIES["demo-tags"], EN_DE, engine)
     ids = frame.ids("ab<sep>", {})
     controls = [engine.controls[token] for token in ("<s>", "<en>", "<de>")]
     assert ids == [*controls, *map(ord, "ab<sep>"), engine.controls["<sep>"]]
@@ -49,7 +49,7 @@ def test_a_prompt_is_control_tokens_around_the_words() -> None:
 def test_words_at_a_prompts_very_beginning_are_its_first_and_the_tokenizers_own_beginning_goes_before() -> None:
     engine = Watched(entry_of())
     engine.begin = (FRAME + 99,)
-    frame = Frame.of(FAMILIES["alma"], EN_DE, engine)
+    frame = PromptEncoder.of(FAMILIES["alma"], EN_DE, engine)
     assert frame.ids("Hello", {})[0] == FRAME + 99
     assert all(first for _, first in engine.firsts)
 
@@ -58,7 +58,7 @@ def test_a_model_without_the_familys_tokens_is_refused_with_what_it_lacks() -> N
     engine = ScriptedEngine(entry_of())
     engine.controls = {}
     with pytest.raises(PromptError, match="<s>"):
-        Frame.of(FAMILIES["demo-tags"], EN_DE, engine)
+        PromptEncoder.of(FAMILIES["demo-tags"], EN_DE, engine)
 
 
 def test_the_familys_stop_tokens_become_ids_beside_the_entrys_own() -> None:
@@ -78,11 +78,11 @@ def test_a_model_that_has_none_of_the_stop_tokens_is_refused_by_name() -> None:
 
 def test_the_second_decoding_is_unlike_the_first_and_the_same_each_time() -> None:
     greedy, sampled = Sampling(stop_token_ids=(3,)), Sampling(temperature=0.7, top_p=0.6, top_k=20, seed=5)
-    assert second_decoding(greedy).temperature > 0
-    assert second_decoding(greedy).seed is not None
-    assert second_decoding(greedy).stop_token_ids == (3,)
-    assert second_decoding(sampled).temperature == 0
-    assert second_decoding(sampled) == second_decoding(sampled)
+    assert retry_sampling(greedy).temperature > 0
+    assert retry_sampling(greedy).seed is not None
+    assert retry_sampling(greedy).stop_token_ids == (3,)
+    assert retry_sampling(sampled).temperature == 0
+    assert retry_sampling(sampled) == retry_sampling(sampled)
 
 
 def test_only_a_first_space_is_taken_from_a_tokenizer() -> None:
@@ -103,7 +103,7 @@ def test_only_a_first_space_is_taken_from_a_tokenizer() -> None:
 
 def test_one_control_piece_is_one_id() -> None:
     prompt: PairPrompt = FAMILIES["demo-tags"].for_pair(EN_DE, lambda _, __: "", ["<s>", "<en>", "<de>", "<sep>"])
-    assert [piece.text for piece in prompt.pieces("x") if isinstance(piece, Control)] == [
+    assert [piece.text for piece in prompt.pieces("x") if isinstance(piece, ControlToken)] == [
         "<s>",
         "<en>",
         "<de>",

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.guards import Guards, Output, budget, placeholder_lost
-from apiserver.output_language import OutputLanguage
+from apiserver.guards.issues import Output, budget, placeholder_lost
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
 
 SOURCE = "The committee meets tomorrow morning to discuss the new budget."
@@ -15,11 +16,11 @@ RIGHT = "Der Ausschuss trifft sich morgen früh, um den neuen Haushalt zu bespre
 
 
 @pytest.fixture(scope="module")
-def guards() -> Guards:
-    return Guards(OutputLanguage())
+def guards() -> QualityGuard:
+    return QualityGuard(OutputLanguage())
 
 
-def codes(guards: Guards, source: str, output: str | Output, pair: str = "en-de") -> list[str]:
+def codes(guards: QualityGuard, source: str, output: str | Output, pair: str = "en-de") -> list[str]:
     made = output if isinstance(output, Output) else Output(output, "stop")
     return [fault.code for fault in guards.faults(source, made, LanguagePair(*pair.split("-", 1)))]
 
@@ -37,7 +38,7 @@ def codes(guards: Guards, source: str, output: str | Output, pair: str = "en-de"
         (Output(" \n\u00a0", "stop"), "output-empty"),
     ],
 )
-def test_what_is_no_whole_translation_is_never_usable(guards: Guards, output: Output, code: str) -> None:
+def test_what_is_no_whole_translation_is_never_usable(guards: QualityGuard, output: Output, code: str) -> None:
     [fault] = guards.faults(SOURCE, output, LanguagePair("en", "de"))
     assert fault.code == code
     assert not fault.usable
@@ -66,7 +67,7 @@ def test_what_is_no_whole_translation_is_never_usable(guards: Guards, output: Ou
         (RIGHT.replace("Haushalt", "{haushalt}"), "placeholder-invented"),
     ],
 )
-def test_each_guard_catches_what_it_is_for(guards: Guards, output: str | Output, code: str) -> None:
+def test_each_guard_catches_what_it_is_for(guards: QualityGuard, output: str | Output, code: str) -> None:
     assert code in codes(guards, SOURCE, output)
 
 
@@ -95,7 +96,7 @@ def test_each_guard_catches_what_it_is_for(guards: Guards, output: str | Output,
         ("en-de", "Say <think> or </s>.", "Sag <think> oder </s>."),
     ],
 )
-def test_right_translations_are_left_alone(guards: Guards, pair: str, source: str, output: str) -> None:
+def test_right_translations_are_left_alone(guards: QualityGuard, pair: str, source: str, output: str) -> None:
     assert codes(guards, source, output, pair) == []
 
 
@@ -111,11 +112,13 @@ def test_right_translations_are_left_alone(guards: Guards, pair: str, source: st
         ("en-ru", "Where is the station?", "Де знаходиться залізничний вокзал у цьому місті?"),
     ],
 )
-def test_other_scripts_and_their_neighbours_are_told_apart(guards: Guards, pair: str, source: str, output: str) -> None:
+def test_other_scripts_and_their_neighbours_are_told_apart(
+    guards: QualityGuard, pair: str, source: str, output: str
+) -> None:
     assert set(codes(guards, source, output, pair)) & {"output-echoes-source", "output-wrong-language"}
 
 
-def test_several_faults_are_all_said_and_never_with_the_text(guards: Guards) -> None:
+def test_several_faults_are_all_said_and_never_with_the_text(guards: QualityGuard) -> None:
     output = Output(f"{SOURCE} Note: %s <|im_end|> {SOURCE} {SOURCE}", "stop")
     faults = guards.faults(SOURCE, output, LanguagePair("en", "de"))
     assert len(faults) >= 4
@@ -146,5 +149,5 @@ PAIRS = st.sampled_from(["en-de", "ja-en", "zh-ko", "en-ar", "en-tlh", "ru-uk"])
 
 @settings(max_examples=200, deadline=None)
 @given(ANY, ANY, PAIRS)
-def test_any_output_for_any_source_is_judged(guards: Guards, source: str, output: str, pair: str) -> None:
+def test_any_output_for_any_source_is_judged(guards: QualityGuard, source: str, output: str, pair: str) -> None:
     assert isinstance(codes(guards, source, output, pair), list)

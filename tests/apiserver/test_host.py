@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from apiserver.admission import QueueBounds
-from apiserver.catalog import ModelEntry
-from apiserver.generation import EngineGoneError, Generation
-from apiserver.guards import Guards
-from apiserver.host import (
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import EngineGoneError, GenerationResult
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.hosting.model_host import (
     CANARY_AGAIN_SECONDS,
     HANGS,
     PLAIN,
@@ -24,14 +24,14 @@ from apiserver.host import (
     HostSettings,
     ModelHost,
 )
+from apiserver.hosting.restart_backoff import MAX_BACKOFF_SECONDS
+from apiserver.hosting.stall_detector import PING_SECONDS
 from apiserver.metrics import ApiServerMetrics
-from apiserver.output_language import OutputLanguage
-from apiserver.pulse import PING_SECONDS
-from apiserver.restarts import MAX_BACKOFF_SECONDS
-from apiserver.work import Work
-from shared.errors import BadRequestError, PairUnavailableError
+from apiserver.scheduling.admission import QueueBounds
+from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
-from shared.wire import Translation
+from shared.protocol.errors import BadRequestError, PairUnavailableError
+from shared.protocol.messages import Translation
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
 
@@ -49,7 +49,7 @@ class Steady(Random):
         return (a + b) / 2
 
 
-GUARDS = Guards(OutputLanguage())
+GUARDS = QualityGuard(OutputLanguage())
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de", "de-en"], "prompt": "demo-tags"})
 
 
@@ -106,7 +106,7 @@ async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[
     engine.gate.clear()
     pair = ENTRY.all_pairs[0]
     translator = host.translator(pair)
-    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r", Work()))
+    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r", WorkItem()))
     await wait_until(lambda: engine.running == 1, 5)
     return asked
 
@@ -132,7 +132,7 @@ async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(fact
     def echoing(engine: ScriptedEngine) -> None:
         fine = engine.answer
         engine.answer = lambda asked: (
-            Generation(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
+            GenerationResult(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
         )
 
     factory.prepare = echoing
@@ -145,7 +145,7 @@ async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(fact
     await settle(host)
     assert len(engine.asked) == before
     clock.now += 2
-    engine.answer = lambda _: Generation("Wo ist der Bahnhof?", [], "stop")
+    engine.answer = lambda _: GenerationResult("Wo ist der Bahnhof?", [], "stop")
     await settle(host)
     assert [asked.before for asked in engine.asked[before:]] == ["<s><en><de>"]
     assert all(report.ready for report in host.pair_reports().values())
@@ -229,7 +229,7 @@ async def test_an_engine_that_hangs_while_a_failed_pair_is_tried_again_is_seen_a
     def echoing(engine: ScriptedEngine) -> None:
         fine = engine.answer
         engine.answer = lambda asked: (
-            Generation(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
+            GenerationResult(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
         )
 
     factory.prepare = echoing
@@ -300,7 +300,7 @@ async def test_a_canary_that_the_engine_refuses_is_no_sign_of_hanging(factory: S
     await settle(host)
     engine = factory.engine("m")
 
-    def refuses(_: Asked) -> Generation:
+    def refuses(_: Asked) -> GenerationResult:
         engine.steps -= 1
         raise BadRequestError("too long")
 

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apiserver.generation import Generation
-from apiserver.settings import Settings
+from apiserver.engine.interface import GenerationResult
+from apiserver.settings import ApiServerSettings
+from shared.protocol.errors import PairwayError
+from shared.protocol.messages import Limits, parse_translate_request
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
@@ -207,7 +209,9 @@ async def test_no_such_path_is_404_and_no_such_method_405(served: Served) -> Non
     assert answer.headers["allow"] == "POST"
 
 
-async def test_limits_are_413_and_named(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> None:
+async def test_limits_are_413_and_named(
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+) -> None:
     limits = settings_for(max_texts=3, max_text_chars=100, max_body_bytes=1024)
     async with serving(factory, limits) as served:
         await served.until_ready()
@@ -243,7 +247,7 @@ async def test_a_text_of_any_length_is_asked_for_in_segments_that_the_model_take
 
 
 async def test_terms_that_fill_the_models_context_are_413(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
 
@@ -260,7 +264,7 @@ async def test_terms_that_fill_the_models_context_are_413(
 
 
 async def test_an_idle_server_takes_any_legal_list_however_short_its_queue(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     async with serving(factory, settings_for(max_waiting=1)) as served:
         await served.until_ready()
@@ -268,11 +272,11 @@ async def test_an_idle_server_takes_any_legal_list_however_short_its_queue(
         assert problem(await served.translate(["a"] * 129), 413, "too-large")["limit"] == 128
 
 
-def of(text: str, reason: str | None) -> Callable[[Asked], Generation]:
+def of(text: str, reason: str | None) -> Callable[[Asked], GenerationResult]:
     return lambda asked: (
-        Generation(f"[{asked.text}]", [], "stop")
+        GenerationResult(f"[{asked.text}]", [], "stop")
         if asked.text == "good"
-        else Generation(text, [], reason, repeats=reason == "repetition")
+        else GenerationResult(text, [], reason, repeats=reason == "repetition")
     )
 
 
@@ -304,7 +308,7 @@ async def test_unusable_output_is_502_for_one_text_and_null_with_a_warning_in_a_
 
 
 async def test_no_room_is_503_with_retry_after_and_room_comes_back(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     async with serving(factory, settings_for(max_waiting=2)) as served:
         await served.until_ready()
@@ -383,7 +387,7 @@ async def test_a_client_that_hangs_up_in_mid_body_costs_nothing(served: Served, 
 async def test_our_own_fault_is_500_with_the_request_id_and_nothing_of_the_inside(
     served: Served, factory: ScriptedFactory
 ) -> None:
-    def broken(asked: Asked) -> Generation:
+    def broken(asked: Asked) -> GenerationResult:
         raise RuntimeError(f"secret {asked.text}")
 
     factory.engine("en-de").answer = broken
@@ -416,9 +420,6 @@ ANYTHING = st.recursive(
     | ANYTHING
 )
 def test_no_json_whatever_makes_a_500(body: object) -> None:
-    from shared.errors import PairwayError  # noqa: PLC0415
-    from shared.wire import Limits, parse_translate_request  # noqa: PLC0415
-
     limits = Limits(body_bytes=1000, texts=10, text_chars=1000)
     try:
         parse_translate_request(json.dumps(body).encode(), limits)

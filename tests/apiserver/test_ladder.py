@@ -10,14 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import Mark, MarkKind, mark_char, mark_index
-from apiserver.families import FAMILIES
-from apiserver.guards import Guards, Output
-from apiserver.ladder import MAX_DEPTH, MAX_PIECES, Made, Way, climb
-from apiserver.output_language import OutputLanguage
-from apiserver.prompt import PromptFamily
-from apiserver.sampling import Sampling
-from apiserver.segmenter import skeleton
+from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char, mark_index
+from apiserver.guards.issues import Output
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.family import PromptFamily
+from apiserver.prompts.sampling import Sampling
+from apiserver.segmentation.segmenter import skeleton
+from apiserver.translation.segment_translator import (
+    MAX_DEPTH,
+    MAX_PIECES,
+    SegmentContext,
+    SegmentResult,
+    translate_segment,
+)
 from shared.languages import LanguagePair
 
 EN_DE = LanguagePair("en", "de")
@@ -54,21 +61,25 @@ def one_after_the_other(*outputs: Output) -> Callable[[str, Sampling], Output]:
     return lambda _, __: waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
 
-async def climbed(asked: Asked, text: str = ENGLISH, marks: Sequence[Mark] = (), family: PromptFamily = DEMO) -> Made:
-    return await climb(text, marks, Way(EN_DE, family, Sampling(), Guards(LANGUAGES), asked))
+async def climbed(
+    asked: Asked, text: str = ENGLISH, marks: Sequence[Placeholder] = (), family: PromptFamily = DEMO
+) -> SegmentResult:
+    return await translate_segment(
+        text, marks, SegmentContext(EN_DE, family, Sampling(), QualityGuard(LANGUAGES), asked)
+    )
 
 
-def name(source: str, target: str | None = None) -> Mark:
-    return Mark(MarkKind.NAME, source, target or source, words=True)
+def name(source: str, target: str | None = None) -> Placeholder:
+    return Placeholder(PlaceholderKind.NAME, source, target or source, words=True)
 
 
-def tags() -> list[Mark]:
-    return [Mark(MarkKind.OPEN, "<b>", "<b>", 1), Mark(MarkKind.CLOSE, "</b>", "</b>", 0)]
+def tags() -> list[Placeholder]:
+    return [Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 1), Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 0)]
 
 
 async def test_a_good_answer_is_asked_for_once() -> None:
     asked = Asked(lambda _, __: says(GERMAN))
-    assert await climbed(asked) == Made(GERMAN, rung="first")
+    assert await climbed(asked) == SegmentResult(GERMAN, rung="first")
     assert asked.words == [ENGLISH]
 
 

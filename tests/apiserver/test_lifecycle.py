@@ -12,9 +12,9 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from apiserver.generation import Generation
-from apiserver.settings import Settings
-from shared.priority import Priority
+from apiserver.engine.interface import GenerationResult
+from apiserver.settings import ApiServerSettings
+from shared.protocol.priority import Priority
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
@@ -27,7 +27,7 @@ def code(answer: httpx.Response) -> str:
 
 
 async def test_engine_death_under_load_fails_only_its_own_requests_and_it_comes_back(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     async with serving(factory, settings_for(restart_backoff=1.5)) as served:  # long enough to look meanwhile
         await served.until_ready()
@@ -66,7 +66,7 @@ async def test_the_death_of_an_idle_engine_is_seen_and_it_comes_back(served: Ser
 
 
 async def test_an_engine_that_does_not_start_says_why_is_tried_again_and_the_other_model_serves(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     factory.failures["en-de"] = [OSError("no such weights")] * 2
     async with serving(factory, settings_for(restart_backoff=0.5)) as served:
@@ -88,7 +88,7 @@ async def test_an_engine_that_does_not_start_says_why_is_tried_again_and_the_oth
 
 
 async def test_a_prompt_that_can_not_be_rendered_ends_the_engine_instead_of_leaving_one_behind_per_try(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
 
@@ -103,19 +103,19 @@ async def test_a_prompt_that_can_not_be_rendered_ends_the_engine_instead_of_leav
     assert all(engine.stopped for engine in factory.engines["m"])
 
 
-def echoes(asked: Asked) -> Generation:
-    return Generation(asked.text, [], "stop")
+def echoes(asked: Asked) -> GenerationResult:
+    return GenerationResult(asked.text, [], "stop")
 
 
-def is_silent(_: Asked) -> Generation:
-    return Generation("", [], "stop")
+def is_silent(_: Asked) -> GenerationResult:
+    return GenerationResult("", [], "stop")
 
 
-def rambles(_: Asked) -> Generation:
-    return Generation("la la la", [], "length")
+def rambles(_: Asked) -> GenerationResult:
+    return GenerationResult("la la la", [], "length")
 
 
-def raises(_: Asked) -> Generation:
+def raises(_: Asked) -> GenerationResult:
     raise RuntimeError("broken kernel")
 
 
@@ -125,8 +125,8 @@ def raises(_: Asked) -> Generation:
 )
 async def test_a_pair_whose_canary_is_no_translation_is_not_ready_and_says_why(
     factory: ScriptedFactory,
-    settings_for: Callable[..., Settings],
-    answer: Callable[[Asked], Generation],
+    settings_for: Callable[..., ApiServerSettings],
+    answer: Callable[[Asked], GenerationResult],
     why: str,
 ) -> None:
     def only_into_german(engine: ScriptedEngine) -> None:
@@ -147,7 +147,7 @@ async def test_a_pair_whose_canary_is_no_translation_is_not_ready_and_says_why(
 
 
 async def test_an_engine_that_hangs_under_its_canaries_is_started_again_and_the_other_model_serves(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     def hangs(engine: ScriptedEngine) -> None:
         if engine.entry.name == "en-de" and len(factory.starts) < 3:
@@ -163,7 +163,7 @@ async def test_an_engine_that_hangs_under_its_canaries_is_started_again_and_the_
 
 
 async def test_one_engine_starts_while_another_serves(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     factory.gates["en-fr"] = asyncio.Event()
     async with serving(factory, settings_for()) as served:
@@ -176,7 +176,7 @@ async def test_one_engine_starts_while_another_serves(
 
 
 async def test_before_any_pair_is_ready_the_server_lives_is_starting_and_not_ready(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     factory.gates = {"en-de": asyncio.Event(), "en-fr": asyncio.Event()}
     async with serving(factory, settings_for()) as served:
@@ -283,7 +283,7 @@ async def test_refused_requests_are_counted_by_their_code(served: Served) -> Non
 
 
 async def test_draining_says_so_serves_on_and_then_leaves(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     async with serving(factory, settings_for(drain_seconds=0.6)) as served:
         await served.until_ready()
@@ -334,7 +334,7 @@ async def test_no_text_stands_in_any_log_line_whatever_happens(
     body = {"text": [MARKER, 7], "source_lang": "en", "target_lang": "de"}
     assert (await served.client.post("/translate", json=body)).status_code == 422
 
-    def refuses(_: Asked) -> Generation:
+    def refuses(_: Asked) -> GenerationResult:
         raise RuntimeError("no tokens for you")
 
     for answer, status in ((is_silent, 502), (rambles, 502), (refuses, 500)):

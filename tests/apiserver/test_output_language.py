@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.output_language import OutputLanguage
+from apiserver.guards.output_language import OutputLanguage
 from shared.languages import LanguagePair
 
 

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from apiserver.app import Parts
-from apiserver.settings import Settings
-from apiserver.slots import BULK_SHARE
-from shared.caller import CALLER_HEADER
+from apiserver.context import ApiServerContext
+from apiserver.scheduling.batch_slots import BULK_SHARE
+from apiserver.settings import ApiServerSettings
+from shared.protocol.headers import CALLER_HEADER
 from tests.apiserver.conftest import Served, serving
 from tests.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.waiting import wait_until
@@ -27,7 +27,7 @@ GREEDY, MODEST = "a" * 16, "b" * 16
 
 
 @pytest.fixture
-async def served(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> AsyncIterator[Served]:
+async def served(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
     """Return a server with one model that runs 8 at once, and waits up to 40 units at 8 a second (the first guess)."""
     async with serving(factory, settings_for(CATALOG, queue_seconds=5)) as running:
         await running.until_ready({"en-de"})
@@ -41,13 +41,13 @@ def engine(served: Served, factory: ScriptedFactory) -> ScriptedEngine:
 
 
 def in_hand(served: Served) -> float:
-    parts: Parts = served.app.state.parts
+    parts: ApiServerContext = served.app.state.parts
     return sum(room.ahead for host in parts.replica.hosts for room in host.room.admission.room().values())
 
 
 def learn(served: Served, rate: float) -> None:
     """Let the model's drain rate be known, as if it had been full before."""
-    parts: Parts = served.app.state.parts
+    parts: ApiServerContext = served.app.state.parts
     drain = parts.replica.hosts[0].room.admission.rate
     drain._units, drain._seconds, drain._seen = rate * 3, 3.0, 3.0
 
@@ -60,7 +60,7 @@ async def test_one_text_does_not_wait_behind_another_callers_two_hundred(
     await wait_until(lambda: engine.running == 9, 5)
     with pytest.raises(TimeoutError):  # no room at all: the greedy one has more ahead than the limit
         await asyncio.wait_for(asyncio.shield(many), 0.05)
-    parts: Parts = served.app.state.parts
+    parts: ApiServerContext = served.app.state.parts
     parts.replica.hosts[0].room.admission.at_once = 1000  # of admission the proxy sees to; here it is the slots' turn
     one = asyncio.create_task(served.translate("garden", headers={CALLER_HEADER: MODEST}))
     await wait_until(lambda: parts.replica.report().in_flight == 121, 5)
@@ -150,7 +150,7 @@ async def test_what_could_not_be_done_in_time_is_refused_before_it_costs_anythin
 
 
 async def test_what_gets_no_slot_within_the_queue_deadline_is_refused_and_leaves_no_trace(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     async with serving(factory, settings_for(CATALOG, queue_seconds=0.05)) as served:
         await served.until_ready({"en-de"})
@@ -159,7 +159,7 @@ async def test_what_gets_no_slot_within_the_queue_deadline_is_refused_and_leaves
         hold = asyncio.create_task(served.translate(["wood"] * 8))
         last = asyncio.create_task(served.translate("wood"))
         await wait_until(lambda: engine.running == 9, 5)
-        parts: Parts = served.app.state.parts
+        parts: ApiServerContext = served.app.state.parts
         parts.replica.hosts[
             0
         ].room.admission.at_once = 1000  # as many would be let in by an engine that was quick until now
@@ -200,7 +200,7 @@ async def test_callers_that_hang_up_leave_no_trace(served: Served, engine: Scrip
 
 
 async def test_a_full_model_refuses_though_the_pairs_next_one_is_idle(
-    factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     two = CATALOG + "  other: {path: org/other, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 8}}\n"
     async with serving(factory, settings_for(two)) as served:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.phrases import Phrases
+from apiserver.protection.glossary import GlossaryMatcher
 
 
 def found(text: str, names: list[str], terms: dict[str, str] | None = None) -> list[tuple[str, str | None]]:
-    return [(text[start:end], target) for start, end, target in Phrases.of(names, terms or {}).find(text)]
+    return [(text[start:end], target) for start, end, target in GlossaryMatcher.of(names, terms or {}).find(text)]
 
 
 @pytest.mark.parametrize("text", ["Pairways", "pairway", "unPairway", "Pairway2", "Pairwaý", "PAIRWAY", "Pair way"])
@@ -68,7 +68,7 @@ def test_a_phrase_that_holds_a_marks_character_is_never_found() -> None:
 def test_what_is_found_stands_there_and_does_not_overlap(text: str, phrases: list[str]) -> None:
     names, terms = phrases[::2], dict.fromkeys(phrases[1::2], "x")
     done = 0
-    for start, end, target in Phrases.of(names, terms).find(text):
+    for start, end, target in GlossaryMatcher.of(names, terms).find(text):
         assert done <= start < end <= len(text)
         if target is None:
             assert text[start:end] in names

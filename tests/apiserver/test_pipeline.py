@@ -12,58 +12,57 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.catalog import ModelEntry
-from apiserver.framing import Frame, decoding_for
-from apiserver.generation import EngineGoneError, Generation
-from apiserver.guards import Guards
-from apiserver.lanes import LONG_SHARE, SHORT_SEGMENTS
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import EngineGoneError, GenerationResult
+from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
-from apiserver.output_language import OutputLanguage
-from apiserver.placeholders import Protection, literals
-from apiserver.plan import Wish
-from apiserver.segmenter import skeleton
-from apiserver.slots import Slots
-from apiserver.translator import INLINE_CHARS, Translator
-from apiserver.work import Work
-from shared.errors import TooLargeError
-from shared.lane import Lane
+from apiserver.protection.placeholders import Protection, literals
+from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS, BatchSlots
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.segmentation.segmenter import skeleton
+from apiserver.translation.planner import TranslateOptions
+from apiserver.translation.translator import INLINE_CHARS, Translator
 from shared.languages import LanguagePair
-from shared.wire import TextFormat, Translation
+from shared.protocol.errors import TooLargeError
+from shared.protocol.lanes import Lane
+from shared.protocol.messages import TextFormat, Translation
 from tests.scripted_engine import Asked, ScriptedEngine
 from tests.waiting import wait_until
 
 EN_DE = LanguagePair("en", "de")
 GERMAN = ["Das", "Haus", "meines", "Freundes", "steht", "immer", "noch", "zwischen", "Wald", "und", "Garten"]
-GUARDS = Guards(OutputLanguage())
+GUARDS = QualityGuard(OutputLanguage())
 ENTRY = {"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"}
-PLAIN = Wish(TextFormat.TEXT, Protection.of((), {}))
+PLAIN = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 
-Answer = Callable[[Asked], Generation]
+Answer = Callable[[Asked], GenerationResult]
 
 
 def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedEngine]:
     entry = ModelEntry.model_validate({**ENTRY, "segment": {"tokens": 60, "sentences": 1}, **changes})
     engine = ScriptedEngine(entry)
     engine.answer = answer
-    frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
+    frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     metrics = ApiServerMetrics()
-    slots = Slots(engine.max_num_seqs, time.monotonic)
+    slots = BatchSlots(engine.max_num_seqs, time.monotonic)
     return Translator(entry, engine, frames, decoding_for(entry, engine), GUARDS, metrics, slots), engine
 
 
 async def translated(
-    translator: Translator, text: str, wish: Wish = PLAIN, work: Work | None = None, **more: Any
+    translator: Translator, text: str, wish: TranslateOptions = PLAIN, work: WorkItem | None = None, **more: Any
 ) -> Translation:
-    return await translator.complete(await translator.prepare(EN_DE, text, wish), "r", work or Work(), **more)
+    return await translator.complete(await translator.prepare(EN_DE, text, wish), "r", work or WorkItem(), **more)
 
 
-def german(asked: Asked) -> Generation:
+def german(asked: Asked) -> GenerationResult:
     """Answer with words of German, as many as were asked for, and everything that is no word in its place."""
     words = [
         word if not word.isalpha() or word in {"Tom", "Boston"} else GERMAN[number % len(GERMAN)]
         for number, word in enumerate(asked.text.split(" "))
     ]
-    return Generation(" ".join(words), [], "stop")
+    return GenerationResult(" ".join(words), [], "stop")
 
 
 def numbered(count: int) -> str:
@@ -90,10 +89,10 @@ def nasty(seed: int, choices: list[str]) -> Answer:
     """Answer from the choices, or with the text, or by breaking off, as the seed has it."""
     rng = random.Random(seed)  # noqa: S311 - variety, not secrets
 
-    def answer(asked: Asked) -> Generation:
+    def answer(asked: Asked) -> GenerationResult:
         text = rng.choice([*choices, asked.text, asked.text[::-1], f"Haus {asked.text}"])
         reason = rng.choice(["stop"] * 6 + ["length", "repetition", "abort", "error"])
-        return Generation(text, [], reason, repeats=reason == "repetition", leaked_controls=rng.random() < 0.1)
+        return GenerationResult(text, [], reason, repeats=reason == "repetition", leaked_controls=rng.random() < 0.1)
 
     return answer
 
@@ -123,7 +122,7 @@ async def test_markup_comes_back_with_every_tag_whatever_the_model_answers(
 ) -> None:
     markup = f"<p>One <b>{text}</b> two.</p>\n" if form is TextFormat.HTML else f"One **bold** two `{{x}}` {text}\n"
     translator, _ = translator_of(nasty(seed, ["Haus"]))
-    answer = await translated(translator, markup, Wish(form, Protection.of((), {})))
+    answer = await translated(translator, markup, TranslateOptions(form, Protection.of((), {})))
     if answer.translation is not None and form is TextFormat.HTML:
         for tag in ("<p>", "<b>", "</b>", "</p>"):
             assert answer.translation.count(tag) >= 1
@@ -149,7 +148,7 @@ async def test_an_honest_model_gives_a_whole_answer_without_warnings(text: str) 
 async def test_words_inside_tags_are_translated_before_what_they_stand_in() -> None:
     translator, engine = translator_of(german)
     html = '<p>See <img src=x alt="a red car"> here.</p>'
-    answer = await translated(translator, html, Wish(TextFormat.HTML, Protection.of((), {})))
+    answer = await translated(translator, html, TranslateOptions(TextFormat.HTML, Protection.of((), {})))
     assert answer.translation is not None
     assert 'alt="Das Haus meines"' in answer.translation
     assert "a red car" in {asked.text for asked in engine.asked}
@@ -157,7 +156,7 @@ async def test_words_inside_tags_are_translated_before_what_they_stand_in() -> N
 
 async def test_terms_and_protected_names_survive() -> None:
     translator, _ = translator_of(german)
-    wish = Wish(TextFormat.TEXT, Protection.of(["Blue Sky"], {"invoice": "Rechnung"}))
+    wish = TranslateOptions(TextFormat.TEXT, Protection.of(["Blue Sky"], {"invoice": "Rechnung"}))
     answer = await translated(translator, "The invoice of Blue Sky is here.", wish)
     assert answer.translation is not None
     assert "Rechnung" in answer.translation
@@ -267,13 +266,13 @@ async def test_a_mark_too_long_for_the_models_context_is_kept_all_the_same() -> 
 
 async def test_terms_that_leave_no_room_are_too_large() -> None:
     translator, _ = translator_of(german, prompt="hy-mt2")
-    wish = Wish(TextFormat.TEXT, Protection.of((), {f"word {number}": "x" * 100 for number in range(20)}))
+    wish = TranslateOptions(TextFormat.TEXT, Protection.of((), {f"word {number}": "x" * 100 for number in range(20)}))
     with pytest.raises(TooLargeError, match="terms"):
         await translator.prepare(EN_DE, "Good morning.", wish)
 
 
 async def test_what_guards_catch_and_what_came_of_it_is_counted() -> None:
-    answers = iter([Generation("x", [], "length")])
+    answers = iter([GenerationResult("x", [], "length")])
     translator, _ = translator_of(lambda asked: next(answers, None) or german(asked))
     await translated(translator, "One is here.")
     metrics = translator._metrics  # pyright: ignore[reportPrivateUsage]

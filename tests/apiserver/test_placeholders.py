@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import MAX_MARKS, Block, Mark, MarkKind, mark_char, mark_index
-from apiserver.placeholders import Protection, invented, literals, protect
+from apiserver.formats.document import MAX_MARKS, Block, Placeholder, PlaceholderKind, mark_char, mark_index
+from apiserver.protection.placeholders import Protection, invented, literals, protect
 
 NOTHING = Protection.of([], {})
 
 
-def block(text: str, *marks: Mark) -> Block:
+def block(text: str, *marks: Placeholder) -> Block:
     return Block(text, marks, text)
 
 
@@ -37,10 +37,10 @@ def test_literals_become_marks_of_their_kind() -> None:
     names = ["".join(char if mark_index(char) is None else "#" for char in made.text)]
     assert names == ["Hello #, write to # within # for #."]
     assert [(mark.kind, mark.source) for mark in made.marks] == [
-        (MarkKind.NAME, "%s"),
-        (MarkKind.NAME, "a@b.de"),
-        (MarkKind.QUANTITY, "5 km"),
-        (MarkKind.QUANTITY, "$3"),
+        (PlaceholderKind.NAME, "%s"),
+        (PlaceholderKind.NAME, "a@b.de"),
+        (PlaceholderKind.QUANTITY, "5 km"),
+        (PlaceholderKind.QUANTITY, "$3"),
     ]
     assert all(mark.words and mark.source == mark.target for mark in made.marks)
 
@@ -92,10 +92,10 @@ def test_where_they_overlap_literals_grow_together_and_terms_give_way(
 
 
 def test_marks_that_a_block_has_keep_their_index() -> None:
-    bold = (Mark(MarkKind.OPEN, "<b>", "<b>", 1), Mark(MarkKind.CLOSE, "</b>", "</b>", 0))
+    bold = (Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 1), Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 0))
     made = protect(block(f"{mark_char(0)}Hi %s{mark_char(1)}!", *bold), NOTHING)
     assert made.text == f"{mark_char(0)}Hi {mark_char(2)}{mark_char(1)}!"
-    assert made.marks == (*bold, Mark(MarkKind.NAME, "%s", "%s", words=True))
+    assert made.marks == (*bold, Placeholder(PlaceholderKind.NAME, "%s", "%s", words=True))
 
 
 def test_private_characters_that_are_no_marks_become_marks() -> None:
@@ -105,7 +105,7 @@ def test_private_characters_that_are_no_marks_become_marks() -> None:
 
 
 def test_a_block_never_has_more_marks_than_there_are_characters_for() -> None:
-    full = tuple(Mark(MarkKind.ALONE, "", "") for _ in range(MAX_MARKS - 1))
+    full = tuple(Placeholder(PlaceholderKind.ALONE, "", "") for _ in range(MAX_MARKS - 1))
     made = protect(Block("{a} or {b}", full, ""), NOTHING)
     assert made.text == f"{mark_char(MAX_MARKS - 1)} or {{b}}"
 

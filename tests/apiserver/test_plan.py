@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import Block, Mark, MarkKind, mark_char
-from apiserver.placeholders import Protection
-from apiserver.plan import Plan, Wish, Words, plan, untranslated
-from apiserver.segmenter import Budget, skeleton
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, mark_char
+from apiserver.protection.placeholders import Protection
+from apiserver.segmentation.segmenter import Budget, skeleton
+from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan, untranslated
 from shared.languages import LanguagePair
-from shared.wire import TextFormat
+from shared.protocol.messages import TextFormat
 
 EN_DE = LanguagePair("en", "de")
 BUDGET = Budget(max_tokens=40, max_sentences=1, count=len)
@@ -19,13 +19,13 @@ NOTHING = Protection.of((), {})
 
 
 def planned(text: str, form: TextFormat = TextFormat.TEXT, protection: Protection = NOTHING) -> Plan:
-    return plan(text, EN_DE, Wish(form, protection), BUDGET)
+    return plan(text, EN_DE, TranslateOptions(form, protection), BUDGET)
 
 
 def asked(made: Plan) -> list[str]:
     """Return what the engine is asked for, a * for each mark."""
     steps = [made.steps[index] for index in made.segments]
-    return ["".join("*" if ord(c) >= 0xF0000 else c for c in step.text) for step in steps if isinstance(step, Words)]
+    return ["".join("*" if ord(c) >= 0xF0000 else c for c in step.text) for step in steps if isinstance(step, TextStep)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,10 @@ def test_protected_words_are_marks_and_terms_carry_their_translation() -> None:
 
 
 def test_words_are_escaped_and_syntax_is_not() -> None:
-    marks = (Mark(MarkKind.ALONE, "<br>", "<br>"), Mark(MarkKind.NAME, "<x>", "<x>", words=True))
+    marks = (
+        Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
+        Placeholder(PlaceholderKind.NAME, "<x>", "<x>", words=True),
+    )
     block = Block("", marks, "", escape=lambda text: text.replace("<", "&lt;"))
     assert block.written(f"a<b{mark_char(0)}{mark_char(1)}") == "a&lt;b<br>&lt;x>"
 

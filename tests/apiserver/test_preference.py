@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from apiserver.settings import Settings
+from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Served, serving
 from tests.scripted_engine import ScriptedFactory
 from tests.waiting import wait_until
@@ -21,7 +21,7 @@ PAIRS = {"en-de", "en-fr"}
 
 
 @pytest.fixture
-async def both(factory: ScriptedFactory, settings_for: Callable[..., Settings]) -> AsyncIterator[Served]:
+async def both(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
     async with serving(factory, settings_for(CATALOG, restart_backoff=30.0)) as running:
         await running.until_ready(PAIRS)
         await wait_until(lambda: len(factory.engines) == 2 and factory.engine("spare").steps >= 2, 5)
@@ -50,7 +50,7 @@ async def test_the_next_model_takes_over_when_the_first_ones_engine_dies_and_is_
 
 
 async def test_the_report_names_each_models_place_in_the_whole_catalog_whoever_else_is_hosted(
-    both: Served, factory: ScriptedFactory, settings_for: Callable[..., Settings]
+    both: Served, factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
     assert {label: pair["rank"] for label, pair in (await both.report())["pairs"].items()} == {"en-de": 0, "en-fr": 0}
     factory.engine("best").die()

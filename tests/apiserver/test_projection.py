@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.document import Mark, MarkKind, mark_char
-from apiserver.projection import MAX_STRETCHES, Stretch, place, untagged
+from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char
+from apiserver.protection.tag_projection import MAX_STRETCHES, TaggedSpan, place, untagged
 
 A, B, C, D = (mark_char(index) for index in range(4))
 MARKS = [
-    Mark(MarkKind.OPEN, "<a>", "<a>", 1),
-    Mark(MarkKind.CLOSE, "</a>", "</a>", 0),
-    Mark(MarkKind.OPEN, "<b>", "<b>", 3),
-    Mark(MarkKind.CLOSE, "</b>", "</b>", 2),
-    Mark(MarkKind.NAME, "%s", "%s", words=True),
-    Mark(MarkKind.ALONE, "<br>", "<br>"),
+    Placeholder(PlaceholderKind.OPEN, "<a>", "<a>", 1),
+    Placeholder(PlaceholderKind.CLOSE, "</a>", "</a>", 0),
+    Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 3),
+    Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 2),
+    Placeholder(PlaceholderKind.NAME, "%s", "%s", words=True),
+    Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
 ]
 NAME, ALONE = mark_char(4), mark_char(5)
-OUTER, INNER = Stretch(A, B, "very important"), Stretch(C, D, "important")
+OUTER, INNER = TaggedSpan(A, B, "very important"), TaggedSpan(C, D, "important")
 
 
 def test_tags_are_taken_out_and_their_words_kept() -> None:
@@ -46,22 +46,25 @@ def test_what_can_not_be_projected_is_left_to_the_pieces(text: str) -> None:
 
 
 def test_too_many_stretches_are_left_to_the_pieces() -> None:
-    marks: list[Mark] = []
+    marks: list[Placeholder] = []
     text = ""
     for number in range(0, 2 * MAX_STRETCHES + 2, 2):
-        marks += [Mark(MarkKind.OPEN, "<b>", "<b>", number + 1), Mark(MarkKind.CLOSE, "</b>", "</b>", number)]
+        marks += [
+            Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", number + 1),
+            Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", number),
+        ]
         text += f"{mark_char(number)}x{mark_char(number + 1)} "
     assert untagged(text, marks) is None
 
 
 def test_tags_go_around_the_translation_of_their_words() -> None:
-    outer, inner = Stretch(A, B, "very important", 0.7), Stretch(C, D, "important", 0.8)
+    outer, inner = TaggedSpan(A, B, "very important", 0.7), TaggedSpan(C, D, "important", 0.8)
     placed = place("Das ist sehr wichtig.", [(outer, "Sehr wichtig."), (inner, "Wichtig!")])
     assert placed == f"Das ist {A}sehr {C}wichtig{D}{B}."
 
 
 def test_the_same_stretch_twice_is_nested_as_it_was() -> None:
-    outer, inner = Stretch(A, B, "important", 0.7), Stretch(C, D, "important", 0.7)
+    outer, inner = TaggedSpan(A, B, "important", 0.7), TaggedSpan(C, D, "important", 0.7)
     placed = place("Das ist wichtig.", [(outer, "wichtig"), (inner, "wichtig")])
     assert placed == f"Das ist {A}{C}wichtig{D}{B}."
 
@@ -70,27 +73,27 @@ def test_the_same_stretch_twice_is_nested_as_it_was() -> None:
     ("place_of_it", "expected"), [(0.1, f"{C}Wichtig{D} ist wichtig."), (0.8, f"Wichtig ist {C}wichtig{D}.")]
 )
 def test_of_two_places_the_one_nearer_to_the_sources_is_taken(place_of_it: float, expected: str) -> None:
-    assert place("Wichtig ist wichtig.", [(Stretch(C, D, "important", place_of_it), "wichtig")]) == expected
+    assert place("Wichtig ist wichtig.", [(TaggedSpan(C, D, "important", place_of_it), "wichtig")]) == expected
 
 
 def test_of_a_stretch_that_came_back_as_a_sentence_its_own_words_are_taken() -> None:
-    stretch = Stretch(A, B, "very important", 0.4)
+    stretch = TaggedSpan(A, B, "very important", 0.4)
     placed = place("Das ist sehr wichtig für meinen Bruder.", [(stretch, "Das ist sehr wichtig.")])
     assert placed == f"Das ist {A}sehr wichtig{B} für meinen Bruder."
 
 
 def test_a_name_is_found_though_its_own_translation_says_more() -> None:
-    placed = place("Ich sah Tom gestern.", [(Stretch(A, B, "Tom", 0.4), "Tom hat einen Hut.")])
+    placed = place("Ich sah Tom gestern.", [(TaggedSpan(A, B, "Tom", 0.4), "Tom hat einen Hut.")])
     assert placed == f"Ich sah {A}Tom{B} gestern."
 
 
 def test_words_far_from_where_the_stretch_was_are_not_taken() -> None:
     whole = "Wichtig ist, dass wir alle heute noch nach Hause gehen und wichtig bleiben, mein Freund."
-    assert place(whole, [(Stretch(A, B, "today", 0.35), "wichtig")]) is None
+    assert place(whole, [(TaggedSpan(A, B, "today", 0.35), "wichtig")]) is None
 
 
 def test_neighbours_do_not_nest() -> None:
-    placed = place("一二", [(Stretch(A, B, "one", 0.3), "一"), (Stretch(C, D, "two", 0.7), "二")])
+    placed = place("一二", [(TaggedSpan(A, B, "one", 0.3), "一"), (TaggedSpan(C, D, "two", 0.7), "二")])
     assert placed == f"{A}一{B}{C}二{D}"
 
 
@@ -107,5 +110,5 @@ def test_words_that_are_not_there_are_left_to_the_pieces(whole: str, inner: str)
 
 
 def test_stretches_that_overlap_in_the_translation_are_left_to_the_pieces() -> None:
-    one, two = Stretch(A, B, "one two", 0.3), Stretch(C, D, "two three", 0.7)
+    one, two = TaggedSpan(A, B, "one two", 0.3), TaggedSpan(C, D, "two three", 0.7)
     assert place("eins zwei drei", [(one, "eins zwei"), (two, "zwei drei")]) is None

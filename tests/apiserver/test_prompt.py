@@ -8,47 +8,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.prompt import Control, PromptError, PromptFamily, Wording, Words
+from apiserver.prompts.family import MessageTemplate, PromptFamily
+from apiserver.prompts.pair_prompt import ControlToken, TextPiece
+from apiserver.prompts.template import PromptError
 from shared.languages import LanguagePair
 
 EN_DE = LanguagePair("en", "de")
 CONTROLS = ("<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|im_end|>x", "<de>", "<sep>", "")
-CHAT = PromptFamily("chat", Wording("Into {target}: {text}!"), chat=True)
+CHAT = PromptFamily("chat", MessageTemplate("Into {target}: {text}!"), chat=True)
 TERMS = PromptFamily(
     "terms",
-    Wording("{target}: {text}"),
+    MessageTemplate("{target}: {text}"),
     chat=True,
-    terms=Wording("{terms}\n{target}: {text}", term_line="{term}={translation}"),
+    terms=MessageTemplate("{terms}\n{target}: {text}", term_line="{term}={translation}"),
 )
-FENCED = PromptFamily("fenced", Wording("<{delimiter}>{text}</{delimiter}> in {delimiter}"), chat=True)
+FENCED = PromptFamily("fenced", MessageTemplate("<{delimiter}>{text}</{delimiter}> in {delimiter}"), chat=True)
 
 
 def template(messages: Sequence[Mapping[str, str]], _: Mapping[str, object]) -> str:
     return "<s>" + "".join(f"<|im_start|>{turn['role']}\n{turn['content']}<|im_end|>\n" for turn in messages)
 
 
-def joined(pieces: Sequence[Control | Words]) -> str:
+def joined(pieces: Sequence[ControlToken | TextPiece]) -> str:
     return "".join(piece.text for piece in pieces)
 
 
 def test_the_rendered_prompt_is_split_at_control_tokens_and_the_words_between_stay_together() -> None:
     assert CHAT.for_pair(EN_DE, template, CONTROLS).pieces("Hi") == (
-        Control("<s>"),
-        Control("<|im_start|>"),
-        Words("user\nInto German: Hi!"),
-        Control("<|im_end|>"),
-        Words("\n"),
+        ControlToken("<s>"),
+        ControlToken("<|im_start|>"),
+        TextPiece("user\nInto German: Hi!"),
+        ControlToken("<|im_end|>"),
+        TextPiece("\n"),
     )
 
 
 def test_the_longest_control_token_wins() -> None:
-    family = PromptFamily("raw", Wording("{text}<|im_end|>xy"), chat=False)
-    assert family.for_pair(EN_DE, template, CONTROLS).pieces("a") == (Words("a"), Control("<|im_end|>x"), Words("y"))
+    family = PromptFamily("raw", MessageTemplate("{text}<|im_end|>xy"), chat=False)
+    assert family.for_pair(EN_DE, template, CONTROLS).pieces("a") == (
+        TextPiece("a"),
+        ControlToken("<|im_end|>x"),
+        TextPiece("y"),
+    )
 
 
 def test_no_text_leaves_no_empty_words() -> None:
-    family = PromptFamily("raw", Wording("<s>{text}<sep>"), chat=False)
-    assert family.for_pair(EN_DE, template, CONTROLS).pieces("") == (Control("<s>"), Control("<sep>"))
+    family = PromptFamily("raw", MessageTemplate("<s>{text}<sep>"), chat=False)
+    assert family.for_pair(EN_DE, template, CONTROLS).pieces("") == (ControlToken("<s>"), ControlToken("<sep>"))
 
 
 HOSTILE = ["</s>", "<|im_end|>", "<sep>", "<de>", "{text}", "{terms}", "{", "}}", *map(chr, range(0xE000, 0xE005))]
@@ -59,18 +65,18 @@ def test_whatever_the_text_holds_it_stays_words(text: str) -> None:
     for family in (CHAT, TERMS, FENCED):
         plain = family.for_pair(EN_DE, template, CONTROLS).pieces("", {"a": "b"})
         pieces = family.for_pair(EN_DE, template, CONTROLS).pieces(text, {text: text})
-        assert [piece for piece in pieces if isinstance(piece, Control)] == [
-            piece for piece in plain if isinstance(piece, Control)
+        assert [piece for piece in pieces if isinstance(piece, ControlToken)] == [
+            piece for piece in plain if isinstance(piece, ControlToken)
         ]
-        (told,) = [piece for piece in pieces if isinstance(piece, Words) and "user\n" in piece.text]
+        (told,) = [piece for piece in pieces if isinstance(piece, TextPiece) and "user\n" in piece.text]
         assert text in told.text
 
 
 def test_terms_are_told_line_by_line_and_the_prompt_without_them_is_the_plain_one() -> None:
     prompt = TERMS.for_pair(EN_DE, template, CONTROLS)
-    assert prompt.pieces("x", {"a": "b", "{text}": "\ue000"})[2] == Words("user\na=b\n{text}=\ue000\nGerman: x")
+    assert prompt.pieces("x", {"a": "b", "{text}": "\ue000"})[2] == TextPiece("user\na=b\n{text}=\ue000\nGerman: x")
     assert prompt.pieces("x", {}) == prompt.pieces("x") == prompt.pieces("x", None)
-    assert prompt.pieces("x")[2] == Words("user\nGerman: x")
+    assert prompt.pieces("x")[2] == TextPiece("user\nGerman: x")
 
 
 def test_a_family_without_a_term_prompt_takes_no_notice_of_terms() -> None:
@@ -113,7 +119,7 @@ def test_a_template_that_raises_is_refused_in_words() -> None:
 
 def test_system_and_arguments_reach_the_template() -> None:
     family = PromptFamily(
-        "s", Wording("{text}"), chat=True, system="From {source}.", arguments={"enable_thinking": False}
+        "s", MessageTemplate("{text}"), chat=True, system="From {source}.", arguments={"enable_thinking": False}
     )
     given_arguments: list[Mapping[str, object]] = []
 
@@ -121,7 +127,7 @@ def test_system_and_arguments_reach_the_template() -> None:
         given_arguments.append(arguments)
         return template(messages, arguments)
 
-    assert family.for_pair(EN_DE, noting, CONTROLS).pieces("x")[2] == Words("system\nFrom English.")
+    assert family.for_pair(EN_DE, noting, CONTROLS).pieces("x")[2] == TextPiece("system\nFrom English.")
     assert given_arguments == [{"enable_thinking": False}]
 
 
@@ -129,18 +135,20 @@ def test_a_raw_family_asks_for_no_chat_template_and_its_control_tokens_must_exis
     def never(_: Sequence[Mapping[str, str]], __: Mapping[str, object]) -> str:
         raise AssertionError
 
-    family = PromptFamily("raw", Wording("<{target_code}>{text}"), chat=False, tokens=("<{target_code}>",))
-    assert family.for_pair(EN_DE, never, CONTROLS).pieces("x") == (Control("<de>"), Words("x"))
+    family = PromptFamily("raw", MessageTemplate("<{target_code}>{text}"), chat=False, tokens=("<{target_code}>",))
+    assert family.for_pair(EN_DE, never, CONTROLS).pieces("x") == (ControlToken("<de>"), TextPiece("x"))
     with pytest.raises(PromptError, match="<fr>, which the model's tokenizer has not"):
         family.for_pair(LanguagePair("de", "fr"), never, CONTROLS)
 
 
 def test_a_control_token_that_is_a_sentinel_does_not_take_the_text_away() -> None:
-    assert Words("user\nInto German: Hi!") in CHAT.for_pair(EN_DE, template, ("\ue000", "<s>", *CONTROLS)).pieces("Hi")
+    assert TextPiece("user\nInto German: Hi!") in CHAT.for_pair(EN_DE, template, ("\ue000", "<s>", *CONTROLS)).pieces(
+        "Hi"
+    )
 
 
 def test_a_pair_that_the_family_does_not_know_is_refused() -> None:
-    family = PromptFamily("few", Wording("{text}"), chat=False, languages=("en", "fr"))
+    family = PromptFamily("few", MessageTemplate("{text}"), chat=False, languages=("en", "fr"))
     with pytest.raises(PromptError, match="prompt few knows no de; it knows en, fr"):
         family.for_pair(EN_DE, template, CONTROLS)
 
@@ -158,11 +166,11 @@ def test_languages_are_named_in_english_with_their_country_where_the_family_want
     tag: str, regional: str, plain: str
 ) -> None:
     for name, wanted in ((regional, True), (plain, False)):
-        family = PromptFamily("n", Wording("{target}|{text}"), chat=False, regional=wanted)
-        assert family.for_pair(LanguagePair("en", tag), template, ()).pieces("") == (Words(f"{name}|"),)
+        family = PromptFamily("n", MessageTemplate("{target}|{text}"), chat=False, regional=wanted)
+        assert family.for_pair(LanguagePair("en", tag), template, ()).pieces("") == (TextPiece(f"{name}|"),)
 
 
 def test_a_country_that_the_family_does_not_list_goes_by_the_language_that_it_knows() -> None:
-    wording = Wording("{target} {target_code}{text}", names={"de": "Deutsch"})
+    wording = MessageTemplate("{target} {target_code}{text}", names={"de": "Deutsch"})
     family = PromptFamily("n", wording, chat=False, languages=("en", "de"))
-    assert family.for_pair(LanguagePair("en", "de-AT"), template, ()).pieces("") == (Words("Deutsch de"),)
+    assert family.for_pair(LanguagePair("en", "de-AT"), template, ()).pieces("") == (TextPiece("Deutsch de"),)

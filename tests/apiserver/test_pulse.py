@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from apiserver.catalog import ModelEntry
-from apiserver.pulse import MOST_PER_LOOK_SECONDS, Pulse
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.hosting.stall_detector import MOST_PER_LOOK_SECONDS, StallDetector
 from tests.scripted_engine import ScriptedEngine
 
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
@@ -19,7 +19,7 @@ class Watched:
     def __init__(self) -> None:
         self.now = 100.0
         self.engine = ScriptedEngine(ENTRY)
-        self.pulse = Pulse(self.engine, lambda: self.now)
+        self.pulse = StallDetector(self.engine, lambda: self.now)
 
     async def watch(self, seconds: float) -> float:
         """Look every tenth of a second; return the silence."""

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from apiserver.families import FAMILIES
-from apiserver.framing import Frame
-from apiserver.generation import Ask
-from apiserver.guards import budget
-from apiserver.sampling import Sampling
-from shared.errors import BadRequestError
+from apiserver.engine.interface import GenerationRequest
+from apiserver.engine.prompt_encoder import PromptEncoder
+from apiserver.guards.issues import budget
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
+from shared.protocol.errors import BadRequestError
 from tests.apiserver.conftest import ROOT, Real
 from tests.waiting import wait_until
 
@@ -59,7 +59,7 @@ GREEDY = Sampling()
 
 
 def prompt_of(real: Real, text: str) -> list[int]:
-    return Frame.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids(text, {})
+    return PromptEncoder.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids(text, {})
 
 
 async def test_the_server_answers_while_the_engine_starts(real: Real) -> None:
@@ -86,7 +86,7 @@ async def test_token_for_token_as_vllm_offline(real: Real) -> None:
     budgets = [budget(len(ids) - 4) for ids in prompts]
     ours: list[list[int]] = []
     for index, (ids, most) in enumerate(zip(prompts, budgets, strict=True)):
-        made = await real.engine.generate(Ask(ids, GREEDY, most), f"ours-{index}")
+        made = await real.engine.generate(GenerationRequest(ids, GREEDY, most), f"ours-{index}")
         assert made.finish_reason == "stop"
         ours.append(list(made.token_ids))
     script = Path(__file__).with_name("offline_reference.py")
@@ -142,7 +142,9 @@ async def metric(real: Real, name: str, **labels: str) -> float:
 
 async def test_a_cancelled_generation_is_aborted_in_the_engine(real: Real) -> None:
     aborted = await metric(real, "vllm:request_success_total", finished_reason="abort")
-    task = asyncio.create_task(real.engine.generate(Ask(prompt_of(real, "Hello"), RAMBLING, 450), "to-cancel"))
+    task = asyncio.create_task(
+        real.engine.generate(GenerationRequest(prompt_of(real, "Hello"), RAMBLING, 450), "to-cancel")
+    )
     await wait_until(lambda: real.engine.progress().running == 1, 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -184,7 +186,9 @@ async def test_what_expires_in_the_engines_own_queue_is_never_computed(real: Rea
     ids = prompt_of(real, "Hello")
     before = await metric(real, "vllm:prompt_tokens_total")
     # Its memory holds some 20 of them at once; the others wait.
-    seats = [asyncio.create_task(real.engine.generate(Ask(ids, RAMBLING, 450), f"seat-{n}")) for n in range(64)]
+    seats = [
+        asyncio.create_task(real.engine.generate(GenerationRequest(ids, RAMBLING, 450), f"seat-{n}")) for n in range(64)
+    ]
     try:
         await wait_until(lambda: real.engine.progress().running and real.engine.progress().waiting > 20, 20)
         late = [real.served.translate(" ".join(SENTENCES), headers={"X-Timeout-Ms": "100"}) for _ in range(10)]
@@ -205,9 +209,13 @@ async def test_two_requests_under_one_id_do_not_disturb_each_other(real: Real) -
         real.served.translate(SENTENCES[0], headers=headers), real.served.translate("Yes.", headers=headers)
     )
     assert (one.json()["translation"], other.json()["translation"]) == ("Wo ist der Bahnhof?", "Ja.")
-    doomed = asyncio.create_task(real.engine.generate(Ask(prompt_of(real, "Hello"), RAMBLING, 400), "same-0"))
+    doomed = asyncio.create_task(
+        real.engine.generate(GenerationRequest(prompt_of(real, "Hello"), RAMBLING, 400), "same-0")
+    )
     await wait_until(lambda: real.engine.progress().running == 1, 10)
-    survivor = asyncio.create_task(real.engine.generate(Ask(prompt_of(real, SENTENCES[2]), GREEDY, 60), "same-0"))
+    survivor = asyncio.create_task(
+        real.engine.generate(GenerationRequest(prompt_of(real, SENTENCES[2]), GREEDY, 60), "same-0")
+    )
     await asyncio.sleep(0)
     doomed.cancel()
     assert (await survivor).finish_reason == "stop"
@@ -234,7 +242,10 @@ async def test_64_concurrent_requests_share_their_steps(real: Real) -> None:
     texts = [f"{SENTENCES[index % len(SENTENCES)]} {index}" for index in range(64)]
     before = real.engine.progress().steps
     made = await asyncio.gather(
-        *(real.engine.generate(Ask(prompt_of(real, text), GREEDY, 60), f"many-{i}") for i, text in enumerate(texts))
+        *(
+            real.engine.generate(GenerationRequest(prompt_of(real, text), GREEDY, 60), f"many-{i}")
+            for i, text in enumerate(texts)
+        )
     )
     tokens = sum(len(generation.token_ids) for generation in made)
     steps = real.engine.progress().steps - before
@@ -256,9 +267,9 @@ async def test_words_without_any_break_are_cut_to_fit_the_models_context(real: R
 
 async def test_a_prompt_that_vllm_refuses_is_a_bad_request_and_the_engine_lives(real: Real) -> None:
     with pytest.raises(BadRequestError):
-        await real.engine.generate(Ask([5] * 600, GREEDY, 10), "too-long")
+        await real.engine.generate(GenerationRequest([5] * 600, GREEDY, 10), "too-long")
     with pytest.raises(BadRequestError):
-        await real.engine.generate(Ask([10_000_000], GREEDY, 10), "no-token")
+        await real.engine.generate(GenerationRequest([10_000_000], GREEDY, 10), "no-token")
     assert real.engine.alive
     assert (await real.served.translate("Yes.")).status_code == 200
 

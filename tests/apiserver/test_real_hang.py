@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 import psutil
 import pytest
 
-from apiserver.host import STANDS_STILL
-from apiserver.settings import Settings
+from apiserver.hosting.model_host import STANDS_STILL
+from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Real, engine_cores
 from tests.waiting import wait_until
 
@@ -64,7 +64,7 @@ async def test_a_stopped_busy_engine_loses_its_pairs_and_what_waits_in_it_ends_a
     patient = asyncio.create_task(real.served.translate("Where is the station?"))
     await wait_until(lambda: out(real), SEEN_WITHIN, "work waits and no step is made")
     report = await real.served.report()
-    assert report["models"]["en-de"]["step_age_s"] > Settings.model_fields["stall_seconds"].default / 2
+    assert report["models"]["en-de"]["step_age_s"] > ApiServerSettings.model_fields["stall_seconds"].default / 2
     core.resume()
     await real.served.until_ready(PAIRS, within=BACK_WITHIN)
     assert (await patient).json()["translation"] == "Wo ist der Bahnhof?"

@@ -7,12 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from apiserver.families import FAMILIES
-from apiserver.framing import Frame
-from apiserver.generation import Ask
-from apiserver.placeholders import literals
-from apiserver.sampling import Sampling
-from apiserver.segmenter import skeleton
+from apiserver.engine.interface import GenerationRequest
+from apiserver.engine.prompt_encoder import PromptEncoder
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.sampling import Sampling
+from apiserver.protection.placeholders import literals
+from apiserver.segmentation.segmenter import skeleton
 from shared.languages import LanguagePair
 from tests.apiserver.conftest import Real
 from tests.streams import hear
@@ -50,8 +50,10 @@ async def outcomes(real: Real) -> dict[str, float]:
 
 
 async def test_a_loop_is_ended_by_the_engine_long_before_its_budget(real: Real) -> None:
-    prompt = Frame.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids("Good morning, my friend!", {})
-    made = await real.engine.generate(Ask(prompt, Sampling(repetition_penalty=0.1), 400), "loop")
+    prompt = PromptEncoder.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids(
+        "Good morning, my friend!", {}
+    )
+    made = await real.engine.generate(GenerationRequest(prompt, Sampling(repetition_penalty=0.1), 400), "loop")
     assert made.repeats
     assert len(made.token_ids) < 200
 

@@ -6,28 +6,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.document import Mark, MarkKind, mark_char
-from apiserver.prompt import MarkStyle
-from apiserver.rendering import Rendering, in_order, literally, marked, marks_in
+from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char
+from apiserver.prompts.family import MarkStyle
+from apiserver.protection.placeholder_encoding import EncodedText, in_order, literally, marked, marks_in
 
 NUMBERED = MarkStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 WORDS = MarkStyle(names=("Tom", "Boston"), quantities=("7",))
 A, B, C, D = (mark_char(index) for index in range(4))
 
 
-def name(source: str, target: str | None = None) -> Mark:
-    return Mark(MarkKind.NAME, source, target or source, words=True)
+def name(source: str, target: str | None = None) -> Placeholder:
+    return Placeholder(PlaceholderKind.NAME, source, target or source, words=True)
 
 
-def pair(first: int, second: int, tag: str = "b") -> list[Mark]:
+def pair(first: int, second: int, tag: str = "b") -> list[Placeholder]:
     return [
-        Mark(MarkKind.OPEN, f"<{tag}>", f"<{tag}>", second),
-        Mark(MarkKind.CLOSE, f"</{tag}>", f"</{tag}>", first),
+        Placeholder(PlaceholderKind.OPEN, f"<{tag}>", f"<{tag}>", second),
+        Placeholder(PlaceholderKind.CLOSE, f"</{tag}>", f"</{tag}>", first),
     ]
 
 
 def test_a_spelling_that_is_missing_or_doubled_is_no_answer() -> None:
-    rendering = Rendering("Hello Tom", (("Tom", A),))
+    rendering = EncodedText("Hello Tom", (("Tom", A),))
     assert rendering.restore("Hallo") is None
     assert rendering.restore("Hallo Tom, Tom") is None
     assert rendering.restore("Hallo Tomas") is None
@@ -49,7 +49,7 @@ def test_a_long_spelling_is_not_taken_for_a_short_one_in_it() -> None:
 
 
 def test_a_number_is_not_found_inside_another() -> None:
-    rendering = marked(f"It weighs {A}.", [Mark(MarkKind.QUANTITY, "5 kg", "5 kg", words=True)], WORDS)
+    rendering = marked(f"It weighs {A}.", [Placeholder(PlaceholderKind.QUANTITY, "5 kg", "5 kg", words=True)], WORDS)
     assert rendering is not None
     assert rendering.text == "It weighs 7."
     assert rendering.restore("Es wiegt 17.") is None
@@ -93,16 +93,20 @@ def test_half_a_pair_stands_alone() -> None:
         pytest.param(f"{A}a{B}", pair(0, 1), id="no spelling for tags"),
     ],
 )
-def test_without_a_spelling_there_is_no_rendering(text: str, marks: list[Mark]) -> None:
+def test_without_a_spelling_there_is_no_rendering(text: str, marks: list[Placeholder]) -> None:
     assert marked(text, marks, WORDS) is None
 
 
 def test_a_spelling_that_the_text_itself_holds_is_not_used() -> None:
-    assert marked(f"<x1/> {A}", [Mark(MarkKind.ALONE, "<br>", "<br>")], NUMBERED) is None
+    assert marked(f"<x1/> {A}", [Placeholder(PlaceholderKind.ALONE, "<br>", "<br>")], NUMBERED) is None
 
 
 def test_stretches_must_close_after_they_open_and_not_overlap() -> None:
-    marks = [*pair(0, 1), Mark(MarkKind.OPEN, "<i>", "<i>", 3), Mark(MarkKind.CLOSE, "</i>", "</i>", 2)]
+    marks = [
+        *pair(0, 1),
+        Placeholder(PlaceholderKind.OPEN, "<i>", "<i>", 3),
+        Placeholder(PlaceholderKind.CLOSE, "</i>", "</i>", 2),
+    ]
     assert in_order(f"{A}x{C}y{D}{B}", marks)
     assert in_order(f"{C}y{D} {A}x{B}", marks)
     assert not in_order(f"{B}x{A}", marks)

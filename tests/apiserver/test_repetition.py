@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.repetition import repeats
+from apiserver.guards.repetition import repeats
 
 
 @pytest.mark.parametrize(

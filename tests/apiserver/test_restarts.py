@@ -6,7 +6,12 @@ from random import Random
 
 import pytest
 
-from apiserver.restarts import LONGEST_TOLD_SECONDS, MAX_BACKOFF_SECONDS, WELL_AFTER_SECONDS, Restarts
+from apiserver.hosting.restart_backoff import (
+    LONGEST_TOLD_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    WELL_AFTER_SECONDS,
+    RestartBackoff,
+)
 
 
 class Clock:
@@ -22,9 +27,9 @@ class Steady(Random):
         return (a + b) / 2
 
 
-def restarts_of(clock: Clock, *, took: float | None = None) -> Restarts:
+def restarts_of(clock: Clock, *, took: float | None = None) -> RestartBackoff:
     """Return the starts of a model whose first one took that long."""
-    restarts = Restarts(1.0, clock, Steady())
+    restarts = RestartBackoff(1.0, clock, Steady())
     if took is not None:
         restarts.begin()
         clock.now += took

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from apiserver import revision
-from apiserver.catalog import ModelEntry
-from apiserver.revision import WHOLE_BYTES, revision_of
+from apiserver.catalog import model_fingerprint
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_fingerprint import WHOLE_BYTES, revision_of
 
 
 def entry(path: Path | str, **changes: Any) -> ModelEntry:
@@ -56,7 +56,7 @@ def test_every_key_that_changes_answers_changes_it(folder: Path, changes: dict[s
 
 def test_pairways_version_changes_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = revision_of(entry(folder), None)
-    monkeypatch.setattr(revision, "VERSION", "99.0")
+    monkeypatch.setattr(model_fingerprint, "VERSION", "99.0")
     assert revision_of(entry(folder), None) != before
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.lengths import band
-from apiserver.scripts import UNKNOWN, script_of, scripts_in, scripts_of, weigh, weight
+from apiserver.guards.length import band
+from apiserver.guards.scripts import UNKNOWN, script_of, scripts_in, scripts_of, weigh, weight
 from shared.languages import LanguagePair
 
 

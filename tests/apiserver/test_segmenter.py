@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from apiserver.breaks import cluster_ends
-from apiserver.document import mark_char
-from apiserver.segmenter import CHARS_PER_TOKEN, Budget, Piece, Segment, joint, segment, skeleton, smaller
+from apiserver.formats.document import mark_char
+from apiserver.segmentation.rejoin import joint
+from apiserver.segmentation.segmenter import CHARS_PER_TOKEN, Budget, Piece, Segment, segment, skeleton, smaller
+from apiserver.segmentation.text_boundaries import cluster_ends
 
 MODELS = Path(__file__).parents[2] / "models"
 OPEN, CLOSE = mark_char(0), mark_char(1)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.breaks import cluster_ends
-from apiserver.document import mark_char
-from apiserver.sentences import WINDOW, sentence_ends, window_ends
+from apiserver.formats.document import mark_char
+from apiserver.segmentation.sentence_splitter import WINDOW, sentence_ends, window_ends
+from apiserver.segmentation.text_boundaries import cluster_ends
 
 OPEN, CLOSE, NAME = mark_char(0), mark_char(1), mark_char(2)
 

@@ -7,10 +7,10 @@ import logging
 import pytest
 from pydantic import ValidationError
 
-from apiserver.arguments import EngineArgumentError, check_arguments, check_share
-from apiserver.catalog import ModelEntry
-from apiserver.settings import PREFIX, Settings
-from shared.environment import UnknownSettingError, refuse_unknown
+from apiserver.catalog.engine_arguments import EngineArgumentError, check_arguments, check_share
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.settings import PREFIX, ApiServerSettings
+from shared.runtime.settings import UnknownSettingError, refuse_unknown
 
 
 def entry(**engine: object) -> ModelEntry:
@@ -22,23 +22,23 @@ def entry(**engine: object) -> ModelEntry:
 @pytest.mark.parametrize("name", ["APISERVER_MODLES", "APISERVER_", "apiserver_prot", "APISERVER_PROXY_PORT"])
 def test_a_misspelt_setting_is_refused_by_name(name: str) -> None:
     with pytest.raises(UnknownSettingError, match=name):
-        refuse_unknown(PREFIX, Settings.model_fields, {name: "1", "PATH": "/bin"})
+        refuse_unknown(PREFIX, ApiServerSettings.model_fields, {name: "1", "PATH": "/bin"})
 
 
 def test_every_setting_is_known_in_any_case() -> None:
-    names = [f"{PREFIX}{field}" for field in Settings.model_fields]
-    refuse_unknown(PREFIX, Settings.model_fields, dict.fromkeys([*names, *map(str.upper, names)], "1"))
+    names = [f"{PREFIX}{field}" for field in ApiServerSettings.model_fields]
+    refuse_unknown(PREFIX, ApiServerSettings.model_fields, dict.fromkeys([*names, *map(str.upper, names)], "1"))
 
 
 def test_models_are_split_at_commas_and_blanks_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APISERVER_MODELS", " en-de, ,en-fr,")
-    assert Settings().models == ("en-de", "en-fr")
+    assert ApiServerSettings().models == ("en-de", "en-fr")
 
 
 def test_models_unset_or_empty_mean_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Settings().models == ()
+    assert ApiServerSettings().models == ()
     monkeypatch.setenv("APISERVER_MODELS", "")
-    assert Settings().models == ()
+    assert ApiServerSettings().models == ()
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_models_unset_or_empty_mean_all(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_wrong_value_is_refused_and_its_field_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"APISERVER_{name}", value)
     with pytest.raises(ValidationError, match=name.lower()):
-        Settings()
+        ApiServerSettings()
 
 
 def test_a_queue_longer_than_a_request_may_take_is_refused_and_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APISERVER_QUEUE_SECONDS", "31")
     with pytest.raises(ValidationError, match=r"QUEUE_SECONDS \(31 s\) .* APISERVER_REQUEST_TIMEOUT \(30 s\)"):
-        Settings()
+        ApiServerSettings()
 
 
 def test_an_argument_that_vllm_does_not_have_is_refused_with_the_closest() -> None:

@@ -14,44 +14,51 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.drain import DrainRate
-from apiserver.lanes import SHORT_SEGMENTS
-from apiserver.slots import BULK_SHARE, FAIR_TURN, LONG_SHARE, QUIET_SECONDS, Claim, Slots
-from shared.lane import Lane
+from apiserver.scheduling.batch_slots import (
+    BULK_SHARE,
+    FAIR_TURN,
+    LONG_SHARE,
+    QUIET_SECONDS,
+    SHORT_SEGMENTS,
+    BatchSlots,
+)
+from apiserver.scheduling.fair_queue import SlotRequest
+from apiserver.scheduling.throughput import ThroughputMeter
+from shared.protocol.lanes import Lane
 from tests.apiserver.hand_clock import HandClock
 
 
 class Scene:
     """Slots with takers that hold what they get until they are told to give it back."""
 
-    def __init__(self, at_once: int, *, overhang: int = 0, rate: DrainRate | None = None) -> None:
+    def __init__(self, at_once: int, *, overhang: int = 0, rate: ThroughputMeter | None = None) -> None:
         self.clock = HandClock()
-        self.slots = Slots(at_once, self.clock, overhang=overhang, rate=rate)
-        self.granted: list[Claim] = []
-        self.held: list[Claim] = []
+        self.slots = BatchSlots(at_once, self.clock, overhang=overhang, rate=rate)
+        self.granted: list[SlotRequest] = []
+        self.held: list[SlotRequest] = []
         self.tasks: list[asyncio.Task[None]] = []
         self._turns = 0
 
     async def want(self, lane: Lane | None, caller: str = "a", turn: int | None = None, times: int = 1) -> None:
         for _ in range(times):
             self._turns += 1
-            claim = Claim(lane, caller, self._turns if turn is None else turn)
+            claim = SlotRequest(lane, caller, self._turns if turn is None else turn)
             self.tasks.append(asyncio.create_task(self._take(claim)))
         await settle()
 
-    async def _take(self, claim: Claim) -> None:
+    async def _take(self, claim: SlotRequest) -> None:
         await self.slots.take(claim)
         self.granted.append(claim)
         self.held.append(claim)
 
-    async def give(self, where: Callable[[Claim], bool] = lambda _: True) -> Claim:
+    async def give(self, where: Callable[[SlotRequest], bool] = lambda _: True) -> SlotRequest:
         """Give the oldest place back of those wanted, and return the claim that has it next, if any has."""
         claim = next(each for each in self.held if where(each))
         self.held.remove(claim)
         before = len(self.granted)
         self.slots.give(claim)
         await settle()
-        return self.granted[before] if len(self.granted) > before else Claim(None, "nobody", 0)
+        return self.granted[before] if len(self.granted) > before else SlotRequest(None, "nobody", 0)
 
     async def close(self) -> None:
         for task in self.tasks:
@@ -62,7 +69,7 @@ class Scene:
         assert_empty(self.slots)
 
 
-def assert_empty(slots: Slots) -> None:
+def assert_empty(slots: BatchSlots) -> None:
     assert (slots.held, slots.waiting) == (0, 0)
     assert not any(queue.callers for queue in slots._queues)
     assert (slots._long, slots._bulk, slots._urgent) == (0, 0, 0)
@@ -74,8 +81,8 @@ async def settle() -> None:
 
 
 async def test_a_free_place_is_had_without_the_event_loop() -> None:
-    slots = Slots(4, HandClock())
-    claim = Claim(Lane.INTERACTIVE_SHORT, "a", 0)
+    slots = BatchSlots(4, HandClock())
+    claim = SlotRequest(Lane.INTERACTIVE_SHORT, "a", 0)
     taking = slots.take(claim)
     with pytest.raises(StopIteration):
         taking.send(None)
@@ -244,7 +251,7 @@ def test_of_lanes_that_always_wait_none_starves(
 
 async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() -> None:
     clock = HandClock()
-    rate = DrainRate(clock)
+    rate = ThroughputMeter(clock)
     scene = Scene(2, overhang=1, rate=rate)
 
     async def learn() -> bool:
@@ -267,7 +274,7 @@ async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() 
 
 @pytest.mark.parametrize("lane", [Lane.INTERACTIVE_LONG, Lane.BULK_SHORT])
 async def test_the_rate_is_learnt_too_while_work_waits_only_for_its_share(lane: Lane) -> None:
-    rate = DrainRate(clock := HandClock())
+    rate = ThroughputMeter(clock := HandClock())
     scene = Scene(16, overhang=2, rate=rate)
     scene.clock.now = 1.0  # its quiet times are not the rate's matter
     await scene.want(Lane.STANDARD_SHORT)

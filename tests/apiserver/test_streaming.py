@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from apiserver.generation import Ask, Generation
-from apiserver.settings import Settings
+from apiserver.engine.interface import GenerationRequest, GenerationResult
+from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Served, serving
 from tests.proxy.proxies import proxy
 from tests.scripted_engine import FRAME, Asked, ScriptedEngine, ScriptedFactory
@@ -27,7 +27,7 @@ class Holding(ScriptedEngine):
         self.given_up = 0
 
     @override
-    async def generate(self, ask: Ask, request_id: str) -> Generation:
+    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
         if "slow" in "".join(chr(token) for token in ask.prompt_ids if token < FRAME):
             try:
                 await self.slow.wait()
@@ -46,7 +46,7 @@ class HoldingFactory(ScriptedFactory):
 
 
 @pytest.fixture
-async def held(settings_for: Callable[..., Settings]) -> AsyncIterator[tuple[Served, Holding]]:
+async def held(settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[tuple[Served, Holding]]:
     factory = HoldingFactory()
     async with serving(factory, settings_for()) as running:
         await running.until_ready()
@@ -86,7 +86,7 @@ async def test_a_text_without_usable_output_is_502_alone_and_null_without_deltas
 ) -> None:
     engine = factory.engine("en-de")
     answer = engine.answer
-    engine.answer = lambda asked: Generation("", [], "stop") if "bad" in asked.text else answer(asked)
+    engine.answer = lambda asked: GenerationResult("", [], "stop") if "bad" in asked.text else answer(asked)
     heard = await ask(served, "bad")
     assert (heard.status, heard.problem["code"]) == (502, "unusable-output")
     heard = await ask(served, ["good", "bad"])
@@ -100,7 +100,7 @@ async def test_our_own_fault_after_a_delta_is_an_error_event_with_nothing_of_the
     served, engine = held
     answer = engine.answer
 
-    def broken(asked: Asked) -> Generation:
+    def broken(asked: Asked) -> GenerationResult:
         if "slow" in asked.text:
             raise RuntimeError("secret")
         return answer(asked)
@@ -176,7 +176,7 @@ async def test_without_asking_for_events_there_are_none(served: Served) -> None:
         assert answer.headers["content-type"] == "application/json"
 
 
-async def test_a_long_request_gets_more_time(settings_for: Callable[..., Settings]) -> None:
+async def test_a_long_request_gets_more_time(settings_for: Callable[..., ApiServerSettings]) -> None:
     factory = HoldingFactory()
     quick = settings_for(request_timeout=0.2, queue_seconds=0.2, seconds_per_1000_chars=100.0, max_request_timeout=0.6)
     async with serving(factory, quick) as served:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 import httpx
 import pytest
 
-from apiserver.settings import Settings
+from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Served, serving
 from tests.scripted_engine import ScriptedFactory
 
@@ -17,7 +17,7 @@ CALLS = [("POST", "/translate"), ("GET", "/report"), ("GET", "/metrics")]
 
 
 @pytest.fixture
-async def closed(settings_for: Callable[..., Settings]) -> AsyncGenerator[Served]:
+async def closed(settings_for: Callable[..., ApiServerSettings]) -> AsyncGenerator[Served]:
     async with serving(ScriptedFactory(), settings_for(token=TOKEN)) as running:
         yield running
 

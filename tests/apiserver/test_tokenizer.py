@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
-from apiserver.tokenizer import ModelTokenizer, words_tokenizer
+from apiserver.engine.tokenizer import ModelTokenizer, words_tokenizer
 
 SAVED = (Path(__file__).resolve().parents[2] / "models" / "en-de" / "tokenizer.json").read_text(encoding="utf-8")
 TEXT = words_tokenizer(SAVED)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.generation import Generation
-from apiserver.guards import Output
-from apiserver.output_language import OutputLanguage
-from apiserver.sampling import Sampling
+from apiserver.engine.interface import GenerationResult
+from apiserver.guards.issues import Output
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.prompts.sampling import Sampling
 from benchmarks.origin.designs.pairway_server import Unheeded, whole
 from benchmarks.origin.load.http_clients import completions_body, is_answer
 from benchmarks.origin.workload import random_weights as shapes
@@ -94,9 +94,9 @@ def test_what_a_model_lacks_for_a_shape_is_named(catalog: Path, tmp_path: Path) 
 
 
 def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
-    assert whole(Generation("so", TOKENS, "length")).finish_reason == "stop"
+    assert whole(GenerationResult("so", TOKENS, "length")).finish_reason == "stop"
     with pytest.raises(RuntimeError, match="made 2 tokens"):
-        whole(Generation("so", [1, 2], "length"))
+        whole(GenerationResult("so", [1, 2], "length"))
 
 
 def test_guards_find_nothing_whatever_there_is() -> None:

@@ -23,8 +23,8 @@ from benchmarks.proxy.replica import Replica, fixed_answers, report
 from benchmarks.proxy.report import line
 from benchmarks.proxy.report import report as report_of
 from benchmarks.proxy.requests import CHAT, TRANSLATE
-from shared.report import ReplicaReport
-from shared.wire import Limits, Translation, parse_translate_request
+from shared.protocol.messages import Limits, Translation, parse_translate_request
+from shared.protocol.report import ReplicaReport
 
 PLAIN_ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nX: y\r\n\r\nhello"
 CHUNKED_ANSWER = b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n"

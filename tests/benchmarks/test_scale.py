@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from benchmarks.scale.fleet import PaperFleet, Shape, number_of
 from benchmarks.scale.measurements import Found, Spread, Sweep, by_kind, report
-from proxy.fleet import Replica, Snapshot
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
 from tests.faults.result import Result
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shared.reaper import find_marked, reap
+from shared.runtime.process_guard import find_marked, reap
 from tests.processes import ROOT
 from tests.waiting import wait_until
 

@@ -13,8 +13,8 @@ from pydantic import SecretStr
 
 import apiserver.settings
 import proxy.settings
-from apiserver.catalog import load
-from apiserver.engine import ENVIRONMENT, STOP_SECONDS
+from apiserver.catalog.loader import load
+from apiserver.engine.vllm_engine import ENVIRONMENT, STOP_SECONDS
 
 COMPOSE: dict[str, Any] = yaml.safe_load(Path("docker-compose.yml").read_text())
 GPU: dict[str, Any] = yaml.safe_load(Path("deploy/compose.gpu.yml").read_text())
@@ -27,7 +27,7 @@ EXAMPLE = Path(".env.example").read_text()
 ENTRIES = re.findall(r"((?:^# .*\n)*)(?:^#[A-Z].*\n)*?^#([A-Z][A-Z0-9_]*)=(.*)$", EXAMPLE, re.MULTILINE)
 DOCUMENTED: dict[str, str] = {name: value for _, name, value in ENTRIES}
 VARIABLE = re.compile(r"\$\{([A-Z_]+):?-([^}]*)\}")
-SETTINGS = {"PROXY_": proxy.settings.Settings, "APISERVER_": apiserver.settings.Settings}
+SETTINGS = {"PROXY_": proxy.settings.ProxySettings, "APISERVER_": apiserver.settings.ApiServerSettings}
 GPU_CATALOGS = sorted(Path("deploy/models").glob("hy-mt2-*.yaml"))
 
 
@@ -84,7 +84,7 @@ def test_redis_keeps_keys_and_is_bounded() -> None:
 def test_keys_are_off_as_long_as_only_this_machine_reaches_the_proxy() -> None:
     environment = SERVICES["proxy"]["environment"]
     assert resolved(environment["PROXY_KEYS"]) == "off"
-    assert proxy.settings.Settings(host=environment["PROXY_HOST"]).keys_on, "were the port published to others"
+    assert proxy.settings.ProxySettings(host=environment["PROXY_HOST"]).keys_on, "were the port published to others"
 
 
 def test_images_and_paths_are_no_machines_own() -> None:
@@ -127,7 +127,7 @@ def test_health_checks_ask_for_readiness_at_the_port_served() -> None:
 
 def test_stopping_takes_no_longer_than_it_may() -> None:
     """Draining, the longest request and the end of an engine fit into the grace period."""
-    for settings in (proxy.settings.Settings.model_fields, apiserver.settings.Settings.model_fields):
+    for settings in (proxy.settings.ProxySettings.model_fields, apiserver.settings.ApiServerSettings.model_fields):
         longest = settings["drain_seconds"].default + settings["request_timeout"].default + STOP_SECONDS
         assert all(seconds(service["stop_grace_period"]) > longest for service in SERVICES.values())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apiserver import catalog
+from apiserver.catalog import loader
 from apiserver.metrics import ApiServerMetrics
 from proxy.metrics import ProxyMetrics
 from shared.version import VERSION
@@ -57,7 +57,7 @@ def test_the_catalog_in_the_operators_guide_loads(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/operations.md").read_text(), flags=re.DOTALL)
     path = tmp_path / "models.yaml"
     path.write_text(textwrap.dedent(example))
-    (entry,) = catalog.load(path)
+    (entry,) = loader.load(path)
     assert len(entry.all_pairs) == 20
 
 

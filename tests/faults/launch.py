@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from fastapi import FastAPI
 
-from shared.bounds import Room
-from shared.program import leave_on_signals
-from shared.server import DrainingServer, server_config
-from shared.telemetry import configure_logging
+from shared.runtime.exit_codes import leave_on_signals
+from shared.runtime.logging import configure_logging
+from shared.server.limits import ConnectionLimiter
+from shared.server.server import DrainingServer, server_config
 from tests.faults.control import Apply, controlled
 
 
@@ -27,7 +27,7 @@ def launch(
     """Serve until told to stop; return the exit status."""
     leave_on_signals()
     configure_logging("info", "text")
-    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds, room=Room())
+    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds, room=ConnectionLimiter())
     server = DrainingServer(config, drain=drain, drain_seconds=drain_seconds)
 
     async def serve() -> None:

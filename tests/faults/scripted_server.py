@@ -16,9 +16,9 @@ from typing import Any
 from typing_extensions import override
 
 from apiserver.app import create_app
-from apiserver.catalog import ModelEntry
-from apiserver.generation import Ask, Generation
-from apiserver.settings import Settings
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import GenerationRequest, GenerationResult
+from apiserver.settings import ApiServerSettings
 from tests.faults.launch import launch
 from tests.scripted_engine import Asked, ScriptedEngine
 
@@ -46,7 +46,7 @@ class SteppingEngine(ScriptedEngine):
         self.aborted_ids = aborted
 
     @override
-    async def generate(self, ask: Ask, request_id: str) -> Generation:
+    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
         try:
             return await super().generate(ask, request_id)
         except asyncio.CancelledError:
@@ -106,7 +106,7 @@ class Script:
 
 
 def main() -> int:
-    settings = Settings()
+    settings = ApiServerSettings()
     script = Script()
     app = create_app(settings, engine_factory=script.start)
     return launch(

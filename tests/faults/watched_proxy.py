@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from proxy.app import create_app
-from proxy.settings import Settings
+from proxy.settings import ProxySettings
 from tests.faults.launch import launch
 
 
@@ -16,7 +16,7 @@ def _state(_: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    settings = Settings()
+    settings = ProxySettings()
     app = create_app(settings)
     return launch(
         app,

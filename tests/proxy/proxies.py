@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import httpx
 
-from proxy.app import Parts, create_app
-from proxy.discovery import Resolver, system_resolver
-from proxy.settings import Settings
+from proxy.app import create_app
+from proxy.context import ProxyContext
+from proxy.fleet.discovery import Resolver, system_resolver
+from proxy.settings import ProxySettings
 from shared.languages import LanguagePair
 from tests.conftest import PREFIX
 from tests.fakes import FakeReplica, Serving
@@ -41,8 +42,8 @@ class RunningProxy:
         self.url = serving.url
 
     @property
-    def parts(self) -> Parts:
-        return cast("Parts", self.serving.app.state.parts)
+    def parts(self) -> ProxyContext:
+        return cast("ProxyContext", self.serving.app.state.parts)
 
     async def translate(
         self, text: object, source: str = "en", target: str = "de", **headers: str
@@ -104,7 +105,7 @@ async def proxy(
         "request_timeout": 10.0,
         **settings,
     }
-    serving = Serving(create_app(Settings(**values), resolver))
+    serving = Serving(create_app(ProxySettings(**values), resolver))
     await serving.start()
     try:
         limits = httpx.Limits(max_connections=None)

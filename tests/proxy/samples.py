@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxy.fleet import Replica, Snapshot
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
-from shared.priority import Priority
-from shared.report import ClassRoom, ModelReport, PairReport, ReplicaReport, ServerState
+from shared.protocol.priority import Priority
+from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServerState
 
 
 def pair(label: str) -> LanguagePair:
@@ -55,7 +56,7 @@ def models(
 ) -> dict[str, ModelReport]:
     """Return what a report says of one model that is so full for every class, by many callers unless said otherwise."""
     crowd = ahead if callers is None else callers
-    room = {priority: ClassRoom(ahead=ahead, callers=crowd, limit=limit) for priority in Priority}
+    room = {priority: ClassCapacity(ahead=ahead, callers=crowd, limit=limit) for priority in Priority}
     model = ModelReport(
         running=0, waiting=0, limit=64, steps=1, step_age_s=0.1, kv_used=0, revision="r", room=room, rate=rate
     )

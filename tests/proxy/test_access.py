@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from proxy import key
-from proxy.key import Grant, Key, mint
-from proxy.key_book import AWAY_SECONDS
-from proxy.recent import Recent
-from proxy.store import StoreUnavailableError
+from proxy.keys import api_key
+from proxy.keys.api_key import ApiKey, Grant, mint
+from proxy.keys.cached_store import AWAY_SECONDS, RecentlyUsed
+from proxy.redis_client import StoreUnavailableError
 from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
@@ -30,7 +29,7 @@ OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 PATIENT: dict[str, Any] = {"keys": "on", "redis_timeout": 5.0, "operator_token": TOKEN}
 
 
-async def new_key(running: RunningProxy, **granted: Any) -> tuple[str, Key]:
+async def new_key(running: RunningProxy, **granted: Any) -> tuple[str, ApiKey]:
     """Create a key; return what its holder shows, and its record."""
     made, shown = mint(Grant.model_validate({"name": "a caller", **granted}), time.time())
     await running.parts.keys.add(made)
@@ -124,13 +123,13 @@ async def test_secrets_are_compared_in_constant_time_whether_or_not_there_is_suc
         compared.append((a, b))
         return a == b
 
-    monkeypatch.setattr(key.hmac, "compare_digest", compare)
+    monkeypatch.setattr(api_key.hmac, "compare_digest", compare)
     made, shown = mint(Grant(name="a"), 0.0)
-    assert key.opens(shown, made)
-    assert not key.opens(shown, None)
-    assert not key.opens("", None)
+    assert api_key.opens(shown, made)
+    assert not api_key.opens(shown, None)
+    assert not api_key.opens("", None)
     assert len(compared) == 3
-    assert not key.opens(made.digest, made), "who reads Redis has no key"
+    assert not api_key.opens(made.digest, made), "who reads Redis has no key"
 
 
 async def test_keys_are_off_on_loopback_and_nothing_of_them_is_asked(one: FakeReplica, redis: RedisAtHand) -> None:
@@ -381,7 +380,7 @@ async def test_what_is_remembered_is_bounded(one: FakeReplica, redis: RedisAtHan
     async with guarded(one, redis.url) as running:
         for n in range(3):
             assert (await ask(running, f"pw_{n:012x}_{'x' * 32}"))[0] == 403
-    memory: Recent[int] = Recent(2)
+    memory: RecentlyUsed[int] = RecentlyUsed(2)
     for n in range(3):
         memory.put(str(n), n, now=float(n))
     assert [memory.get(str(n), 3.0, 10.0) for n in range(3)] == [None, 1, 2]

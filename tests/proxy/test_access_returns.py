@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from proxy import key_store
-from proxy.access import Access
-from proxy.key_book import AWAY_SECONDS
-from proxy.store import StoreUnavailableError
+from proxy.keys import store as key_store
+from proxy.keys.authenticator import Authenticator
+from proxy.keys.cached_store import AWAY_SECONDS
+from proxy.redis_client import StoreUnavailableError
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import RunningProxy
@@ -104,7 +104,7 @@ async def test_what_redis_never_counted_is_not_taken_off_there(one: FakeReplica,
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         shown, _ = await new_key(running, chars_per_day=100)
         assert (await ask(running, shown, "x" * 80))[0] == 200
-        access: Access = running.parts.access
+        access: Authenticator = running.parts.access
 
         async def fails() -> None:  # frozen() thaws a second time, which does no harm
             with frozen(own_redis):

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.admission import FEW, RESERVE, SECONDS_EACH, Admission
-from proxy.call import Call
-from proxy.caller import Caller
-from proxy.fleet import Replica, Snapshot
+from proxy.admission.controller import FEW, RESERVE, SECONDS_EACH, AdmissionController
+from proxy.admission.retry_after import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS, PROMISED
+from proxy.call import TranslationCall
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
+from proxy.keys.caller import Caller
 from proxy.metrics import ProxyMetrics
-from proxy.promises import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS, PROMISED
-from shared.cost import CHARS_PER_UNIT
-from shared.deadline import Deadline
-from shared.errors import OverloadedError, ReplicaFailedError
-from shared.lane import SHORT_UNITS, Lane
-from shared.metrics import Measured
-from shared.priority import Priority
-from shared.report import ServedPairs
-from shared.wire import TranslateRequest
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import OverloadedError, ReplicaFailedError
+from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane
+from shared.protocol.messages import TranslateRequest
+from shared.protocol.priority import Priority
+from shared.protocol.report import ServedPairs
+from shared.runtime.metrics import RequestSample
 from tests.proxy.samples import models, pair, replica, snapshot
 from tests.proxy.test_evidence import EN_DE, A, B, Scene
 
@@ -38,17 +38,19 @@ class Door:
         self.fleet = fleet or full_to(0)
         self.scene = Scene(self.fleet)
         self.metrics = ProxyMetrics()
-        self.admission = Admission(self.scene.evidence, self.metrics, lambda: self.scene.now)
+        self.admission = AdmissionController(self.scene.evidence, self.metrics, lambda: self.scene.now)
         self.inside = ExitStack()
 
     def sees(self, fleet: Snapshot) -> None:
         self.fleet = fleet
         self.scene.evidence.note_snapshot(fleet)
 
-    def call(self, who: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> Call:
+    def call(
+        self, who: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE
+    ) -> TranslationCall:
         request = TranslateRequest(text=text, source_lang="en", target_lang="de")
         deadline = Deadline.after(30, lambda: self.scene.now)
-        return Call(request, Caller(who), priority, deadline, "id", Measured())
+        return TranslationCall(request, Caller(who), priority, deadline, "id", RequestSample())
 
     def enter(self, who: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> None:
         """Come in and stay.

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.balancer import (
+from proxy.balancing.balancer import (
     CHOICES,
     DRAWS,
     MOST_LOOKS,

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from proxy.breaker import (
+from proxy.balancing.circuit_breaker import (
     BACK_OFF_SECONDS,
     FAILURES_IN_A_ROW,
     JITTER,
@@ -23,7 +23,7 @@ from proxy.breaker import (
     WELL_SECONDS,
     BreakerState,
     CircuitBreaker,
-    Permit,
+    CircuitPermit,
 )
 from tests.proxy.clock import HandClock
 
@@ -40,7 +40,7 @@ def breaker(clock: HandClock) -> CircuitBreaker:
     return CircuitBreaker(clock, Random(1))
 
 
-def leave(breaker: CircuitBreaker) -> Permit:
+def leave(breaker: CircuitBreaker) -> CircuitPermit:
     permit = breaker.acquire()
     assert permit is not None
     return permit
@@ -51,7 +51,7 @@ def fail(breaker: CircuitBreaker, times: int = FAILURES_IN_A_ROW) -> None:
         breaker.failure(leave(breaker))
 
 
-def trial(breaker: CircuitBreaker, clock: HandClock) -> Permit:
+def trial(breaker: CircuitBreaker, clock: HandClock) -> CircuitPermit:
     """Wait for the end of the back-off, take the trial."""
     clock.now += breaker.retry_in() + 0.001
     permit = leave(breaker)
@@ -261,7 +261,7 @@ class AnyInterleaving(RuleBasedStateMachine):
         super().__init__()
         self.clock = HandClock()
         self.breaker = CircuitBreaker(self.clock, Random(1))
-        self.out: list[tuple[float, Permit]] = []
+        self.out: list[tuple[float, CircuitPermit]] = []
         self.trial_at: float | None = None
 
     @rule(seconds=st.floats(0.01, 40))

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.answers import Source
-from proxy.call import Call
-from proxy.caller import Caller
-from shared.deadline import Deadline
-from shared.metrics import Measured
-from shared.priority import Priority
-from shared.wire import TranslateRequest
+from proxy.call import TranslationCall
+from proxy.keys.caller import Caller
+from proxy.translation.service import AnswerSource
+from shared.protocol.deadline import Deadline
+from shared.protocol.messages import TranslateRequest
+from shared.protocol.priority import Priority
+from shared.runtime.metrics import RequestSample
 from tests.fakes import FakeReplica, Script, replicas
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.streams import hear
@@ -214,11 +214,13 @@ async def test_the_cache_is_bounded(fake: FakeReplica) -> None:
         assert entries + gone == 40
 
 
-async def translate_for(running: RunningProxy, caller: Caller, text: str) -> list[Source]:
+async def translate_for(running: RunningProxy, caller: Caller, text: str) -> list[AnswerSource]:
     """Ask as a caller of that kind; return what was said of the source."""
-    told: list[Source] = []
+    told: list[AnswerSource] = []
     request = TranslateRequest(text=text, source_lang="en", target_lang="de")
-    call = Call(request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", Measured())
+    call = TranslationCall(
+        request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", RequestSample()
+    )
     await running.parts.answers.translate(call, told.append)
     return told
 
@@ -228,7 +230,7 @@ async def test_who_opted_out_is_neither_kept_nor_answered_from_the_cache_nor_wit
 ) -> None:
     private, public = Caller("key 1", cached=False), Caller("key 2")
     assert await translate_for(running, private, "opted out") == []
-    assert await translate_for(running, public, "opted out") == [Source.MISS]
+    assert await translate_for(running, public, "opted out") == [AnswerSource.MISS]
     assert await translate_for(running, private, "opted out") == []
     assert len(fake.requests) == 3
     fake.translate = Script(delay=0.2)

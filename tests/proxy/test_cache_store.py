@@ -12,14 +12,14 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import ValidationError
 
-from proxy.cache import TranslationCache, encoded
-from proxy.cache_store import MAX_QUEUED_BYTES, PAUSE_SECONDS, CacheStore
-from proxy.lru import Lru
+from proxy.cache.memory_cache import MemoryCache
+from proxy.cache.model_versions import ModelVersions
+from proxy.cache.redis_cache import MAX_QUEUED_BYTES, PAUSE_SECONDS, RedisCache
+from proxy.cache.translation_cache import TranslationCache, encoded
 from proxy.metrics import ProxyMetrics
-from proxy.revisions import Revisions
-from proxy.settings import Settings
-from shared.report import ModelReport
-from shared.wire import TranslateRequest, Translation
+from proxy.settings import ProxySettings
+from shared.protocol.messages import TranslateRequest, Translation
+from shared.protocol.report import ModelReport
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.clock import HandClock
@@ -87,26 +87,26 @@ REQUEST = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 GOOD = Translation(translation="Hallo", source_lang="en", target_lang="de", model="m", route=["en", "de"])
 
 
-def cache(store: CacheStore, clock: HandClock) -> TranslationCache:
+def cache(store: RedisCache, clock: HandClock) -> TranslationCache:
     """Return a cache of a fleet in which the model m serves en>de."""
     model = ModelReport(running=0, waiting=0, limit=1, steps=0, step_age_s=None, kv_used=0, revision="1")
     fleet = snapshot(replica("http://one", "en>de", models={"m": model}))
     return TranslationCache(
-        Lru(10_000, clock), store, lambda: fleet, None, Revisions(lambda: fleet), ProxyMetrics(), 60, clock
+        MemoryCache(10_000, clock), store, lambda: fleet, None, ModelVersions(lambda: fleet), ProxyMetrics(), 60, clock
     )
 
 
 async def test_a_copy_in_memory_lives_no_longer_than_the_entry(redis: RedisAtHand) -> None:
     clock, monotonic = HandClock(), HandClock()
-    store = CacheStore(redis.url, PREFIX, clock, monotonic)
+    store = RedisCache(redis.url, PREFIX, clock, monotonic)
     one, two = cache(store, clock), cache(store, clock)
-    recalled = await one.recall(REQUEST)
+    recalled = await one.look_up(REQUEST)
     assert recalled is not None
     one.keep(recalled, [0], [GOOD])
     await store.flush()
     for passed, found in ((0, True), (59, True), (60, False)):
         clock.now = 1000.0 + passed
-        there = await two.recall(REQUEST)
+        there = await two.look_up(REQUEST)
         assert there is not None
         assert bool(there.found) is found, "though it came into this memory later"
     await store.close()
@@ -135,13 +135,13 @@ async def test_an_entry_that_can_not_be_an_answer_to_this_is_not_taken_and_other
     redis: RedisAtHand, changed: dict[str, object], taken: bool
 ) -> None:
     clock = HandClock()
-    store = CacheStore(redis.url, PREFIX, clock, HandClock())
-    asked = await cache(store, clock).recall(REQUEST)
+    store = RedisCache(redis.url, PREFIX, clock, HandClock())
+    asked = await cache(store, clock).look_up(REQUEST)
     assert asked is not None
     entry = {**GOOD.to_json(), **changed}
     store.write(asked.keys[0], json.dumps(entry, indent=1).encode(), clock.now + 60)
     await store.flush()
-    answered = await cache(store, clock).recall(REQUEST)
+    answered = await cache(store, clock).look_up(REQUEST)
     await store.close()
     assert answered is not None
     assert answered.found == ({0: encoded(Translation.model_validate(entry))} if taken else {})
@@ -202,7 +202,7 @@ async def test_a_redis_that_is_killed_and_comes_back_empty_is_filled_again(
 
 async def test_what_waits_to_be_written_is_bounded_and_given_up_after_a_failure() -> None:
     clock = HandClock()
-    store = CacheStore(nowhere(), PREFIX, clock, clock)
+    store = RedisCache(nowhere(), PREFIX, clock, clock)
     value = bytes(MAX_QUEUED_BYTES // 4)
     for key in (b"1", b"2", b"3", b"4", b"5", b"1"):
         store.write(key, value, clock.now + 10)
@@ -220,7 +220,7 @@ async def test_what_waits_to_be_written_is_bounded_and_given_up_after_a_failure(
 
 
 async def test_many_are_written_and_read_in_batches(redis: RedisAtHand) -> None:
-    store = CacheStore(redis.url, PREFIX, time.time, time.monotonic)
+    store = RedisCache(redis.url, PREFIX, time.time, time.monotonic)
     keys = [b"%d" % number for number in range(1000)]
     expires = time.time() + 60
     for key in keys:
@@ -252,12 +252,12 @@ REDIS = "redis://:secret@cache:6379/0"
 )
 def test_settings_that_would_fill_the_fleets_redis_are_refused(values: dict[str, object], why: str) -> None:
     with pytest.raises(ValidationError, match=why) as caught:
-        Settings(**values)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        ProxySettings(**values)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["", REDIS, "unix:///r", "redis://127.0.0.1:6380"])
 def test_a_redis_of_its_own_is_taken(url: str) -> None:
-    settings = Settings(cache_bytes=MIB, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    settings = ProxySettings(cache_bytes=MIB, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert settings.cache_redis_url.get_secret_value() == url
     assert "secret" not in repr(settings)

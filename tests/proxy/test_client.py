@@ -9,8 +9,9 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from proxy.client import BrokenAnswerError, ReplicaClient, SilentError, UnreachableError
-from shared.deadline import Deadline
+from proxy.upstream.client import ReplicaClient
+from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+from shared.protocol.deadline import Deadline
 from tests.fakes import FakeReplica, Fault, Script, replicas
 from tests.waiting import Awake, wait_until
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from proxy.discovery import MAX_ADDRESSES, RESOLVE_SECONDS, Discovery, system_resolver
+from proxy.fleet.discovery import MAX_ADDRESSES, RESOLVE_SECONDS, Discovery, system_resolver
 from tests.waiting import Awake
 
 

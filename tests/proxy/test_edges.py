@@ -14,10 +14,10 @@ import pytest
 from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
-from apiserver.settings import Settings as ApiServerSettings
+from apiserver.settings import ApiServerSettings
 from proxy.app import create_operator_app
-from shared import web
-from shared.token import check
+from shared.http.problems import install
+from shared.protocol.bearer_token import check
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas, serving
 from tests.processes import free_port, python_server
@@ -152,7 +152,7 @@ async def test_the_fleets_token_goes_with_translations_and_probes_and_into_no_lo
 @pytest.mark.parametrize(("token", "told"), [(TOKEN, "APISERVER_TOKEN differ"), ("", "set PROXY_REPLICA_TOKEN")])
 async def test_a_replica_with_another_token_says_so_in_health(token: str, told: str) -> None:
     app = FastAPI()
-    web.install(app)
+    install(app)
 
     @app.get("/report")
     async def report(request: Request) -> None:  # pyright: ignore[reportUnusedFunction] - by its route

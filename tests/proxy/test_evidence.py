@@ -7,15 +7,14 @@ from random import Random
 
 import pytest
 
-from proxy.attempt import Attempt, Choice
-from proxy.chooser import Chooser
-from proxy.evidence import STALL_SECONDS, LocalEvidence
-from proxy.fleet import Snapshot
-from proxy.freight import Freight
-from proxy.latency import work_of
-from proxy.outcome import Verdict
-from proxy.standing import LONGEST_BACK_PRESSURE_SECONDS
-from shared.priority import Priority
+from proxy.balancing.attempt import Attempt, Selection
+from proxy.balancing.local_stats import STALL_SECONDS, LocalStats
+from proxy.balancing.replica_stats import LONGEST_BACK_PRESSURE_SECONDS
+from proxy.balancing.selector import ReplicaSelector
+from proxy.fleet.snapshot import Snapshot
+from proxy.request_cost import RequestCost, work_of
+from proxy.upstream.response_classifier import AttemptOutcome
+from shared.protocol.priority import Priority
 from tests.proxy.samples import models, pair, replica, snapshot
 
 A, B = "http://a", "http://b"
@@ -28,8 +27,8 @@ class Scene:
     def __init__(self, fleet: Snapshot | None = None) -> None:
         self.now = 1000.0
         rng = Random(7)  # noqa: S311 - picks, not secrets
-        self.evidence = LocalEvidence(lambda: self.now, rng)
-        self.chooser = Chooser(self.evidence, rng)
+        self.evidence = LocalStats(lambda: self.now, rng)
+        self.chooser = ReplicaSelector(self.evidence, rng)
         self.fleet = snapshot(replica(A, "en>de"), replica(B, "en>de")) if fleet is None else fleet
         self.evidence.note_snapshot(self.fleet)
         for url in self.fleet.ready.get(EN_DE, ()):
@@ -39,14 +38,14 @@ class Scene:
     def attempt(self, url: str = A, texts: int = 1, lost: list[str] | None = None) -> Attempt:
         permit = self.evidence.pair_standing(url, EN_DE).breaker.acquire()
         tell = (lambda: None) if lost is None else (lambda: lost.append(url))
-        return self.evidence.attempt(Choice(url, EN_DE, 0, permit, "m"), Freight(work_of(0, texts), texts), tell)
+        return self.evidence.attempt(Selection(url, EN_DE, 0, permit, "m"), RequestCost(work_of(0, texts), texts), tell)
 
-    def ends(self, url: str, verdict: Verdict, seconds: float = 0.02, *, unreachable: bool = False) -> None:
+    def ends(self, url: str, verdict: AttemptOutcome, seconds: float = 0.02, *, unreachable: bool = False) -> None:
         with self.attempt(url) as attempt:
             self.now += seconds
             attempt.says(verdict, full_for=2.0, unreachable=unreachable)
 
-    def chosen(self, count: int = 50, freight: Freight = Freight(1.0)) -> set[str]:  # noqa: B008 - immutable
+    def chosen(self, count: int = 50, freight: RequestCost = RequestCost(1.0)) -> set[str]:  # noqa: B008 - immutable
         """Return who gets so many requests, without their coming to anything."""
         found: set[str] = set()
         for _ in range(count):
@@ -128,18 +127,18 @@ def test_who_waits_is_told_that_its_replica_is_down_and_nobody_else() -> None:
 def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back() -> None:
     scene = Scene()
     for _ in range(3):
-        scene.ends(A, Verdict.FAILED)
+        scene.ends(A, AttemptOutcome.FAILED)
     assert scene.chosen() == {B}
     assert scene.suspects == [A]
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
-    choice = scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet)
+    choice = scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet)
     assert choice is not None
     assert choice.url == A, "the trial"
-    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) != choice, "one at a time"
-    with scene.evidence.attempt(choice, Freight(1.0), lambda: None) as attempt:
+    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) != choice, "one at a time"
+    with scene.evidence.attempt(choice, RequestCost(1.0), lambda: None) as attempt:
         scene.now += 0.02
-        attempt.says(Verdict.GOOD)
-    scene.ends(B, Verdict.GOOD)
+        attempt.says(AttemptOutcome.GOOD)
+    scene.ends(B, AttemptOutcome.GOOD)
     scene.now += 5
     assert scene.chosen() == {A, B}
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
@@ -148,14 +147,14 @@ def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back(
 
 def test_a_trial_that_is_not_sent_after_all_is_another_requests() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.FAILED, unreachable=True)
+    scene.ends(A, AttemptOutcome.FAILED, unreachable=True)
     scene.now += 2
-    first = scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet)
+    first = scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet)
     assert first is not None
     assert first.url == A
     scene.chooser.give_back(first)
     scene.now += 0.1
-    second = scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet)
+    second = scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet)
     assert second is not None
     assert second.url == A
 
@@ -163,14 +162,14 @@ def test_a_trial_that_is_not_sent_after_all_is_another_requests() -> None:
 def test_a_replica_that_only_waits_for_its_trial_is_neither_failing_nor_asked_again_and_again() -> None:
     scene = Scene()
     for _ in range(3):
-        scene.ends(A, Verdict.FAILED)
+        scene.ends(A, AttemptOutcome.FAILED)
     assert scene.evidence.out(EN_DE, scene.fleet) == [A]
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     scene.now += 60
     assert scene.evidence.out(EN_DE, scene.fleet) == []
     assert scene.suspects == []
-    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) is not None
-    scene.ends(A, Verdict.FAILED)
+    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) is not None
+    scene.ends(A, AttemptOutcome.FAILED)
     scene.evidence.canary_failed(A, EN_DE)
     assert scene.evidence.out(EN_DE, scene.fleet) == [A]
     assert scene.suspects == [A]
@@ -178,9 +177,9 @@ def test_a_replica_that_only_waits_for_its_trial_is_neither_failing_nor_asked_ag
 
 def test_one_failure_is_enough_to_prefer_another_until_a_canary_passes() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.GOOD)
-    scene.ends(B, Verdict.GOOD)
-    scene.ends(A, Verdict.FAILED)
+    scene.ends(A, AttemptOutcome.GOOD)
+    scene.ends(B, AttemptOutcome.GOOD)
+    scene.ends(A, AttemptOutcome.FAILED)
     assert scene.chosen() == {B}
     assert scene.suspects == [A]
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
@@ -189,42 +188,44 @@ def test_one_failure_is_enough_to_prefer_another_until_a_canary_passes() -> None
 
 def test_a_refused_connection_takes_a_replica_out_at_once() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.FAILED, unreachable=True)
+    scene.ends(A, AttemptOutcome.FAILED, unreachable=True)
     assert scene.chosen() == {B}
 
 
 def test_at_most_half_of_a_pairs_replicas_are_kept_out_by_breakers() -> None:
     scene = Scene()
     for url in (A, B):
-        scene.ends(url, Verdict.FAILED, unreachable=True)
+        scene.ends(url, AttemptOutcome.FAILED, unreachable=True)
     assert scene.chosen() == {B}, "the first to fail is out, the other has to do"
     only = Scene(snapshot(replica(A, "en>de")))
-    only.ends(A, Verdict.FAILED, unreachable=True)
+    only.ends(A, AttemptOutcome.FAILED, unreachable=True)
     assert only.chosen() == {A}
 
 
 def test_those_that_refuse_the_pair_are_out_all_of_them_and_do_not_count_for_that_half() -> None:
     scene = Scene(snapshot(*(replica(url, "en>de") for url in (A, B, "c", "d"))))
     for url in (A, B):
-        scene.ends(url, Verdict.REFUSED)
-    scene.ends("c", Verdict.FAILED, unreachable=True)
+        scene.ends(url, AttemptOutcome.REFUSED)
+    scene.ends("c", AttemptOutcome.FAILED, unreachable=True)
     assert scene.chosen() == {"d"}
-    scene.ends("d", Verdict.REFUSED)
+    scene.ends("d", AttemptOutcome.REFUSED)
     assert scene.chosen() == {"c"}
-    scene.ends("c", Verdict.REFUSED)
-    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) is None
+    scene.ends("c", AttemptOutcome.REFUSED)
+    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) is None
     scene.now += 2
-    assert scene.chooser.choose(EN_DE, (), Freight(1.0), scene.fleet) is not None, "a trial, when the back-off is over"
+    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) is not None, (
+        "a trial, when the back-off is over"
+    )
 
 
 def test_a_full_replica_is_left_alone_for_as_long_as_it_asks_unless_all_are_full() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.FULL)
+    scene.ends(A, AttemptOutcome.FULL)
     assert scene.chosen() == {B}
-    scene.ends(B, Verdict.FULL)
+    scene.ends(B, AttemptOutcome.FULL)
     assert scene.chosen() == {A, B}
     scene.now += 2.1
-    scene.ends(A, Verdict.FULL)
+    scene.ends(A, AttemptOutcome.FULL)
     assert scene.chosen() == {B}
     assert scene.suspects == []
 
@@ -245,10 +246,10 @@ def test_what_was_sent_since_the_report_fills_a_replica_too_until_the_next_repor
 
 def test_a_replica_that_is_full_for_bulk_takes_what_is_more_urgent() -> None:
     scene = Scene()
-    bulk, urgent = Freight(1.0, priority=Priority.BULK), Freight(1.0)
+    bulk, urgent = RequestCost(1.0, priority=Priority.BULK), RequestCost(1.0)
     permit = scene.evidence.pair_standing(A, EN_DE).breaker.acquire()
-    with scene.evidence.attempt(Choice(A, EN_DE, 0, permit, "m"), bulk, lambda: None) as attempt:
-        attempt.says(Verdict.FULL, full_for=60.0)
+    with scene.evidence.attempt(Selection(A, EN_DE, 0, permit, "m"), bulk, lambda: None) as attempt:
+        attempt.says(AttemptOutcome.FULL, full_for=60.0)
     assert scene.chosen(freight=bulk) == {B}
     assert scene.chosen(freight=urgent) == {A, B}
     scene.now += LONGEST_BACK_PRESSURE_SECONDS
@@ -258,7 +259,7 @@ def test_a_replica_that_is_full_for_bulk_takes_what_is_more_urgent() -> None:
 def test_the_preferred_model_serves_alone_until_it_is_out() -> None:
     scene = Scene(snapshot(replica(A, "en>de", rank=1), replica(B, "en>de")))
     assert scene.chosen() == {B}
-    scene.ends(B, Verdict.FAILED, unreachable=True)
+    scene.ends(B, AttemptOutcome.FAILED, unreachable=True)
     assert scene.chosen() == {A}
 
 
@@ -269,12 +270,12 @@ def test_a_replica_that_stands_still_while_others_answer_gets_nothing_new_and_lo
         scene.now += STALL_SECONDS + 0.1
         scene.evidence.look_for_stalls()
         assert told == [], "nobody answers: it may be the fleet that is slow"
-        scene.ends(B, Verdict.GOOD)
+        scene.ends(B, AttemptOutcome.GOOD)
         scene.evidence.look_for_stalls()
         assert (told, scene.suspects) == ([A], [A])
         assert scene.chosen() == {B}
         attempt.own.progresses()
-        scene.ends(B, Verdict.GOOD)
+        scene.ends(B, AttemptOutcome.GOOD)
         scene.evidence.look_for_stalls()
         assert told == [A], "a part of an answer is progress"
 
@@ -282,12 +283,14 @@ def test_a_replica_that_stands_still_while_others_answer_gets_nothing_new_and_lo
 def test_a_long_text_may_take_its_time() -> None:
     scene = Scene()
     for _ in range(30):
-        scene.ends(B, Verdict.GOOD)
+        scene.ends(B, AttemptOutcome.GOOD)
     told: list[str] = []
-    long = scene.evidence.attempt(Choice(A, EN_DE, 0, None, "m"), Freight(work_of(100_000)), lambda: told.append(A))
+    long = scene.evidence.attempt(
+        Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(100_000)), lambda: told.append(A)
+    )
     with long:
         scene.now += 20
-        scene.ends(B, Verdict.GOOD)
+        scene.ends(B, AttemptOutcome.GOOD)
         scene.evidence.look_for_stalls()
         assert told == []
 
@@ -304,13 +307,13 @@ def test_time_that_was_too_short_for_anybody_is_no_failure() -> None:
 def test_a_slow_replica_is_avoided_and_gets_canaries() -> None:
     scene = Scene()
     for _ in range(30):
-        scene.ends(B, Verdict.GOOD)
-    scene.ends(A, Verdict.GOOD, seconds=1.5)
+        scene.ends(B, AttemptOutcome.GOOD)
+    scene.ends(A, AttemptOutcome.GOOD, seconds=1.5)
     assert scene.chosen() == {B}
     assert scene.suspects == [], "its own requests tell how it is"
     scene.now += 0.6
     assert scene.suspects == [A]
-    scene.ends(B, Verdict.GOOD)
+    scene.ends(B, AttemptOutcome.GOOD)
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     assert scene.suspects == []
     assert scene.chosen() == {A, B}
@@ -318,7 +321,7 @@ def test_a_slow_replica_is_avoided_and_gets_canaries() -> None:
 
 def test_three_canaries_that_fail_are_as_bad_as_requests_that_do() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.FAILED)
+    scene.ends(A, AttemptOutcome.FAILED)
     for _ in range(2):
         scene.evidence.canary_failed(A, EN_DE)
     assert scene.evidence.pair_standing(A, EN_DE).is_out
@@ -326,7 +329,7 @@ def test_three_canaries_that_fail_are_as_bad_as_requests_that_do() -> None:
 
 def test_another_process_at_the_same_url_starts_afresh() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.FAILED, unreachable=True)
+    scene.ends(A, AttemptOutcome.FAILED, unreachable=True)
     scene.fleet = snapshot(replica(A, "en>de", replica_id="another"), replica(B, "en>de"))
     scene.evidence.note_snapshot(scene.fleet)
     scene.now += 60
@@ -336,7 +339,7 @@ def test_another_process_at_the_same_url_starts_afresh() -> None:
 
 def test_a_pair_that_was_reported_out_starts_afresh() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.REFUSED)
+    scene.ends(A, AttemptOutcome.REFUSED)
     scene.evidence.note_snapshot(snapshot(replica(A, starting=("en>de",)), replica(B, "en>de")))
     scene.evidence.note_snapshot(scene.fleet)
     assert scene.chosen() == {A, B}
@@ -347,7 +350,7 @@ def test_nothing_is_kept_of_replicas_and_pairs_that_are_gone() -> None:
     for number in range(100):
         url = f"http://{number}"
         scene.evidence.note_snapshot(snapshot(replica(url, "en>de")))
-        scene.ends(url, Verdict.FAILED)
+        scene.ends(url, AttemptOutcome.FAILED)
     scene.evidence.note_snapshot(snapshot())
     evidence = scene.evidence
     kept = evidence._standings, dict(evidence._pools)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
@@ -358,12 +361,12 @@ def test_a_hung_replica_is_found_behind_a_long_text_and_beside_a_pair_that_gets_
     scene = Scene()
     told: list[str] = []
     evidence = scene.evidence
-    long = evidence.attempt(Choice(A, EN_DE, 0, None, "m"), Freight(work_of(200_000)), lambda: None)
+    long = evidence.attempt(Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(200_000)), lambda: None)
     with long, scene.attempt(A, lost=told):
         scene.now += STALL_SECONDS + 0.5
-        with evidence.attempt(Choice(A, pair("en>fr"), 0, None, "m"), Freight(1.0), lambda: None) as other:
-            other.says(Verdict.GOOD)
-        scene.ends(B, Verdict.GOOD)
+        with evidence.attempt(Selection(A, pair("en>fr"), 0, None, "m"), RequestCost(1.0), lambda: None) as other:
+            other.says(AttemptOutcome.GOOD)
+        scene.ends(B, AttemptOutcome.GOOD)
         evidence.look_for_stalls()
         assert told == [A]
         assert scene.chosen() == {B}
@@ -372,14 +375,14 @@ def test_a_hung_replica_is_found_behind_a_long_text_and_beside_a_pair_that_gets_
 def test_an_impatient_client_still_teaches_how_slow_a_replica_is() -> None:
     scene = Scene()
     for _ in range(30):
-        scene.ends(B, Verdict.GOOD)
-    scene.ends(A, Verdict.NONE, seconds=0.5)
+        scene.ends(B, AttemptOutcome.GOOD)
+    scene.ends(A, AttemptOutcome.NONE, seconds=0.5)
     assert scene.chosen() == {B}
 
 
 def test_refusing_a_bad_request_quickly_is_no_sign_of_speed() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.ANSWERED, seconds=0.0001)
+    scene.ends(A, AttemptOutcome.ANSWERED, seconds=0.0001)
     assert scene.evidence.pair_standing(A, EN_DE).latency.value is None
     assert scene.suspects == []
 
@@ -388,16 +391,16 @@ def test_an_answer_from_before_does_not_make_a_full_replica_free_again() -> None
     scene = Scene()
     with scene.attempt(A) as old:
         scene.now += 0.01
-        scene.ends(A, Verdict.FULL)
-        old.says(Verdict.GOOD)
+        scene.ends(A, AttemptOutcome.FULL)
+        old.says(AttemptOutcome.GOOD)
     assert scene.chosen() == {B}
 
 
 def test_doubt_ends_with_a_good_answer_where_nobody_sends_canaries() -> None:
     scene = Scene()
-    scene.ends(A, Verdict.FAILED)
+    scene.ends(A, AttemptOutcome.FAILED)
     assert scene.suspects == [A]
-    scene.ends(A, Verdict.GOOD)
+    scene.ends(A, AttemptOutcome.GOOD)
     assert scene.suspects == []
 
 
@@ -408,6 +411,6 @@ def test_what_another_process_left_behind_says_nothing_of_the_new_one() -> None:
         fleet = snapshot(replica(A, "en>de", replica_id="another"), replica(B, "en>de"))
         scene.evidence.note_snapshot(fleet)
         assert told == [A]
-        old.says(Verdict.FAILED)
+        old.says(AttemptOutcome.FAILED)
     assert scene.suspects == []
     assert scene.evidence.load(A, fleet) == 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.fleet import Replica, ReplicaState, Snapshot
-from proxy.reports import Reports
+from proxy.fleet.replica import Replica, ReplicaState
+from proxy.fleet.snapshot import Snapshot
+from proxy.upstream.report_parser import ReportParser
 from tests.proxy.samples import models, pair, replica, report, snapshot
 
 
@@ -96,7 +97,7 @@ def test_a_record_survives_redis() -> None:
 
 
 def test_replicas_that_report_the_very_same_pairs_make_the_same_snapshot_as_others_that_report_alike() -> None:
-    reports = Reports()
+    reports = ReportParser()
     told = [
         report("en>de", "en>fr", replica_id="1"),
         report("en>de", "en>fr", replica_id="2"),

@@ -12,22 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.call import Call
-from proxy.caller import Caller
-from proxy.digest import request_digest, text_digests
-from proxy.flights import LONGEST_LINGER_SECONDS, MAX_JOINED, WORTHWHILE_SECONDS, Flights
-from shared.budget import ByteBudget
-from shared.deadline import Deadline
-from shared.errors import (
-    DeadlineExceededError,
-    OverloadedError,
-    PairwayError,
-    RelayedError,
-    UnknownPairError,
-)
-from shared.metrics import Measured
-from shared.priority import Priority
-from shared.wire import TextFormat, TranslateRequest
+from proxy.cache.coalescing import LONGEST_LINGER_SECONDS, MAX_JOINED, WORTHWHILE_SECONDS, RequestCoalescer
+from proxy.cache.fingerprints import request_fingerprint, text_fingerprints
+from proxy.call import TranslationCall
+from proxy.keys.caller import Caller
+from shared.http.body_budget import ByteBudget
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import DeadlineExceededError, OverloadedError, PairwayError, RelayedError, UnknownPairError
+from shared.protocol.messages import TextFormat, TranslateRequest
+from shared.protocol.priority import Priority
+from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock
 from tests.waiting import wait_until
 
@@ -38,11 +32,11 @@ HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 class Work:
     """What is computed: one future per computation, to be ended by hand."""
 
-    begun: list[Call] = field(default_factory=list[Call])
+    begun: list[TranslationCall] = field(default_factory=list[TranslationCall])
     ends: list[asyncio.Future[bytes]] = field(default_factory=list[asyncio.Future[bytes]])
     cancelled: int = 0
 
-    async def __call__(self, call: Call) -> bytes:
+    async def __call__(self, call: TranslationCall) -> bytes:
         self.begun.append(call)
         call.measured.pair = "en-de"
         end = asyncio.get_running_loop().create_future()
@@ -63,12 +57,12 @@ class Tower:
 
     budget: ByteBudget = field(default_factory=lambda: ByteBudget(1_000_000))
     clock: HandClock = field(default_factory=HandClock)
-    flights: Flights = field(init=False)
+    flights: RequestCoalescer = field(init=False)
     work: Work = field(default_factory=Work)
     tasks: list[asyncio.Task[tuple[bytes, bool]]] = field(default_factory=list[asyncio.Task[tuple[bytes, bool]]])
 
     def __post_init__(self) -> None:
-        self.flights = Flights(self.budget, self.clock)
+        self.flights = RequestCoalescer(self.budget, self.clock)
 
     def call(
         self,
@@ -77,11 +71,11 @@ class Tower:
         who: str = "ann",
         priority: Priority = Priority.INTERACTIVE,
         seconds: float = 30,
-    ) -> Call:
+    ) -> TranslationCall:
         deadline = Deadline.after(seconds, asyncio.get_running_loop().time)
-        return Call(request, Caller(who), priority, deadline, "id", Measured())
+        return TranslationCall(request, Caller(who), priority, deadline, "id", RequestSample())
 
-    async def ask(self, call: Call | None = None) -> asyncio.Task[tuple[bytes, bool]]:
+    async def ask(self, call: TranslationCall | None = None) -> asyncio.Task[tuple[bytes, bool]]:
         """Begin to wait, and come back once it does."""
         task = asyncio.create_task(self.flights.share(call or self.call(), self.work))
         self.tasks.append(task)
@@ -133,7 +127,7 @@ async def test_every_waiter_learns_the_pair_and_the_replicas(tower: Tower) -> No
     tower.work.begun[0].measured.replicas.append("http://one")
     tower.work.ends[0].set_result(b"Hallo")
     await asyncio.gather(*tasks)
-    assert [call.measured for call in calls] == [Measured("en-de", ["http://one"])] * 2
+    assert [call.measured for call in calls] == [RequestSample("en-de", ["http://one"])] * 2
     assert calls[0].measured.replicas is not calls[1].measured.replicas
 
 
@@ -347,9 +341,9 @@ requests = st.builds(
 @given(requests, requests)
 def test_requests_that_differ_in_anything_never_meet(one: TranslateRequest, other: TranslateRequest) -> None:
     alike = one == other and list(one.terms) == list(other.terms)
-    assert (request_digest(one, b"key") == request_digest(other, b"key")) is alike
+    assert (request_fingerprint(one, b"key") == request_fingerprint(other, b"key")) is alike
     if not alike and one.texts == other.texts and isinstance(one.text, str) is isinstance(other.text, str):
-        assert not set(text_digests(one, "m")) & set(text_digests(other, "m"))
+        assert not set(text_fingerprints(one, "m")) & set(text_fingerprints(other, "m"))
 
 
 @given(st.lists(words, min_size=1, max_size=4), st.data())
@@ -359,10 +353,10 @@ def test_a_text_has_one_key_wherever_it_stands_and_another_for_other_models(
     listed = HELLO.model_copy(update={"text": texts})
     index = data.draw(st.integers(0, len(texts) - 1))
     alone = HELLO.model_copy(update={"text": texts[index]})
-    keys = text_digests(listed, ["m", "1"])
-    assert text_digests(alone, ["m", "1"]) == [keys[index]]
+    keys = text_fingerprints(listed, ["m", "1"])
+    assert text_fingerprints(alone, ["m", "1"]) == [keys[index]]
     assert len(set(keys)) == len(set(texts))
-    assert not set(keys) & set(text_digests(listed, ["m", "2"]))
+    assert not set(keys) & set(text_fingerprints(listed, ["m", "2"]))
 
 
 @given(st.data())
@@ -380,5 +374,5 @@ def test_every_field_of_a_request_counts(data: st.DataObject) -> None:
     assert set(others) == set(TranslateRequest.model_fields)
     name = data.draw(st.sampled_from(sorted(others)))
     changed = HELLO.model_copy(update={name: others[name]})
-    assert request_digest(changed, b"key") != request_digest(HELLO, b"key")
-    assert text_digests(changed, "m") != text_digests(HELLO, "m")
+    assert request_fingerprint(changed, b"key") != request_fingerprint(HELLO, b"key")
+    assert text_fingerprints(changed, "m") != text_fingerprints(HELLO, "m")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.fleet import Replica, Snapshot
-from proxy.health import Health, HealthPage, languages
+from proxy.api.health_view import Health, HealthPage, languages
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
 from tests.proxy.samples import replica, snapshot
 
 GOOD = replica("http://a", "en>de")

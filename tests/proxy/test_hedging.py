@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.hedging import (
+from proxy.balancing.hedge_policy import (
     FEWEST_SAMPLES,
     FIRST_SECONDS_PER_UNIT,
     HEDGE_BURST,

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from proxy import key_store, keys
-from proxy.key import Grant, Key, mint
+from proxy.keys import cli, store
+from proxy.keys.api_key import ApiKey, Grant, mint
 from tests.conftest import PREFIX, RedisAtHand
 from tests.processes import ROOT
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
@@ -153,7 +153,7 @@ async def test_a_key_to_operate_needs_no_token_to_be_set(redis: RedisAtHand) -> 
 async def test_there_are_only_so_many_keys_and_operators_do_not_undo_each_other(
     redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_store, "MAX_KEYS", 3)
+    monkeypatch.setattr(store, "MAX_KEYS", 3)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
         made = [await order(running, "POST", "/keys", {"name": f"k{n}"}) for n in range(4)]
         assert [status for status, _ in made] == [201, 201, 201, 409]
@@ -171,7 +171,7 @@ async def test_there_are_only_so_many_keys_and_operators_do_not_undo_each_other(
 def test_what_a_key_may_is_worked_out_once() -> None:
     made, _ = mint(Grant.model_validate({"name": "a", "pairs": ["en-de", "de-en"]}), 0.0)
     assert made.caller is made.caller
-    assert Key.model_validate(made.model_dump() | {"pairs": ["en-fr"]}).caller != made.caller
+    assert ApiKey.model_validate(made.model_dump() | {"pairs": ["en-fr"]}).caller != made.caller
 
 
 async def test_a_whole_key_in_a_path_is_repeated_nowhere(redis: RedisAtHand, caplog: pytest.LogCaptureFixture) -> None:
@@ -194,7 +194,7 @@ async def test_a_whole_key_in_a_path_is_repeated_nowhere(redis: RedisAtHand, cap
 async def test_many_keys_are_read_in_pages_and_none_is_lost(
     redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_store, "PAGE", 3)
+    monkeypatch.setattr(store, "PAGE", 3)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
         made = [(await order(running, "POST", "/keys", {"name": f"k{n}"}))[1] for n in range(8)]
         for gone in (1, 3, 4, 5):
@@ -224,7 +224,7 @@ def command(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
-            status = keys.main(arguments)
+            status = cli.main(arguments)
         except SystemExit as left:
             status = int(left.code or 0)
         said = capsys.readouterr()
@@ -257,7 +257,7 @@ def test_the_command_does_it_all(command: Any, redis: RedisAtHand) -> None:
     assert json.loads(command("show", key_id, "--json")[1])["key"]["revoked_at"] > 0
     assert json.loads(command("list", "--json")[1])["keys"][0]["id"] == key_id
     kept: str = redis.client.get(f"{PREFIX}key:{key_id}")
-    assert Key.model_validate_json(kept).digest not in listed + changed
+    assert ApiKey.model_validate_json(kept).digest not in listed + changed
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from math import exp, isclose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.latency import CHARS_PER_WORK_UNIT, DECAY_SECONDS, SILENCE_SECONDS, PeakEwma, work_of
+from proxy.balancing.latency import DECAY_SECONDS, SILENCE_SECONDS, PeakEwma
+from proxy.request_cost import CHARS_PER_WORK_UNIT, work_of
 from tests.proxy.clock import HandClock
 
 SECONDS = st.floats(0, 1e6)

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.lru import OVERHEAD_BYTES, Lru
+from proxy.cache.memory_cache import OVERHEAD_BYTES, MemoryCache
 from tests.proxy.clock import HandClock
 
 ENTRY = OVERHEAD_BYTES + 2  # a key and a value of one byte each
 
 
-def lru(entries: int) -> tuple[Lru, HandClock]:
+def lru(entries: int) -> tuple[MemoryCache, HandClock]:
     clock = HandClock()
-    return Lru(entries * ENTRY, clock), clock
+    return MemoryCache(entries * ENTRY, clock), clock
 
 
 def test_what_was_used_last_stays() -> None:
@@ -55,7 +55,7 @@ def test_it_is_never_larger_than_its_limit_and_tells_only_what_it_was_told_last(
     taken: list[tuple[str, int, int]], limit: int
 ) -> None:
     clock = HandClock()
-    cache = Lru(limit, clock)
+    cache = MemoryCache(limit, clock)
     last: dict[bytes, bytes] = {}
     for number, (step, key_number, size) in enumerate(taken):
         key = b"%d" % key_number

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.outcome import Verdict, most_telling, refusal
-from shared.deadline import Deadline
-from shared.errors import OverloadedError, PairUnavailableError, ReplicaFailedError
-from shared.wire import Problem
+from proxy.upstream.response_classifier import AttemptOutcome, classify, most_telling
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import OverloadedError, PairUnavailableError, ReplicaFailedError
+from shared.protocol.messages import Problem
 from tests.proxy.samples import pair
 
 LEFT = Deadline.after(10, lambda: 0.0)
@@ -20,41 +20,43 @@ def problem(code: str, status: int) -> Problem:
 @pytest.mark.parametrize(
     ("status", "code", "verdict", "elsewhere", "told"),
     [
-        (400, "bad-request", Verdict.ANSWERED, False, "bad-request"),
-        (413, "too-large", Verdict.ANSWERED, False, "too-large"),
-        (422, "invalid-request", Verdict.ANSWERED, False, "invalid-request"),
-        (502, "unusable-output", Verdict.ANSWERED, False, "unusable-output"),
-        (405, "method-not-allowed", Verdict.ANSWERED, True, "replica-failed"),
-        (404, "unknown-pair", Verdict.REFUSED, True, "pair-unavailable"),
-        (503, "pair-unavailable", Verdict.REFUSED, True, "pair-unavailable"),
-        (503, "overloaded", Verdict.FULL, True, "overloaded"),
-        (429, "rate-limited", Verdict.FULL, True, "overloaded"),
-        (504, "deadline-exceeded", Verdict.FAILED, True, "deadline-exceeded"),
-        (500, "internal", Verdict.FAILED, True, "replica-failed"),
-        (502, "replica-failed", Verdict.FAILED, True, "replica-failed"),
-        (401, "key-required", Verdict.FAILED, True, "replica-failed"),
-        (403, "key-refused", Verdict.FAILED, True, "replica-failed"),
-        (401, None, Verdict.FAILED, True, "replica-failed"),
-        (404, None, Verdict.ANSWERED, True, "replica-failed"),
-        (503, None, Verdict.FAILED, True, "replica-failed"),
+        (400, "bad-request", AttemptOutcome.ANSWERED, False, "bad-request"),
+        (413, "too-large", AttemptOutcome.ANSWERED, False, "too-large"),
+        (422, "invalid-request", AttemptOutcome.ANSWERED, False, "invalid-request"),
+        (502, "unusable-output", AttemptOutcome.ANSWERED, False, "unusable-output"),
+        (405, "method-not-allowed", AttemptOutcome.ANSWERED, True, "replica-failed"),
+        (404, "unknown-pair", AttemptOutcome.REFUSED, True, "pair-unavailable"),
+        (503, "pair-unavailable", AttemptOutcome.REFUSED, True, "pair-unavailable"),
+        (503, "overloaded", AttemptOutcome.FULL, True, "overloaded"),
+        (429, "rate-limited", AttemptOutcome.FULL, True, "overloaded"),
+        (504, "deadline-exceeded", AttemptOutcome.FAILED, True, "deadline-exceeded"),
+        (500, "internal", AttemptOutcome.FAILED, True, "replica-failed"),
+        (502, "replica-failed", AttemptOutcome.FAILED, True, "replica-failed"),
+        (401, "key-required", AttemptOutcome.FAILED, True, "replica-failed"),
+        (403, "key-refused", AttemptOutcome.FAILED, True, "replica-failed"),
+        (401, None, AttemptOutcome.FAILED, True, "replica-failed"),
+        (404, None, AttemptOutcome.ANSWERED, True, "replica-failed"),
+        (503, None, AttemptOutcome.FAILED, True, "replica-failed"),
     ],
 )
-def test_each_code_has_its_meaning(status: int, code: str | None, verdict: Verdict, elsewhere: bool, told: str) -> None:
-    found = refusal(pair("en>de"), status, problem(code, status) if code else None, None, LEFT)
+def test_each_code_has_its_meaning(
+    status: int, code: str | None, verdict: AttemptOutcome, elsewhere: bool, told: str
+) -> None:
+    found = classify(pair("en>de"), status, problem(code, status) if code else None, None, LEFT)
     assert (found.verdict, found.elsewhere, found.error.code) == (verdict, elsewhere, told)
 
 
 def test_a_full_replica_is_given_the_time_it_asks_for() -> None:
-    found = refusal(pair("en>de"), 503, problem("overloaded", 503), 7.0, LEFT)
+    found = classify(pair("en>de"), 503, problem("overloaded", 503), 7.0, LEFT)
     assert found.error.retry_after == 7.0
-    endless = refusal(pair("en>de"), 503, problem("overloaded", 503), 86_400.0, LEFT)
+    endless = classify(pair("en>de"), 503, problem("overloaded", 503), 86_400.0, LEFT)
     assert endless.error.retry_after == 60.0
 
 
 def test_time_that_is_really_over_speaks_against_nobody() -> None:
     over = Deadline.after(0, lambda: 0.0)
-    found = refusal(pair("en>de"), 504, problem("deadline-exceeded", 504), None, over)
-    assert (found.verdict, found.elsewhere) == (Verdict.NONE, False)
+    found = classify(pair("en>de"), 504, problem("deadline-exceeded", 504), None, over)
+    assert (found.verdict, found.elsewhere) == (AttemptOutcome.NONE, False)
 
 
 def test_what_may_be_over_soon_is_told_before_what_may_not() -> None:

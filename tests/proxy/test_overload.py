@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxy.caller import Caller
+from proxy.keys.caller import Caller
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import proxy
 from tests.waiting import wait_until

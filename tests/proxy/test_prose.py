@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.placeholders import Protection
-from apiserver.plan import Plan, Wish, plan
-from apiserver.segmenter import Budget
-from proxy.prose import ENOUGH_CHARS, MAX_SEEN_CHARS, words
+from apiserver.protection.placeholders import Protection
+from apiserver.segmentation.segmenter import Budget
+from apiserver.translation.planner import Plan, TranslateOptions, plan
+from proxy.routing.visible_text import ENOUGH_CHARS, MAX_SEEN_CHARS, words
 from shared.languages import LanguagePair
-from shared.wire import TextFormat
+from shared.protocol.messages import TextFormat
 
 TEXT, HTML, MARKDOWN = TextFormat.TEXT, TextFormat.HTML, TextFormat.MARKDOWN
 
@@ -215,14 +215,14 @@ def asks(made: Plan) -> bool:
 
 @pytest.mark.parametrize(("text", "text_format"), NOTHING)
 def test_what_is_without_words_is_so_for_the_api_server_too(text: str, text_format: TextFormat) -> None:
-    assert not asks(plan(text, EN_DE, Wish(text_format, NO_PROTECTION), BUDGET))
+    assert not asks(plan(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @settings(max_examples=500, deadline=None)
 @given(DOCUMENTS, st.sampled_from([HTML, MARKDOWN]))
 def test_no_markup_hides_from_the_proxy_what_the_api_server_translates(text: str, text_format: TextFormat) -> None:
     if words(text, text_format) is None:
-        assert not asks(plan(text, EN_DE, Wish(text_format, NO_PROTECTION), BUDGET))
+        assert not asks(plan(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @pytest.mark.parametrize("text_format", list(TextFormat))

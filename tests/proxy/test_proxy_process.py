@@ -234,7 +234,7 @@ async def test_processes_that_can_not_start_are_not_tried_again(tmp_path: Path, 
 # Two processes, one of which writes a line each time it is started, the second time can not start, and else waits.
 RESTARTED = """
 import pathlib, signal, sys, time
-from proxy.processes import NO_START, Processes
+from proxy.multiprocess import NO_START, ProcessSupervisor
 
 starts = pathlib.Path(sys.argv[1])
 
@@ -246,7 +246,7 @@ def serve(number):
             return NO_START
     time.sleep(60)
 
-sys.exit(Processes(2, serve, lambda: None).run())
+sys.exit(ProcessSupervisor(2, serve, lambda: None).run())
 """
 
 

@@ -9,36 +9,36 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from apiserver.settings import Settings as ApiServerSettings
-from proxy.lease import RENEW_SECONDS, Lease
-from proxy.settings import Settings
-from proxy.store import Store
-from shared.background import JITTER
+from apiserver.settings import ApiServerSettings
+from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
+from proxy.fleet.store import FleetStore
+from proxy.settings import ProxySettings
+from shared.runtime.background import JITTER
 from tests.processes import free_port, python_server
 from tests.proxy.proxies import proxy
 
 
 def refused(**values: Any) -> str:
     with pytest.raises(ValidationError) as caught:
-        Settings(**values)
+        ProxySettings(**values)
     return str(caught.value)
 
 
 def test_the_defaults_are_those_of_the_design() -> None:
-    settings = Settings()
+    settings = ProxySettings()
     assert (settings.port, settings.probe_interval, settings.request_timeout) == (8000, 1.0, 30.0)
     assert (settings.limits.texts, settings.limits.body_bytes) == (128, 2 << 20)
     assert settings.replicas == ("http://127.0.0.1:8001",)
 
 
 def test_every_setting_says_what_it_is() -> None:
-    assert all(field.description and field.description.endswith(".") for field in Settings.model_fields.values())
+    assert all(field.description and field.description.endswith(".") for field in ProxySettings.model_fields.values())
 
 
 def test_replicas_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXY_REPLICAS", " http://a:1/ ,https://b, http://a:1,,http://[::1]:8001,http://under_score:1")
     monkeypatch.setenv("PROXY_PROBE_INTERVAL", "0.5")
-    settings = Settings()
+    settings = ProxySettings()
     assert settings.replicas == ("http://a:1", "https://b", "http://[::1]:8001", "http://under_score:1")
     assert settings.probe_interval == 0.5
 
@@ -64,7 +64,7 @@ def test_what_is_no_url_of_a_redis_is_refused_without_showing_it(url: str) -> No
 
 @pytest.mark.parametrize("url", ["redis://a", "redis://:pw@a:6379/0", "rediss://u:pw@a", "unix:///run/redis.sock"])
 def test_urls_of_a_redis_are_taken(url: str) -> None:
-    assert Settings(redis_url=url).redis_url.get_secret_value() == url  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert ProxySettings(redis_url=url).redis_url.get_secret_value() == url  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_the_longest_time_must_hold_the_base_time_and_the_refusal_names_both() -
     told = refused(request_timeout=60, max_request_timeout=50)
     assert "PROXY_MAX_REQUEST_TIMEOUT (50 s)" in told
     assert "PROXY_REQUEST_TIMEOUT (60 s)" in told
-    assert Settings(request_timeout=60, max_request_timeout=60).time_limits.seconds(10**6) == 60
+    assert ProxySettings(request_timeout=60, max_request_timeout=60).time_limits.seconds(10**6) == 60
 
 
 def test_by_default_the_longest_text_gets_its_time_and_fits_in_a_body() -> None:
-    settings = Settings()
+    settings = ProxySettings()
     assert settings.time_limits.seconds(settings.max_text_chars) < settings.max_request_timeout
     assert settings.max_text_chars * len("\\uXXXX") < settings.max_body_bytes
 
 
 def test_secrets_are_neither_in_the_representation_nor_in_errors() -> None:
     secret = "redis://:hunter2@redis:6379/0"
-    assert "hunter2" not in repr(Settings(redis_url=secret))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert "hunter2" not in repr(ProxySettings(redis_url=secret))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert "hunter2" not in refused(redis_url=secret, connect_timeout=20, request_timeout=10)
     assert "hunter2" not in refused(redis_url=secret, port="x")
     assert "hunter2" not in refused(replicas="http://user:hunter2@a:1")
@@ -103,8 +103,10 @@ def test_secrets_are_neither_in_the_representation_nor_in_errors() -> None:
 
 
 def test_another_prober_takes_over_from_a_dead_one_within_3_s_and_reports_outlive_that() -> None:
-    settings = Settings()
-    ttl = Lease(Store("redis://nowhere", "x:", 1, time.time), "me", settings.redis_timeout, time.monotonic).ttl
+    settings = ProxySettings()
+    ttl = LeaderLease(
+        FleetStore("redis://nowhere", "x:", 1, time.time), "me", settings.redis_timeout, time.monotonic
+    ).ttl
     hand_over = ttl + (1 + JITTER) * RENEW_SECONDS + settings.redis_timeout
     assert hand_over < 3
     assert settings.report_ttl > hand_over
@@ -120,9 +122,9 @@ def test_what_is_no_operator_token_is_refused_without_showing_it(token: str) -> 
 
 
 def test_without_an_operator_token_there_is_none_and_with_one_nobody_sees_it() -> None:
-    assert not Settings(operator_token="").operator_token.get_secret_value()  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert not ProxySettings(operator_token="").operator_token.get_secret_value()  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     token = "0123456789abcdef"
-    assert token not in repr(Settings(operator_token=token))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert token not in repr(ProxySettings(operator_token=token))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert token not in refused(operator_token=token, port="x")
 
 
@@ -142,7 +144,7 @@ def test_without_an_operator_token_there_is_none_and_with_one_nobody_sees_it() -
     ],
 )
 def test_keys_are_needed_where_others_can_reach_the_proxy_unless_switched_off(host: str, keys: str, on: bool) -> None:
-    assert Settings.model_validate({"host": host, "keys": keys}).keys_on is on
+    assert ProxySettings.model_validate({"host": host, "keys": keys}).keys_on is on
 
 
 @pytest.mark.parametrize(
@@ -190,14 +192,14 @@ def test_edges_that_can_not_be_meant_are_refused(
 ) -> None:
     monkeypatch.setenv(f"PROXY_{name.upper()}", value)
     with pytest.raises(ValidationError, match=told):
-        Settings()
+        ProxySettings()
 
 
 def test_tokens_and_bodies_that_can_not_be_meant_are_refused() -> None:
     token = SecretStr("a-token-that-is-long-enough")
     with pytest.raises(ValidationError, match="must differ"):
-        Settings(operator_token=token, replica_token=token)
-    for settings in (Settings, ApiServerSettings):
+        ProxySettings(operator_token=token, replica_token=token)
+    for settings in (ProxySettings, ApiServerSettings):
         with pytest.raises(ValidationError, match=r"MAX_BODY_BYTES \(2097152\) must not exceed"):
             settings.model_validate({"max_bodies_bytes": 1_048_576})
         settings.model_validate({"max_bodies_bytes": 2_097_152})
@@ -216,7 +218,7 @@ def test_tokens_and_bodies_that_can_not_be_meant_are_refused() -> None:
 async def test_a_proxy_that_a_web_server_publishes_without_keys_says_so(
     given: dict[str, Any], published: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert Settings.model_validate(given).published_without_keys == published
+    assert ProxySettings.model_validate(given).published_without_keys == published
     async with proxy(["http://127.0.0.1:1"], ready=False, **given):
         pass
     assert ("a web server before us" in caplog.text) == published
@@ -225,6 +227,6 @@ async def test_a_proxy_that_a_web_server_publishes_without_keys_says_so(
 def test_edges_as_operators_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXY_TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8,127.0.0.1")
     monkeypatch.setenv("PROXY_CORS_ORIGINS", "https://example.com, http://localhost:3000")
-    settings = Settings()
+    settings = ProxySettings()
     assert settings.trusted_proxies == ("10.0.0.0/8", "fd00::/8", "127.0.0.1")
     assert settings.cors_origins == ("https://example.com", "http://localhost:3000")

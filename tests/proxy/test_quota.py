@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from proxy.key import Grant, Key, mint
-from proxy.key_store import KeyStore
-from proxy.quota import BUCKETS, DAY_SECONDS, MAX_COUNTED, Ask, LocalCounts, limit_headers
+from proxy.keys.api_key import ApiKey, Grant, mint
+from proxy.keys.quota import BUCKETS, DAY_SECONDS, MAX_COUNTED, LocalCounts, UsageDelta, limit_headers
+from proxy.keys.store import KeyStore
 from tests.conftest import PREFIX, RedisAtHand
 from tests.proxy.clock import HandClock
 
@@ -25,7 +25,7 @@ def starting(at: float) -> HandClock:
     return clock
 
 
-def key(**granted: Any) -> Key:
+def key(**granted: Any) -> ApiKey:
     return mint(Grant(name="a", **granted), 0.0)[0]
 
 
@@ -39,13 +39,13 @@ def test_any_60_seconds_hold_the_limit_and_who_comes_back_when_told_gets_in(limi
     passed: list[float] = []
     for step in steps:
         clock.now += step
-        counted = counts.count(holder, Ask(requests=1))
+        counted = counts.count(holder, UsageDelta(requests=1))
         if counted.granted:
             passed.append(clock())
         else:
             assert sum(at > clock() - BUCKETS for at in passed) >= limit, "refused though there was room"
             clock.now += counted.wait + 1e-5
-            assert counts.count(holder, Ask(requests=1)).granted, "told to come back, and refused again"
+            assert counts.count(holder, UsageDelta(requests=1)).granted, "told to come back, and refused again"
             passed.append(clock())
     for last in passed:
         assert sum(last - 60 <= at <= last for at in passed) <= limit
@@ -65,16 +65,16 @@ def test_a_day_holds_its_characters_and_what_was_given_back_is_there_again(
     used: dict[int, int] = {}
     for chars, served, step in asks:
         day = int(clock() // DAY_SECONDS)
-        counted = counts.count(holder, Ask(chars=chars))
+        counted = counts.count(holder, UsageDelta(chars=chars))
         assert counted.fits == (used.get(day, 0) + chars <= limit)
         assert counted.day == day
         if counted.fits and served:
             used[day] = used.get(day, 0) + chars
         clock.now += step
         if counted.fits and not served:
-            counts.count(holder, Ask(chars=-chars, day=day))
+            counts.count(holder, UsageDelta(chars=-chars, day=day))
         today = int(clock() // DAY_SECONDS)
-        assert counts.count(holder, Ask()).chars == used.get(today, 0)
+        assert counts.count(holder, UsageDelta()).chars == used.get(today, 0)
 
 
 def test_only_so_many_keys_are_counted_and_only_so_many_seconds() -> None:
@@ -83,28 +83,28 @@ def test_only_so_many_keys_are_counted_and_only_so_many_seconds() -> None:
     busy = key()
     for _ in range(200):
         clock.now += 1
-        counts.count(busy, Ask(requests=1))
+        counts.count(busy, UsageDelta(requests=1))
     assert len(counts.uses[busy.id].seconds) == BUCKETS
     one = key()
     for n in range(MAX_COUNTED + 1):
-        counts.count(one.model_copy(update={"id": f"{n:012x}"}), Ask(requests=1))
+        counts.count(one.model_copy(update={"id": f"{n:012x}"}), UsageDelta(requests=1))
     assert len(counts.uses) == MAX_COUNTED
 
 
 def test_what_a_clock_counted_before_it_was_set_back_still_counts_for_a_minute_and_no_longer() -> None:
     clock = starting(NOON)
     counts, holder = LocalCounts(clock), key(requests_per_minute=1)
-    assert counts.count(holder, Ask(requests=1)).granted
+    assert counts.count(holder, UsageDelta(requests=1)).granted
     clock.now += -30
-    assert not counts.count(holder, Ask(requests=1)).granted
+    assert not counts.count(holder, UsageDelta(requests=1)).granted
     clock.now += -3600
-    assert counts.count(holder, Ask(requests=1)).granted, "nobody waits an hour for it"
+    assert counts.count(holder, UsageDelta(requests=1)).granted, "nobody waits an hour for it"
 
 
 def test_the_fields_of_the_answer() -> None:
     clock = starting(NOON + 0.25)
     counts, holder = LocalCounts(clock), key(requests_per_minute=3, chars_per_day=50)
-    counted = counts.count(holder, Ask(requests=1, chars=20))
+    counted = counts.count(holder, UsageDelta(requests=1, chars=20))
     assert limit_headers(holder, counted) == {
         "RateLimit-Limit": "3",
         "RateLimit-Remaining": "2",
@@ -129,9 +129,9 @@ async def store(redis: RedisAtHand) -> AsyncGenerator[KeyStore]:
     seconds=st.dictionaries(st.integers(-70, 70), st.integers(1, 10), max_size=10),
     chars=st.integers(0, 20),
     days_ago=st.integers(0, 1),
-    ask=st.builds(Ask, requests=st.integers(0, 3), chars=st.integers(-5, 10), day=st.none()),
+    ask=st.builds(UsageDelta, requests=st.integers(0, 3), chars=st.integers(-5, 10), day=st.none()),
 )
-@example(limit=20, chars_limit=None, seconds={0: 5}, chars=0, days_ago=0, ask=Ask(requests=1))
+@example(limit=20, chars_limit=None, seconds={0: 5}, chars=0, days_ago=0, ask=UsageDelta(requests=1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_the_script_counts_as_a_proxy_does_by_itself(
     store: KeyStore,
@@ -141,7 +141,7 @@ async def test_the_script_counts_as_a_proxy_does_by_itself(
     seconds: dict[int, int],
     chars: int,
     days_ago: int,
-    ask: Ask,
+    ask: UsageDelta,
 ) -> None:
     redis.client.flushall()
     holder = key(requests_per_minute=limit, chars_per_day=chars_limit)
@@ -155,7 +155,7 @@ async def test_the_script_counts_as_a_proxy_does_by_itself(
     # The twin is told the script's own time, from what is left of the day.
     clock = starting((found.day + 1) * DAY_SECONDS - found.day_left)
     twin = LocalCounts(clock)
-    twin.count(holder, Ask())
+    twin.count(holder, UsageDelta())
     local = twin.uses[holder.id]
     local.seconds = {now + at: n for at, n in seconds.items()}
     local.day, local.chars = now // DAY_SECONDS - days_ago, chars

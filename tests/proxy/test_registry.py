@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 
-from proxy.changes import UNDONE_SECONDS, Verdict
-from proxy.evidence import LocalEvidence
-from proxy.fleet import Replica, ReplicaState
-from proxy.lease import Lease
-from proxy.registry import MAX_REMEMBERED_PAIRS, Registry
-from proxy.store import REMEMBERED_SECONDS, Store
+from proxy.balancing.local_stats import LocalStats
+from proxy.fleet.leader_lease import LeaderLease
+from proxy.fleet.overrides import UNDONE_SECONDS, OverrideKind
+from proxy.fleet.registry import MAX_REMEMBERED_PAIRS, Registry
+from proxy.fleet.replica import Replica, ReplicaState
+from proxy.fleet.store import REMEMBERED_SECONDS, FleetStore
 from tests.conftest import PREFIX, RedisAtHand
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
@@ -29,8 +29,8 @@ A, B = "http://a:1", "http://b:1"
 class One:
     """What of one proxy knows Redis."""
 
-    store: Store
-    lease: Lease
+    store: FleetStore
+    lease: LeaderLease
     registry: Registry
 
     def adopt(self, *replicas: Replica) -> None:
@@ -39,7 +39,7 @@ class One:
         self.registry.learn(replicas)
 
     def drain(self, url: str) -> None:
-        self.registry.change(url, Verdict.DRAINED, added=False, weight=None, anew=True)
+        self.registry.change(url, OverrideKind.DRAINED, added=False, weight=None, anew=True)
 
     def state(self, url: str) -> ReplicaState:
         return self.registry.snapshot.replicas[url].state
@@ -53,12 +53,16 @@ async def proxy_at(
     monotonic: Callable[[], float] = time.monotonic,
     configured: Sequence[str] = (A, B),
 ) -> AsyncGenerator[One]:
-    store = Store(url, PREFIX, TIMEOUT, clock)
+    store = FleetStore(url, PREFIX, TIMEOUT, clock)
     try:
-        lease = Lease(store, owner, TIMEOUT, monotonic)
+        lease = LeaderLease(store, owner, TIMEOUT, monotonic)
         await lease.renew()
-        evidence = LocalEvidence(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
-        yield One(store, lease, Registry(store, evidence, lease, configured, report_ttl=5, clock=clock))
+        evidence = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
+        yield One(
+            store,
+            lease,
+            Registry(store, lease, configured, report_ttl=5, clock=clock, on_snapshot=evidence.note_snapshot),
+        )
     finally:
         await store.close()
 
@@ -183,7 +187,7 @@ async def test_a_drained_replica_serves_nothing_and_is_published_as_it_reports_i
 async def test_what_is_learnt_of_a_replica_that_left_is_passed_over() -> None:
     async with proxy_at(nowhere()) as one:
         one.adopt(replica(A, "en>de"), replica(B, "en>de"))
-        one.registry.change(A, Verdict.REMOVED, added=False, weight=None, anew=True)
+        one.registry.change(A, OverrideKind.REMOVED, added=False, weight=None, anew=True)
         one.registry.learn([replica(A, "en>de")])
         one.registry.place({A: (A,), B: (B,)})  # a sweep that had begun before
         assert list(one.registry.snapshot.replicas) == [B]
@@ -202,7 +206,7 @@ async def test_changes_made_while_redis_was_away_meet_when_it_is_back_and_the_la
         assert two.state(A) is ReplicaState.DRAINING
         own_redis.server.kill()
         now += 1
-        change = one.registry.change(A, Verdict.SERVING, added=False, weight=None, anew=True)
+        change = one.registry.change(A, OverrideKind.SERVING, added=False, weight=None, anew=True)
         assert not await one.registry.share(change)
         assert one.registry.redis_error is not None
         now += 1
@@ -228,7 +232,9 @@ async def test_what_was_undone_a_day_ago_is_forgotten_everywhere(redis: RedisAtH
         one.drain(B)
         for each in (one, two):
             await each.registry.exchange_changes()
-        assert await one.registry.share(one.registry.change(A, Verdict.SERVING, added=False, weight=None, anew=True))
+        assert await one.registry.share(
+            one.registry.change(A, OverrideKind.SERVING, added=False, weight=None, anew=True)
+        )
         await two.registry.exchange_changes()
         now += UNDONE_SECONDS + 1
         for _ in range(2):

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from proxy.fleet import Replica
-from proxy.reports import Reports
-from shared.report import ReplicaReport
+from proxy.fleet.replica import Replica
+from proxy.upstream.report_parser import ReportParser
+from shared.protocol.report import ReplicaReport
 from tests.proxy.samples import models, replica, report
 
 
@@ -19,7 +19,7 @@ def written(*ready: str, **changes: Any) -> bytes:
 
 
 def test_what_is_said_alike_is_shared_and_everything_else_is_new() -> None:
-    reports = Reports()
+    reports = ReportParser()
     bodies = [written("en>de", "en>fr", replica_id=name, in_flight=number) for number, name in enumerate("abc")]
     read = [reports.report(body) for body in bodies]
     assert read == [ReplicaReport.model_validate_json(body) for body in bodies]
@@ -31,7 +31,7 @@ def test_what_is_said_alike_is_shared_and_everything_else_is_new() -> None:
 
 
 def test_records_of_replicas_share_too() -> None:
-    reports = Reports()
+    reports = ReportParser()
     one, two = (replica(f"http://{name}", "en>de", models=models(ahead=1, limit=2)) for name in "ab")
     read = [reports.replica(each.model_dump_json().encode()) for each in (one, two)]
     assert read == [one, two]
@@ -46,28 +46,28 @@ def test_records_of_replicas_share_too() -> None:
 )
 def test_marks_in_strings_mislead_nobody(name: str) -> None:
     body = written("en>de", starting=("en>fr",), replica_id=name, models=models(ahead=1, limit=2, name=name))
-    assert Reports().report(body) == ReplicaReport.model_validate_json(body)
+    assert ReportParser().report(body) == ReplicaReport.model_validate_json(body)
 
 
 def test_a_report_in_another_form_is_read_as_a_whole() -> None:
     body = b" " + written("en>de").replace(b":", b" : ").replace(b",", b" , ")
-    assert Reports().report(body).pairs == report("en>de").pairs
+    assert ReportParser().report(body).pairs == report("en>de").pairs
     never = Replica.unseen("http://a", 1.0)
-    assert Reports().replica(never.model_dump_json().encode()) == never
+    assert ReportParser().replica(never.model_dump_json().encode()) == never
 
 
 def test_what_is_wrong_is_told_by_its_place_in_the_whole() -> None:
     with pytest.raises(ValidationError) as caught:
-        Reports().report(written("en>de").replace(b'"ready":true', b'"ready":7'))
+        ReportParser().report(written("en>de").replace(b'"ready":true', b'"ready":7'))
     assert caught.value.errors()[0]["loc"][:3] == ("pairs", "en>de", "ready")
     with pytest.raises(ValidationError):
-        Reports().report(written("en>de")[:-1])
+        ReportParser().report(written("en>de")[:-1])
     with pytest.raises(ValidationError):
-        Reports().report(b"")
+        ReportParser().report(b"")
 
 
 def test_what_no_report_holds_any_more_is_forgotten() -> None:
-    reports = Reports()
+    reports = ReportParser()
     held = [reports.report(written("en>de", name)) for name in ("en>fr", "en>es")]
     for number in range(5):
         reports.report(written("en>de").replace(b'"why":null', b'"why":"%d"' % number))

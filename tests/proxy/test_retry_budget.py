@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.retry_budget import FREE_PER_SECOND, LIFE_SECONDS, REQUESTS_PER_ATTEMPT, RetryBudget
+from proxy.forwarding.retry_budget import FREE_PER_SECOND, LIFE_SECONDS, REQUESTS_PER_ATTEMPT, RetryBudget
 from tests.proxy.clock import HandClock
 
 FREE = FREE_PER_SECOND * LIFE_SECONDS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.routing import find_pair, known_pairs
-from shared.errors import PairUnavailableError, UnknownPairError
+from proxy.routing.routes import find_pair, known_pairs
+from shared.protocol.errors import PairUnavailableError, UnknownPairError
 from tests.proxy.samples import pair, replica, snapshot
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.fleet import Snapshot
-from proxy.routing import Pivots, find_route, pivoted
-from shared.errors import PairUnavailableError, UnknownPairError
+from proxy.fleet.snapshot import Snapshot
+from proxy.routing.pivots import Pivots, pivoted
+from proxy.routing.routes import find_route
 from shared.languages import LanguagePair
+from shared.protocol.errors import PairUnavailableError, UnknownPairError
 from tests.proxy.samples import pair, replica, snapshot
 
 EVEN = Pivots(("en",), lambda _: 1.0)

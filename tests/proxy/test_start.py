@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from proxy.tracker import FIRST_SWEEP_SECONDS
+from proxy.fleet.prober import FIRST_SWEEP_SECONDS
 from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import proxy

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from proxy.changes import Change, Verdict
-from proxy.store import CHANGES_SECONDS, REMEMBERED_SECONDS, Store, StoreUnavailableError
+from proxy.fleet.overrides import Override, OverrideKind
+from proxy.fleet.store import CHANGES_SECONDS, REMEMBERED_SECONDS, FleetStore
+from proxy.redis_client import StoreUnavailableError
 from tests.conftest import PREFIX, RedisAtHand
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
@@ -21,8 +22,8 @@ TIMEOUT = 0.25
 
 
 @asynccontextmanager
-async def store_at(url: str, clock: Callable[[], float] = time.time) -> AsyncGenerator[Store]:
-    store = Store(url, PREFIX, TIMEOUT, clock)
+async def store_at(url: str, clock: Callable[[], float] = time.time) -> AsyncGenerator[FleetStore]:
+    store = FleetStore(url, PREFIX, TIMEOUT, clock)
     try:
         yield store
     finally:
@@ -30,12 +31,12 @@ async def store_at(url: str, clock: Callable[[], float] = time.time) -> AsyncGen
 
 
 @pytest.fixture
-async def store(redis: RedisAtHand) -> AsyncGenerator[Store]:
+async def store(redis: RedisAtHand) -> AsyncGenerator[FleetStore]:
     async with store_at(redis.url) as one:
         yield one
 
 
-async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: Store) -> None:
+async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: FleetStore) -> None:
     assert await store.hold_lease("a", 5)
     assert not await store.hold_lease("b", 5)
     await store.release_lease("b")
@@ -44,7 +45,7 @@ async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: Store) -> N
     assert await store.hold_lease("b", 5)
 
 
-async def test_the_lease_is_renewed_by_its_holder_and_ends_by_itself(store: Store, redis: RedisAtHand) -> None:
+async def test_the_lease_is_renewed_by_its_holder_and_ends_by_itself(store: FleetStore, redis: RedisAtHand) -> None:
     assert await store.hold_lease("a", 0.3)
     assert await store.hold_lease("a", 5)
     assert redis.client.pttl(f"{PREFIX}prober") > 4000
@@ -64,7 +65,7 @@ async def test_only_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
     assert sum(await asyncio.gather(*(take(str(n)) for n in range(20)))) == 1
 
 
-async def test_what_is_written_is_read_and_every_key_has_a_life_time(store: Store, redis: RedisAtHand) -> None:
+async def test_what_is_written_is_read_and_every_key_has_a_life_time(store: FleetStore, redis: RedisAtHand) -> None:
     fleet = [replica("http://a", "en>de", starting=("en>zh-Hant",)), replica("http://b").silent("x", 1.0, patience=1)]
     seen = {pair("en>de"): time.time(), pair("en>zh-Hant"): time.time() - 5}
     await store.hold_lease("a", 5)
@@ -82,13 +83,13 @@ async def test_what_is_written_is_read_and_every_key_has_a_life_time(store: Stor
     redis.check_keys()
 
 
-async def test_an_empty_fleet_and_an_empty_redis_are_nothing_special(store: Store) -> None:
+async def test_an_empty_fleet_and_an_empty_redis_are_nothing_special(store: FleetStore) -> None:
     assert await store.read() == ([], {})
     await store.write([], {}, 5)
     assert await store.read() == ([], {})
 
 
-async def test_records_end_with_their_life_time_and_the_pairs_stay(store: Store) -> None:
+async def test_records_end_with_their_life_time_and_the_pairs_stay(store: FleetStore) -> None:
     await store.write([replica("http://a", "en>de")], {pair("en>de"): time.time()}, 0.1)
 
     async def ended() -> bool:
@@ -121,7 +122,7 @@ async def test_a_pair_is_forgotten_after_a_day_and_no_older_sight_ages_it(redis:
         assert (await store.read())[1] == {}
 
 
-async def test_records_and_pairs_of_another_version_are_left_out(store: Store, redis: RedisAtHand) -> None:
+async def test_records_and_pairs_of_another_version_are_left_out(store: FleetStore, redis: RedisAtHand) -> None:
     await store.write([replica("http://a")], {pair("en>de"): time.time()}, 5)
     redis.client.set(f"{PREFIX}replica:http://b", '{"later": 1}', px=5000)
     redis.client.zadd(f"{PREFIX}replicas", {"http://b": 1.0, "http://gone": 1.0})
@@ -131,7 +132,9 @@ async def test_records_and_pairs_of_another_version_are_left_out(store: Store, r
     assert list(known) == [pair("en>de")]
 
 
-async def test_a_key_of_another_type_is_an_error_of_redis_and_nothing_worse(store: Store, redis: RedisAtHand) -> None:
+async def test_a_key_of_another_type_is_an_error_of_redis_and_nothing_worse(
+    store: FleetStore, redis: RedisAtHand
+) -> None:
     redis.client.set(f"{PREFIX}replicas", "not a set", px=5000)
     with pytest.raises(StoreUnavailableError):
         await store.read()
@@ -185,7 +188,7 @@ async def test_a_restarted_redis_is_usable_at_once(own_redis: RedisAtHand) -> No
         await wait_until(answers, 2, "the lease of the empty Redis is free")
 
 
-async def test_a_call_that_is_cancelled_leaves_no_answer_for_the_next(store: Store) -> None:
+async def test_a_call_that_is_cancelled_leaves_no_answer_for_the_next(store: FleetStore) -> None:
     await store.hold_lease("a", 60)
     for _ in range(50):
         task = asyncio.create_task(store.read())
@@ -197,11 +200,11 @@ async def test_a_call_that_is_cancelled_leaves_no_answer_for_the_next(store: Sto
         assert await store.hold_lease("b", 60) is False
 
 
-def drained(url: str, at: float, weight: float | None = None) -> Change:
-    return Change(url=url, verdict=Verdict.DRAINED, at=at, since=at, weight=weight)
+def drained(url: str, at: float, weight: float | None = None) -> Override:
+    return Override(url=url, verdict=OverrideKind.DRAINED, at=at, since=at, weight=weight)
 
 
-async def test_an_operators_change_is_read_by_all_and_lives_long(store: Store, redis: RedisAtHand) -> None:
+async def test_an_operators_change_is_read_by_all_and_lives_long(store: FleetStore, redis: RedisAtHand) -> None:
     assert await store.read_changes(renew=True) == []
     changes = [drained("http://a:1", 1_800_000_000.123456, 2.5), drained("http://b:1", 5.0)]
     await store.write_changes(changes)
@@ -214,7 +217,7 @@ async def test_an_operators_change_is_read_by_all_and_lives_long(store: Store, r
     assert await store.read_changes(renew=False) == changes[1:]
 
 
-async def test_an_older_change_never_takes_the_place_of_a_later_one(store: Store, redis: RedisAtHand) -> None:
+async def test_an_older_change_never_takes_the_place_of_a_later_one(store: FleetStore, redis: RedisAtHand) -> None:
     at = 1_800_000_000.123456
     later = drained("http://a:1", at, 3.0)
     await store.write_changes([later])

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from proxy.key import Changes, Grant, check_end, mint
-from proxy.operators import Added
-from proxy.wrong_fields import MAX_FIELDS_NAMED, wrong_fields
-from shared.errors import InvalidRequestError
+from proxy.api.fleet import Added
+from proxy.keys.api_key import Grant, KeyChanges, check_end, mint
+from shared.protocol.errors import InvalidRequestError
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED, wrong_fields
 
 NO_PAIR = "is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
 
@@ -51,7 +51,7 @@ def told(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str
     ],
 )
 def test_a_wrong_field_is_told_with_its_value_and_what_would_be_right(field: str, value: Any, sentence: str) -> None:
-    assert told(Changes, {field: value}) == [(field, sentence)]
+    assert told(KeyChanges, {field: value}) == [(field, sentence)]
 
 
 def test_what_is_missing_and_what_is_wrong_elsewhere() -> None:
@@ -69,8 +69,8 @@ def test_a_rule_without_a_sentence_of_ours_is_told_in_pydantics_words() -> None:
 
 def test_what_is_told_is_bounded_and_shows_no_key() -> None:
     shown = mint(Grant(name="a"), 0.0)[1]
-    assert shown not in str(told(Changes, {shown: 1, "ceiling": shown, "name": f"{shown}\n", "pairs": [shown]}))
-    many = told(Changes, {f"{'x' * 1000}{n}": "y" * 1000 for n in range(50)} | {"ceiling": "z" * 1000})
+    assert shown not in str(told(KeyChanges, {shown: 1, "ceiling": shown, "name": f"{shown}\n", "pairs": [shown]}))
+    many = told(KeyChanges, {f"{'x' * 1000}{n}": "y" * 1000 for n in range(50)} | {"ceiling": "z" * 1000})
     assert len(many) == MAX_FIELDS_NAMED
     assert all(len(field) <= 64 and len(sentence) < 200 for field, sentence in many)
 

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from shared.background import STALE_FLOOR_SECONDS, Loop, running
+from shared.runtime.background import STALE_FLOOR_SECONDS, Loop, running
 from tests.waiting import wait_until
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shared.budget import ByteBudget
-from shared.errors import OverloadedError
+from shared.http.body_budget import ByteBudget
+from shared.protocol.errors import OverloadedError
 
 
 def test_what_does_not_fit_is_refused_with_a_time_to_come_back() -> None:

@@ -13,8 +13,8 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from shared import web
-from shared.bounds import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, Patience, Room
+from shared.http.problems import install
+from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, ConnectionLimiter, PeerTimeouts
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
 
@@ -24,7 +24,7 @@ GOOD = GET + b"\r\n"
 POST = b"POST /body HTTP/1.1\r\n" + HOST
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 # Short, so that tests are; the pace is quick, so that what is slow shows soon.
-HASTE = Patience(head=0.15, body=0.15, pace=1_000_000, stall=0.15, linger=0.1)
+HASTE = PeerTimeouts(head=0.15, body=0.15, pace=1_000_000, stall=0.15, linger=0.1)
 BIG = b"x" * 30_000_000
 
 
@@ -123,7 +123,7 @@ def make_app() -> FastAPI:
         app.add_api_route(path, handler)
     for path, handler in (("/body", body), ("/late", late), ("/trailed", trailed)):
         app.add_api_route(path, handler, methods=["POST"])
-    web.install(app)
+    install(app)
     return app
 
 
@@ -135,7 +135,7 @@ async def served() -> AsyncGenerator[Serving]:
 
 @pytest.fixture(scope="module")
 async def hasty() -> AsyncGenerator[Serving]:
-    async with serving(make_app(), Room(patience=HASTE)) as one:
+    async with serving(make_app(), ConnectionLimiter(patience=HASTE)) as one:
         yield one
 
 
@@ -288,7 +288,10 @@ async def _drip(one: Peer, data: bytes) -> None:
 
 
 async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> None:
-    async with serving(make_app(), Room(patience=Patience(body=0.5, pace=20))) as one_server, peer(one_server) as one:
+    async with (
+        serving(make_app(), ConnectionLimiter(patience=PeerTimeouts(body=0.5, pace=20))) as one_server,
+        peer(one_server) as one,
+    ):
         one.send(POST + b"Content-Length: 100\r\n\r\n" + b"x" * 80)  # four seconds in advance, and the first half
         await asyncio.sleep(0.6)
         one.send(b"x" * 20)
@@ -385,7 +388,7 @@ async def test_who_takes_nothing_before_closing_is_cut_off(hasty: Serving) -> No
 
 async def test_a_reader_with_the_pace_gets_all() -> None:
     async with (
-        serving(make_app(), Room(patience=Patience(stall=0.1, pace=1000))) as one_server,
+        serving(make_app(), ConnectionLimiter(patience=PeerTimeouts(stall=0.1, pace=1000))) as one_server,
         peer(one_server) as one,
     ):
         one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
@@ -428,7 +431,7 @@ async def test_empty_lines_before_a_request_are_no_request(served: Serving) -> N
 
 
 async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> None:
-    async with serving(make_app(), Room(3)) as one_server, peer(one_server) as busy:
+    async with serving(make_app(), ConnectionLimiter(3)) as one_server, peer(one_server) as busy:
         busy.send(POST + b"Content-Length: 1\r\n\r\n")
         async with peer(one_server) as first, peer(one_server) as second:
             for each in (first, second):
@@ -445,7 +448,11 @@ async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> N
 
 
 async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back() -> None:
-    async with serving(make_app(), Room(2)) as one_server, peer(one_server) as one, peer(one_server) as other:
+    async with (
+        serving(make_app(), ConnectionLimiter(2)) as one_server,
+        peer(one_server) as one,
+        peer(one_server) as other,
+    ):
         for each in (one, other):
             each.send(POST + b"Content-Length: 1\r\n\r\n")
         await wait_until(lambda: one_server.begun == 2, 5, "both are in hand")
@@ -458,7 +465,7 @@ async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back(
 
 
 async def test_those_who_leave_their_answers_unread_do_not_stay_beyond_the_bound() -> None:
-    async with serving(make_app(), Room(3)) as one_server:
+    async with serving(make_app(), ConnectionLimiter(3)) as one_server:
         with ExitStack() as held:
             for _ in range(10):
                 still = held.enter_context(socket.create_connection(("127.0.0.1", one_server.port)))
@@ -471,7 +478,7 @@ async def test_those_who_leave_their_answers_unread_do_not_stay_beyond_the_bound
 
 
 async def test_two_sockets_share_one_room() -> None:
-    room = Room(1)
+    room = ConnectionLimiter(1)
     async with serving(make_app(), room) as one, serving(make_app(), room) as other, peer(one) as first:
         first.send(POST + b"Content-Length: 1\r\n\r\n")
         await wait_until(lambda: one.begun == 1, 5, "it is in hand")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.deadline import Deadline, TimeLimits
-from shared.errors import InvalidRequestError
+from shared.protocol.deadline import Deadline, TimeLimits
+from shared.protocol.errors import InvalidRequestError
 
 
 class Clock:

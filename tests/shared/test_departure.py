@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from shared.departure import Departure
+from shared.http.disconnect import DisconnectSignal
 
 
 def test_everybody_who_listens_is_told_once() -> None:
-    departure, told = Departure(), list[str]()
+    departure, told = DisconnectSignal(), list[str]()
     departure.tell(lambda: told.append("one"))
     departure.tell(lambda: told.append("two"))
     departure.happens()
@@ -15,7 +15,7 @@ def test_everybody_who_listens_is_told_once() -> None:
 
 
 def test_who_listens_no_more_is_not_told() -> None:
-    departure, told = Departure(), list[str]()
+    departure, told = DisconnectSignal(), list[str]()
 
     def forgotten() -> None:
         told.append("forgotten")

@@ -18,8 +18,8 @@ from tests.waiting import wait_until
 PROGRAM = """
 import asyncio, sys
 from fastapi import FastAPI, Response
-from shared import server
-from shared.bounds import Room
+from shared.server import server
+from shared.server.limits import ConnectionLimiter
 app, draining, begun = FastAPI(), asyncio.Event(), asyncio.Event()
 @app.get("/readyz")
 async def readyz(): return Response(status_code=503 if draining.is_set() else 200)
@@ -30,7 +30,7 @@ async def slow(seconds: float):
     begun.set()
     await asyncio.sleep(seconds)
     return "done"
-config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, room=Room())
+config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, room=ConnectionLimiter())
 server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
 """
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared import events
-from shared.events import BrokenStreamError, Event, EventReader
+from shared.protocol import sse
+from shared.protocol.sse import BrokenStreamError, Event, EventReader
 
 # Everything that str.splitlines would split at, and more.
 ODD = "\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff\U000f0000\U0001f600: data"
@@ -30,23 +30,23 @@ def read(stream: bytes, cuts: list[int] | None = None, limit: int = 1 << 20) -> 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 200), TEXTS), max_size=6), st.data())
 def test_any_text_survives_however_the_bytes_are_cut(parts: list[tuple[int, str]], data: st.DataObject) -> None:
-    stream = b"".join(events.encode_delta(index, text) + events.KEEP_ALIVE for index, text in parts)
+    stream = b"".join(sse.encode_delta(index, text) + sse.KEEP_ALIVE for index, text in parts)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
     found = read(stream, cuts)
     assert [event.name for event in found] == ["delta"] * len(parts)
-    deltas = [events.Delta.model_validate_json(event.data) for event in found]
+    deltas = [sse.Delta.model_validate_json(event.data) for event in found]
     assert [(delta.index, delta.text) for delta in deltas] == parts
 
 
 def test_a_text_is_one_line_whatever_line_ends_it_holds() -> None:
-    assert events.encode_delta(0, ODD).count(b"\n") == 3
+    assert sse.encode_delta(0, ODD).count(b"\n") == 3
 
 
 @settings(deadline=None)
 @given(TEXTS)
 def test_readers_that_split_lines_like_python_find_the_same_data(text: str) -> None:
     whole = json.dumps({"translation": text}, ensure_ascii=False).encode()
-    for event in (events.encode_delta(0, text), events.encode("result", whole)):
+    for event in (sse.encode_delta(0, text), sse.encode("result", whole)):
         _, data, end = event.decode().splitlines()
         assert end == ""
         assert text in json.loads(data.removeprefix("data: ")).values()
@@ -56,7 +56,7 @@ def test_readers_that_split_lines_like_python_find_the_same_data(text: str) -> N
 @given(st.recursive(TEXTS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
 def test_json_on_many_lines_becomes_one_and_means_the_same(value: object) -> None:
     spread = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
-    (event,) = read(events.encode("result", spread))
+    (event,) = read(sse.encode("result", spread))
     assert json.loads(event.data) == value
 
 
@@ -131,10 +131,10 @@ def test_work_is_linear_in_what_comes(step: int) -> None:
     ],
 )
 def test_events_are_for_those_who_name_them_and_like_json_no_better(accept: list[str], wanted: bool) -> None:
-    assert events.wanted(accept) is wanted
+    assert sse.wanted(accept) is wanted
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=3))
 def test_any_accept_header_is_an_answer(accept: list[str]) -> None:
-    assert events.wanted(accept) in {True, False}
+    assert sse.wanted(accept) in {True, False}

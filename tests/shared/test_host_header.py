@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.host_header import host_fault
+from shared.server.host_header import host_fault
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from proxy.replica_url import replica_url
-from shared import web
-from shared.deadline import Deadline
-from shared.errors import BadRequestError, PairwayError
-from shared.events import BrokenStreamError, Event, EventReader
+from proxy.urls import replica_url
+from shared.http.problems import problem_response
 from shared.languages import canonical_tag
-from shared.priority import Priority
-from shared.token import check
-from shared.wire import Limits, TranslateRequest, parse_translate_request
+from shared.protocol.bearer_token import check
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import BadRequestError, PairwayError
+from shared.protocol.messages import Limits, TranslateRequest, parse_translate_request
+from shared.protocol.priority import Priority
+from shared.protocol.sse import BrokenStreamError, Event, EventReader
 
 LIMITS = Limits(body_bytes=100_000, texts=16, text_chars=1000)
 TOKEN = SecretStr("a-token-that-is-long-enough")
@@ -45,7 +45,7 @@ def read(body: bytes) -> None:
         error = caught
     if error is not None:
         assert 400 <= error.http_status < 500
-        assert web.problem_response(error, "id").body, "it can be written"
+        assert problem_response(error, "id").body, "it can be written"
 
 
 @given(st.binary(max_size=200))

@@ -15,11 +15,12 @@ from fastapi import FastAPI, Request, Response
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shared import web
-from shared.bounds import Patience, Room
-from shared.budget import ByteBudget
-from shared.deadline import Deadline
-from shared.telemetry import LogFormat, configure_logging
+from shared.http.body import read_body
+from shared.http.body_budget import ByteBudget
+from shared.http.problems import install
+from shared.protocol.deadline import Deadline
+from shared.runtime.logging import LogFormat, configure_logging
+from shared.server.limits import ConnectionLimiter, PeerTimeouts
 from tests.fakes import Serving, serving
 
 GOOD = b"GET /plain HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -58,13 +59,13 @@ async def served() -> AsyncGenerator[Serving]:
 
     async def body(request: Request) -> Response:
         with ByteBudget(4000).hold() as hold:
-            read = await web.read_body(request, 1000, Deadline.after(0.2, asyncio.get_running_loop().time), hold)
+            read = await read_body(request, 1000, Deadline.after(0.2, asyncio.get_running_loop().time), hold)
         return Response(str(len(read)))
 
     app.add_api_route("/plain", plain)
     app.add_api_route("/body", body, methods=["POST"])
-    web.install(app)
-    room = Room(patience=Patience(head=0.1, body=0.1, linger=0.05))
+    install(app)
+    room = ConnectionLimiter(patience=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
     async with serving(app, room, trusted_proxies=("127.0.0.1",)) as one:
         yield one
 

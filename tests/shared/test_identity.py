@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.identity import needs_translation
+from shared.literals import needs_translation
 
 WITHOUT_WORDS = [
     *("", " \n\t\u2028", "12345", "3.14", "...", "!?", "— –", "½ Ⅷ ①", "٤٥"),

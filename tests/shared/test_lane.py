@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from shared.cost import CHARS_PER_UNIT
-from shared.lane import SHORT_UNITS, Lane, is_long
-from shared.priority import Priority
+from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane, is_long
+from shared.protocol.priority import Priority
 
 
 def test_classes_go_first_and_within_them_the_short_texts() -> None:

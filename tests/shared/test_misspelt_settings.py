@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.environment import UnknownSettingError, refuse_unknown
+from shared.runtime.settings import UnknownSettingError, refuse_unknown
 
 FIELDS = ["port", "probe_interval"]
 

@@ -12,11 +12,14 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from shared import access_errors, errors, telemetry, web
-from shared.budget import ByteBudget
-from shared.codes import CODES
-from shared.deadline import Deadline
-from shared.departure import EXTENSION, Departure
+from shared.http.body import read_body
+from shared.http.body_budget import ByteBudget
+from shared.http.disconnect import EXTENSION, DisconnectSignal, while_connected
+from shared.http.problems import install, log_fields
+from shared.protocol import access_errors, errors
+from shared.protocol.deadline import Deadline
+from shared.protocol.error_codes import CODES
+from shared.runtime.logging import request_id
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
 
@@ -76,7 +79,7 @@ def handlers() -> Handlers:
 @pytest.fixture(scope="module")
 async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
     app = FastAPI()
-    web.install(app)
+    install(app)
 
     async def fail() -> Response:
         raise handlers.error
@@ -84,11 +87,11 @@ async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
     async def body(request: Request) -> Response:
         deadline = Deadline.after(0.3, asyncio.get_running_loop().time)
         with ByteBudget(4000).hold() as hold:
-            return Response(await web.read_body(request, 1000, deadline, hold))
+            return Response(await read_body(request, 1000, deadline, hold))
 
     async def work(request: Request) -> Response:
         with ByteBudget(400_000).hold() as hold:
-            await web.read_body(request, 300_000, Deadline.after(1, asyncio.get_running_loop().time), hold)
+            await read_body(request, 300_000, Deadline.after(1, asyncio.get_running_loop().time), hold)
 
         async def hard() -> str:
             handlers.work_started.set()
@@ -100,8 +103,8 @@ async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
                 handlers.work_ended.set()
             return "done"
 
-        web.log_fields(request, pair="en-de")
-        return Response(await web.while_connected(request, hard()))
+        log_fields(request, pair="en-de")
+        return Response(await while_connected(request, hard()))
 
     app.add_api_route("/fail", fail)
     app.add_api_route("/health", fail)
@@ -172,7 +175,7 @@ async def test_our_own_fault_shows_nothing_of_the_inside_and_its_traceback_can_b
     class Note(logging.Filter):
         def filter(self, record: logging.LogRecord) -> bool:
             if record.exc_info:
-                seen.append(telemetry.request_id.get())
+                seen.append(request_id.get())
             return True
 
     note = Note()
@@ -278,7 +281,7 @@ async def test_work_is_cancelled_when_the_client_hangs_up(
 
 
 async def test_work_for_a_client_that_has_left_before_is_not_begun() -> None:
-    departure = Departure()
+    departure = DisconnectSignal()
     departure.happens()
     request = Request({"type": "http", "headers": [], "extensions": {EXTENSION: departure}})
     begun = False
@@ -288,7 +291,7 @@ async def test_work_for_a_client_that_has_left_before_is_not_begun() -> None:
         begun = True
 
     with pytest.raises(errors.ClientGoneError):
-        await web.while_connected(request, hard())
+        await while_connected(request, hard())
     assert not begun
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.reaper import Reaper, find_marked
+from shared.runtime.process_guard import ProcessGuard, find_marked
 from tests.deploy.marked import Marked
 from tests.processes import free_port, redis_server
 from tests.waiting import wait_until
@@ -24,8 +24,8 @@ NAME = "PAIRWAY_REAPER_TEST"
 # An owner that starts a child that starts a grandchild, and says when all are there.
 OWNER = """
 import os, subprocess, sys, time
-from shared.reaper import Reaper
-with Reaper({name!r}, {grace}):
+from shared.runtime.process_guard import ProcessGuard
+with ProcessGuard({name!r}, {grace}):
     subprocess.Popen([sys.executable, "-c", {child!r}])
     {then}
 """
@@ -113,7 +113,7 @@ async def test_a_forked_child_does_not_hide_the_death(processes: Marked) -> None
 async def test_a_process_with_a_title_of_its_own_is_found(processes: Marked) -> None:
     """vLLM's EngineCore calls itself so; by default that overwrites the environment that /proc shows."""
     title = "import setproctitle, time; setproctitle.setproctitle('EngineCore' * 100); print('titled', flush=True)"
-    with Reaper(NAME, 0.0):
+    with ProcessGuard(NAME, 0.0):
         titled = processes.start(sys.executable, "-c", f"{title}; time.sleep(600)")
         await processes.wait_for("titled")
     assert titled.wait(timeout=5) == -signal.SIGKILL
@@ -121,7 +121,7 @@ async def test_a_process_with_a_title_of_its_own_is_found(processes: Marked) -> 
 
 async def test_the_redis_of_tests_and_benchmarks_is_found(tmp_path: Path) -> None:
     """By default it writes its title over its environment, once it is up."""
-    with Reaper(NAME, 0.0):
+    with ProcessGuard(NAME, 0.0):
         redis = redis_server(free_port(), tmp_path)
         redis.start()
         await wait_until(lambda: "eady to accept connections" in redis.tail(), within=10)
@@ -132,7 +132,7 @@ async def test_the_redis_of_tests_and_benchmarks_is_found(tmp_path: Path) -> Non
 async def test_others_are_left_alone(processes: Marked) -> None:
     """What was started outside the block is not marked, and neither is the guard."""
     before = processes.start("sleep", "600")
-    with Reaper(NAME, 0.0) as reaper:
+    with ProcessGuard(NAME, 0.0) as reaper:
         assert os.environ[NAME] == reaper.value
         assert find_marked(NAME, reaper.value) == []
         inside = processes.start("sleep", "600")
@@ -144,9 +144,9 @@ async def test_others_are_left_alone(processes: Marked) -> None:
 
 def test_blocks_nest(processes: Marked) -> None:
     """An inner block of the same name cleans its own, and gives the outer mark back."""
-    with Reaper(NAME, 0.0) as outer:
+    with ProcessGuard(NAME, 0.0) as outer:
         first = processes.start("sleep", "600")
-        with Reaper(NAME, 0.0):
+        with ProcessGuard(NAME, 0.0):
             second = processes.start("sleep", "600")
         assert os.environ[NAME] == outer.value
         assert second.wait(timeout=5) == -signal.SIGKILL
@@ -157,6 +157,6 @@ def test_blocks_nest(processes: Marked) -> None:
 def test_a_guard_that_can_not_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """No silent life without a guard."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(OSError, match="did not start"), Reaper(NAME, 0.0):
+    with pytest.raises(OSError, match="did not start"), ProcessGuard(NAME, 0.0):
         pass
     assert NAME not in os.environ

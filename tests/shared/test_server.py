@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import resource, sys
-from shared.server import open_files_for
+from shared.server.server import open_files_for
 soft, hard, wanted = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 print(open_files_for(wanted), *resource.getrlimit(resource.RLIMIT_NOFILE))

@@ -10,11 +10,14 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request, Response
 
-from shared import stream, web
-from shared.budget import ByteBudget
-from shared.deadline import Deadline
-from shared.errors import DeadlineExceededError, OverloadedError
-from shared.events import OnDelta
+from shared.http import event_stream
+from shared.http.body import read_body
+from shared.http.body_budget import ByteBudget
+from shared.http.disconnect import while_connected
+from shared.http.problems import install
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import DeadlineExceededError, OverloadedError
+from shared.protocol.sse import OnDelta
 from tests.fakes import Serving, serving
 from tests.streams import events_in, hear, listening
 from tests.waiting import wait_until
@@ -40,13 +43,13 @@ def script() -> Script:
 @pytest.fixture(scope="module")
 async def served(script: Script) -> AsyncGenerator[Serving]:
     app = FastAPI()
-    web.install(app)
+    install(app)
 
     async def run(request: Request, on_delta: OnDelta | None) -> bytes:
         try:
             with ByteBudget(1 << 20).hold() as hold:
-                await web.read_body(request, 1 << 20, Deadline.after(5, time.monotonic), hold)
-            return await web.while_connected(request, script.work(on_delta or (lambda _index, _text: None)))
+                await read_body(request, 1 << 20, Deadline.after(5, time.monotonic), hold)
+            return await while_connected(request, script.work(on_delta or (lambda _index, _text: None)))
         except asyncio.CancelledError:
             script.cancelled += 1
             raise
@@ -54,9 +57,9 @@ async def served(script: Script) -> AsyncGenerator[Serving]:
             script.ended += 1
 
     async def translate(request: Request) -> Response:
-        answer = await stream.respond(request, lambda on_delta: run(request, on_delta))
-        if isinstance(answer, stream.EventStream):
-            return stream.EventStream(
+        answer = await event_stream.respond(request, lambda on_delta: run(request, on_delta))
+        if isinstance(answer, event_stream.EventStream):
+            return event_stream.EventStream(
                 request,
                 lambda on_delta: run(request, on_delta),
                 keep_alive_seconds=script.keep_alive,

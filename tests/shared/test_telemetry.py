@@ -11,10 +11,9 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from shared import telemetry
-from shared.errors import ClientGoneError, OverloadedError
-from shared.metrics import MergedCollector, ServerMetrics
-from shared.telemetry import configure_logging
+from shared.protocol.errors import ClientGoneError, OverloadedError
+from shared.runtime.logging import configure_logging, request_id
+from shared.runtime.metrics import MergedCollector, ServerMetrics
 
 
 @pytest.fixture
@@ -30,18 +29,18 @@ def restored_logging() -> Iterator[None]:
 @pytest.mark.usefixtures("restored_logging")
 def test_a_json_line_has_time_level_logger_message_fields_and_request_id(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("info", "json")
-    token = telemetry.request_id.set("r-1")
+    token = request_id.set("r-1")
     try:
-        logging.getLogger("proxy.tracker").info("replica left", extra={"replica": "http://a\nb"})
+        logging.getLogger("proxy.fleet.prober").info("replica left", extra={"replica": "http://a\nb"})
     finally:
-        telemetry.request_id.reset(token)
+        request_id.reset(token)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     line = json.loads(lines[0])
     assert line.pop("time")
     assert line == {
         "level": "INFO",
-        "logger": "proxy.tracker",
+        "logger": "proxy.fleet.prober",
         "message": "replica left",
         "replica": "http://a\nb",
         "request_id": "r-1",
@@ -94,7 +93,7 @@ def test_a_request_is_counted_once_whatever_its_end(error: BaseException | None,
     times = iter([10.0, 10.2])
 
     def ask() -> None:
-        with metrics.measured(lambda: next(times)) as measured:
+        with metrics.request_timer(lambda: next(times)) as measured:
             assert _value(metrics, "test_requests_in_flight") == 1
             measured.pair = "en-de"
             if error is not None:
@@ -112,7 +111,7 @@ def test_a_request_is_counted_once_whatever_its_end(error: BaseException | None,
 
 def test_a_request_whose_pair_was_never_found_is_counted_as_other() -> None:
     metrics = ServerMetrics("test")
-    with metrics.measured(lambda: 0.0):
+    with metrics.request_timer(lambda: 0.0):
         pass
     assert _value(metrics, "test_requests_total", pair="other", outcome="ok") == 1
 

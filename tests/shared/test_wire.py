@@ -12,17 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
-from shared.report import ReplicaReport
-from shared.wire import (
-    MAX_FIELDS_NAMED,
-    Detected,
-    Limits,
-    Problem,
-    TranslateRequest,
-    Translation,
-    parse_translate_request,
-)
+from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
+from shared.protocol.messages import Detected, Limits, Problem, TranslateRequest, Translation, parse_translate_request
+from shared.protocol.report import ReplicaReport
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
 LIMITS = Limits(body_bytes=1 << 20, texts=3, text_chars=10)
 ANY_JSON = st.recursive(

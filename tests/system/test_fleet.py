@@ -12,7 +12,7 @@ import httpx
 import psutil
 import pytest
 
-from apiserver.segmenter import skeleton
+from apiserver.segmentation.segmenter import skeleton
 from tests.processes import Server
 from tests.system.conftest import Fleet
 from tests.system.load import steady_load

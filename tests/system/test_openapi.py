@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from apiserver.settings import Settings
+from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import CATALOG, serving
 from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, replicas
@@ -71,7 +71,7 @@ async def test_the_proxys_document_holds_for_operators(redis: RedisAtHand, tmp_p
 async def test_the_api_servers_document_holds(tmp_path: Path) -> None:
     catalog = tmp_path / "models.yaml"
     catalog.write_text(CATALOG)
-    settings_ = Settings.model_validate({"catalog": catalog, "drain_seconds": 0.0, "token": TOKEN})
+    settings_ = ApiServerSettings.model_validate({"catalog": catalog, "drain_seconds": 0.0, "token": TOKEN})
     async with serving(ScriptedFactory(), settings_) as running:
         key = {"Authorization": f"Bearer {TOKEN}"}
         running.client.headers.update(key)

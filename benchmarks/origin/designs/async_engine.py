@@ -29,8 +29,8 @@ from shared.languages import LanguagePair
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from apiserver.catalog import ModelEntry
-    from apiserver.generation import Ask
+    from apiserver.catalog.model_entry import ModelEntry
+    from apiserver.engine.interface import GenerationRequest
 
 
 class Service:
@@ -51,7 +51,7 @@ class Service:
         return joined(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
 
 
-async def generate(entry: ModelEntry, engine: Any, ask: Ask, record: Record) -> str:
+async def generate(entry: ModelEntry, engine: Any, ask: GenerationRequest, record: Record) -> str:
     """Ask an AsyncLLM for one answer."""
     from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
 

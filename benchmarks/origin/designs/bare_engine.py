@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from apiserver.generation import Ask
+from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.async_engine import generate, start
 from benchmarks.origin.designs.engine_record import Record
 from benchmarks.origin.load.driver import Plan, obey
@@ -40,7 +40,7 @@ async def run(catalog: Path, texts: Path) -> None:
         record.taken()
 
         async def send(row: Row) -> str:
-            asks = (Ask(ids, entry.decoding, most) for ids, most in row.asks)
+            asks = (GenerationRequest(ids, entry.decoding, most) for ids, most in row.asks)
             made = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
             return "" if all(made) else "no text"
 

@@ -14,23 +14,25 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from apiserver.app import create_app
-from apiserver.engine import ENVIRONMENT, SAMPLINGS, VllmEngine
-from apiserver.guards import Fault, Guards, Output
-from apiserver.settings import Settings
+from apiserver.engine.vllm_adapters import SAMPLINGS
+from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.guards.issues import Output, OutputIssue
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.engine_record import Record, step_logger
 from benchmarks.origin.workload.model import read_entry
 from benchmarks.origin.workload.random_weights import is_random, said, sampling_to_the_last
-from shared import server
-from shared.bounds import Room
-from shared.program import leave_on_signals
-from shared.telemetry import configure_logging
+from shared.runtime.exit_codes import leave_on_signals
+from shared.runtime.logging import configure_logging
+from shared.server import server
+from shared.server.limits import ConnectionLimiter
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from apiserver.catalog import ModelEntry
-    from apiserver.generation import Ask, Generation
-    from apiserver.progress import StepCounter
+    from apiserver.catalog.model_entry import ModelEntry
+    from apiserver.engine.interface import GenerationRequest, GenerationResult
+    from apiserver.engine.step_metrics import StepCounter
     from shared.languages import LanguagePair
 
 
@@ -45,7 +47,7 @@ def noting(record: Record) -> type[VllmEngine]:
             if self._random:
                 self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_to_the_last)
 
-        async def generate(self, ask: Ask, request_id: str) -> Generation:
+        async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
             """Generate and note it."""
             with record.request():
                 made = await super().generate(ask, request_id)
@@ -54,7 +56,7 @@ def noting(record: Record) -> type[VllmEngine]:
     return NotingEngine
 
 
-def whole(made: Generation) -> Generation:
+def whole(made: GenerationResult) -> GenerationResult:
     """Return a random model's answer as one that it has come to the end of.
 
     Raises:
@@ -66,10 +68,10 @@ def whole(made: Generation) -> Generation:
     return replace(made, text=text, finish_reason="stop")
 
 
-class Unheeded(Guards):
+class Unheeded(QualityGuard):
     """Guards that do their work and find nothing."""
 
-    def faults(self, source: str, output: Output, pair: LanguagePair) -> list[Fault]:
+    def faults(self, source: str, output: Output, pair: LanguagePair) -> list[OutputIssue]:
         """Judge, and say that all is well."""
         super().faults(source, output, pair)
         return []
@@ -78,7 +80,7 @@ class Unheeded(Guards):
 def main() -> None:
     """Serve until told to stop."""
     leave_on_signals()
-    settings = Settings()
+    settings = ApiServerSettings()
     configure_logging(settings.log_level, settings.log_format)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -86,7 +88,7 @@ def main() -> None:
     with patch("apiserver.app.Guards", Unheeded) if is_random(read_entry(settings.catalog)) else nullcontext():
         app = create_app(settings, partial(noting(record).start, alone=True))
     app.add_api_route("/record", record.taken, methods=["GET"])
-    room = Room(server.open_files_for(settings.max_connections))
+    room = ConnectionLimiter(server.open_files_for(settings.max_connections))
     grace = settings.max_request_timeout
     config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, room=room)
     drain = app.state.parts.replica.drain

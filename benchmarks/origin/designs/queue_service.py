@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from multiprocessing.queues import Queue
     from pathlib import Path
 
-    from apiserver.generation import Ask
+    from apiserver.engine.interface import GenerationRequest
 
 QUEUE_SIZE: Final = 300
 TIMEOUT_SECONDS: Final = 30.0
@@ -66,7 +66,7 @@ class TranslationService:
         while True:
             self._loop.call_soon_threadsafe(self._wake, self._wiring.events.get())
 
-    async def _generate(self, ask: Ask) -> str:
+    async def _generate(self, ask: GenerationRequest) -> str:
         task = Task(uuid.uuid4().hex, ask)
         ready = self._waiting[task.task_id] = asyncio.Event()
         try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from multiprocessing.queues import JoinableQueue, Queue
     from pathlib import Path
 
-    from apiserver.generation import Ask
+    from apiserver.engine.interface import GenerationRequest
 
 READY: Final = "ready"
 
@@ -26,7 +26,7 @@ class Task(NamedTuple):
     """One engine request in the queue."""
 
     task_id: str
-    ask: Ask
+    ask: GenerationRequest
 
 
 class Done(NamedTuple):

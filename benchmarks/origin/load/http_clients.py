@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import uvloop
 
-from apiserver.engine import LONGEST_LOOP, LOOP_COUNT
+from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
 from benchmarks.origin.load.driver import PATIENCE_SECONDS, Plan, before_the_servers, obey
 
 if TYPE_CHECKING:

@@ -8,27 +8,26 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import yaml
 
-from apiserver import catalog
-from apiserver.engine import sampling_parameters
-from apiserver.framing import Frame, decoding_for
-from apiserver.generation import Ask
-from apiserver.guards import budget
-from apiserver.placeholders import Protection
-from apiserver.plan import Wish, Words, plan
-from apiserver.segmenter import Budget
-from apiserver.tokenizer import ModelTokenizer
+from apiserver.catalog import loader
+from apiserver.engine.interface import GenerationRequest
+from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.tokenizer import ModelTokenizer
+from apiserver.engine.vllm_adapters import sampling_parameters
+from apiserver.guards.issues import budget
+from apiserver.protection.placeholders import Protection
+from apiserver.segmentation.segmenter import Budget
+from apiserver.translation.planner import TextStep, TranslateOptions, plan
 from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, is_random, said, sampling_to_the_last, write_folder
 from shared.languages import LanguagePair
-from shared.wire import TextFormat
+from shared.protocol.messages import TextFormat
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Mapping, Sequence
 
-    from apiserver.catalog import ModelEntry
-    from apiserver.generation import Engine
-    from apiserver.model_entry import Segment
-    from apiserver.sampling import Sampling
+    from apiserver.catalog.model_entry import ModelEntry, SegmentLimits
+    from apiserver.engine.interface import Engine
+    from apiserver.prompts.sampling import Sampling
     from benchmarks.origin.workload.random_weights import Shape
 
 # The same for every engine of the run, whatever the catalog says beside them: more room in a batch than the highest
@@ -50,7 +49,7 @@ def write_catalog(source: Path, model: str, out: Path, device: str) -> ModelEntr
     Raises:
         CatalogError: the source can not be used.
     """
-    (entry,) = catalog.load(source, [model])
+    (entry,) = loader.load(source, [model])
     written: dict[str, Any] = yaml.safe_load(source.read_text())["models"][model]
     written |= {"path": entry.path, "engine": {**entry.engine, **ENGINE, **(ON_GPU if device == "cuda" else {})}}
     out.write_text(yaml.safe_dump({"models": {model: written}}))
@@ -68,7 +67,7 @@ def put_shape(shape: Shape, catalog: Path, folder: Path) -> int:
 
 def read_entry(path: Path) -> ModelEntry:
     """Return the only model of the run's catalog."""
-    (entry,) = catalog.load(path)
+    (entry,) = loader.load(path)
     return entry
 
 
@@ -80,8 +79,8 @@ class Prompts:
     """
 
     tokenizer: ModelTokenizer
-    segment: Segment
-    frames: Mapping[LanguagePair, Frame]
+    segment: SegmentLimits
+    frames: Mapping[LanguagePair, PromptEncoder]
     decoding: Sampling
     max_model_len: int
     answers: int | None
@@ -91,11 +90,11 @@ class Prompts:
         """Take the model's entry and its own tokenizer (transformers)."""
         own = ModelTokenizer(tokenizer)
         engine = cast("Engine", own)  # frames need an engine's tokenizer alone
-        frames = {pair: Frame.of(entry.family, pair, engine) for pair in entry.all_pairs}
+        frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
         answers = ANSWER_TOKENS if is_random(entry) else None
         return cls(own, entry.segment, frames, decoding_for(entry, engine), max_model_len, answers)
 
-    def asks(self, source: str, target: str, text: str) -> list[Ask]:
+    def asks(self, source: str, target: str, text: str) -> list[GenerationRequest]:
         """Return the engine requests for a text."""
         pair = LanguagePair(source, target)
         bounds = Budget(
@@ -103,21 +102,23 @@ class Prompts:
             max_sentences=self.segment.sentences,
             count=self.count,
         )
-        planned = plan(text, pair, Wish(TextFormat.TEXT, Protection.of((), {})), bounds)
-        return [self._ask(pair, step.text) for step in planned.steps if isinstance(step, Words) and step.translatable]
+        planned = plan(text, pair, TranslateOptions(TextFormat.TEXT, Protection.of((), {})), bounds)
+        return [
+            self._ask(pair, step.text) for step in planned.steps if isinstance(step, TextStep) and step.translatable
+        ]
 
     def count(self, words: str) -> int:
         """Count the tokens of words."""
         return len(self.tokenizer.encode_text(words))
 
-    def _ask(self, pair: LanguagePair, words: str) -> Ask:
+    def _ask(self, pair: LanguagePair, words: str) -> GenerationRequest:
         frame = self.frames[pair]
         prompt = frame.ids(words, {})
         most = min(budget(len(prompt) - frame.bare_length), self.max_model_len - len(prompt))
-        return Ask(prompt, self.decoding, self.answers or most)
+        return GenerationRequest(prompt, self.decoding, self.answers or most)
 
 
-def parameters(entry: ModelEntry, ask: Ask) -> Any:
+def parameters(entry: ModelEntry, ask: GenerationRequest) -> Any:
     """Return an engine request's sampling, the API server's own, but that vLLM makes the text: nobody else does here."""
     sampling = (sampling_to_the_last if is_random(entry) else sampling_parameters)(ask.sampling, ask.max_tokens)
     sampling.detokenize = True

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from apiserver.engine import sampling_parameters
+from apiserver.engine.vllm_adapters import sampling_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from apiserver.catalog import ModelEntry
-    from apiserver.sampling import Sampling
+    from apiserver.catalog.model_entry import ModelEntry
+    from apiserver.prompts.sampling import Sampling
 
 # The demo model's translation of a uniform text has 28.
 ANSWER_TOKENS: Final = 32

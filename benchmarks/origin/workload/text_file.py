@@ -13,7 +13,7 @@ from benchmarks.origin.workload.candidate_texts import UNIFORM
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from apiserver.catalog import ModelEntry
+    from apiserver.catalog.model_entry import ModelEntry
 
 # Uniform texts of the pair's other direction, and both directions by turns: two engines' load, one for each.
 REVERSE: Final = "reverse"

@@ -17,32 +17,32 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from apiserver.engine import ENVIRONMENT, VllmEngine
-from apiserver.framing import Frame, decoding_for
-from apiserver.generation import Generation
-from apiserver.guards import Guards
+from apiserver.engine.interface import GenerationResult
+from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
-from apiserver.output_language import OutputLanguage
-from apiserver.placeholders import Protection
-from apiserver.plan import Wish
-from apiserver.slots import Slots
-from apiserver.translator import Translator
-from apiserver.work import Work
+from apiserver.protection.placeholders import Protection
+from apiserver.scheduling.batch_slots import BatchSlots
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.planner import TranslateOptions
+from apiserver.translation.translator import Translator
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Unit, joined, mixed
 from benchmarks.origin.workload.model import Prompts, read_entry
 from benchmarks.origin.workload.text_file import REVERSE, Row, Wanted, wanted
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
-from shared.wire import TextFormat
+from shared.protocol.messages import TextFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from prometheus_client import CollectorRegistry
 
-    from apiserver.catalog import ModelEntry
-    from apiserver.generation import Ask
-    from apiserver.progress import StepCounter
+    from apiserver.catalog.model_entry import ModelEntry
+    from apiserver.engine.interface import GenerationRequest
+    from apiserver.engine.step_metrics import StepCounter
 
 # Candidates tried at once, and between two looks at whether there are enough.
 AT_ONCE: Final = 64
@@ -66,9 +66,9 @@ class OnceEngine(VllmEngine):
     def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
         super().__init__(entry, llm, registry, steps)
         self.own_tokenizer = llm.get_tokenizer()
-        self.asked: dict[str, Ask] = {}
+        self.asked: dict[str, GenerationRequest] = {}
 
-    async def generate(self, ask: Ask, request_id: str) -> Generation:
+    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
         """Generate one answer for the text.
 
         Raises:
@@ -88,9 +88,9 @@ class Screen:
         self._engine = engine
         self._prompts = prompts
         self._pair = pair
-        frames = {pair: Frame.of(entry.family, pair, engine)}
-        slots = Slots(AT_ONCE, time.monotonic)
-        guards = Guards(OutputLanguage())
+        frames = {pair: PromptEncoder.of(entry.family, pair, engine)}
+        slots = BatchSlots(AT_ONCE, time.monotonic)
+        guards = QualityGuard(OutputLanguage())
         decoding = decoding_for(entry, engine)
         self._translator = Translator(entry, engine, frames, decoding, guards, ApiServerMetrics(), slots)
         self._numbers = itertools.count()
@@ -110,9 +110,11 @@ class Screen:
         own = self._prompts.asks(self._pair.source, self._pair.target, unit.text)
         if len(own) != 1:
             return False
-        planned = await self._translator.prepare(self._pair, unit.text, Wish(TextFormat.TEXT, Protection.of((), {})))
+        planned = await self._translator.prepare(
+            self._pair, unit.text, TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
+        )
         try:
-            made = await self._translator.complete(planned, request_id, Work())
+            made = await self._translator.complete(planned, request_id, WorkItem())
         except AskedAgainError:
             return False
         finally:
@@ -171,7 +173,7 @@ class Chooser:
         asks = self._prompts.asks(pair.source, pair.target, text)
         return Row(kind, pair.source, pair.target, text, [(list(ask.prompt_ids), ask.max_tokens) for ask in asks])
 
-    def _asks(self, text: str) -> list[Ask]:
+    def _asks(self, text: str) -> list[GenerationRequest]:
         return self._prompts.asks(self._forth.source, self._forth.target, text)
 
 

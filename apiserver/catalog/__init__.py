@@ -1,0 +1,1 @@
+"""The catalog ``models.yaml``: entries, validation, versions."""

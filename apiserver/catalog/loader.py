@@ -1,0 +1,174 @@
+"""Which model serves which pair of languages, and how its engine runs: ``models.yaml``.
+
+The order of the file is an order of preference: of several models that serve a pair, the first is asked first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from apiserver.catalog import declared_arguments, yaml_file
+from apiserver.catalog.model_entry import (
+    PROMPT_KINDS,
+    SHOWN_CHARS,
+    EntryError,
+    ModelEntry,
+    SegmentLimits,
+    got,
+    suggestion,
+)
+from apiserver.catalog.yaml_file import CatalogError, CatalogFile, CatalogIssue, Where
+from apiserver.prompts.custom import CustomPrompt
+from apiserver.prompts.sampling import Sampling
+from shared.languages import LanguagePair
+
+# The keys of an entry that hold keys of ours.
+_INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": SegmentLimits, "prompt": CustomPrompt}
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All models of a catalog in its order, and those of them that this server hosts, their folders made absolute."""
+
+    models: tuple[ModelEntry, ...]
+    hosted: tuple[ModelEntry, ...]
+
+    def ranks(self, entry: ModelEntry) -> dict[LanguagePair, int]:
+        """Return, for each of the model's pairs, how many models of the catalog are preferred to it."""
+        before = Counter(
+            pair for model in takewhile(lambda model: model.name != entry.name, self.models) for pair in model.all_pairs
+        )
+        return {pair: before[pair] for pair in entry.all_pairs}
+
+
+def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
+    """Return the named models of the catalog (all when none is named) in its order, their folders made absolute.
+
+    Raises:
+        CatalogError: as for :func:`read`.
+    """
+    return read(path, names).hosted
+
+
+def read(path: Path, names: Sequence[str] = ()) -> Catalog:
+    """Read the catalog; hosted are the named models, all when none is named.
+
+    Raises:
+        CatalogError: the file, an entry, a name or a model's folder is wrong; says each, its line and what would be right.
+    """
+    file = yaml_file.read(path)
+    faults = list(file.faults)
+    entries: list[ModelEntry] = []
+    models = _models(file)
+    for name, written in models.items():
+        try:
+            entries.append(_entry(name, written))
+        except EntryError as error:
+            faults += [file.fault(("models", name, *where), message) for where, message in error.faults]
+    told = {fault.where for fault in faults}
+    faults += [fault for fault in _wrong_arguments(file, models) if fault.where not in told]
+    if unknown := [name for name in names if name not in models]:
+        faults.append(CatalogIssue(None, (), f"has no model {', '.join(unknown)}; it has {', '.join(models)}"))
+    located: list[ModelEntry] = []
+    for entry in entries:
+        if not names or entry.name in names:
+            try:
+                located.append(_located(path, entry))
+            except FileNotFoundError as error:
+                faults.append(file.fault(("models", entry.name, "path"), str(error)))
+    if faults:
+        raise CatalogError.of(path, faults)
+    return Catalog(tuple(entries), tuple(located))
+
+
+def _models(file: CatalogFile) -> dict[str, object]:
+    top = cast("dict[str, object]", file.content) if isinstance(file.content, dict) else {}
+    models = top.get("models")
+    if len(top) != 1 or not isinstance(models, dict) or not models:
+        why = "must hold one key, models:, with a name and an entry for each model"
+        wrong = next((key for key in top if key != "models"), "models")
+        line = file.fault((wrong,), why).line or 1  # an empty file has no line of its own
+        raise CatalogError.of(file.path, [*file.faults, CatalogIssue(line, (), why)])
+    return cast("dict[str, object]", models)
+
+
+def _entry(name: str, written: object) -> ModelEntry:
+    if not isinstance(written, dict):
+        raise EntryError([((), "must be a mapping with path, pairs and prompt")])
+    entry = cast("dict[str, Any]", written)
+    if "name" in entry:
+        raise EntryError([(("name",), "is no key; the model is named by the key above it")])
+    try:
+        return ModelEntry.model_validate({"name": name, **entry})
+    except ValidationError as error:
+        raise EntryError(fault for item in error.errors(include_url=False) for fault in _faults(item)) from error
+
+
+def _wrong_arguments(file: CatalogFile, models: Mapping[str, object]) -> Iterator[CatalogIssue]:
+    """Hold ``engine`` of every entry, wrong in other ways or not, against the arguments of the vLLM installed here."""
+    written = [
+        ((name, argument), value)
+        for name, entry in models.items()
+        if isinstance(entry, dict) and isinstance(engine := cast("dict[str, object]", entry).get("engine"), dict)
+        for argument, value in cast("dict[str, object]", engine).items()
+    ]
+    known = declared_arguments.installed() if written else {}
+    for (name, argument), value in written:
+        if (why := declared_arguments.fault(argument, value, known)) is not None:
+            yield file.fault(("models", name, "engine", argument), why)
+
+
+def _faults(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
+    """Put what pydantic found into our words and YAML's."""
+    where = tuple(part for index, part in enumerate(item["loc"]) if index != 1 or part not in PROMPT_KINDS)
+    where = () if where == ("name",) else where
+    cause = item.get("ctx", {}).get("error")
+    wrong = got(item["input"])
+    match item["type"]:
+        case _ if isinstance(cause, EntryError):
+            yield from cause.faults
+        case "missing":
+            yield where, "is required"
+        case "extra_forbidden":
+            keys = (_INNER.get(str(where[0]), ModelEntry) if len(where) > 1 else ModelEntry).model_fields
+            known = [key for key in keys if key != "name"]
+            yield where, f"is no key{suggestion(str(item['loc'][-1]), known)}; there are {', '.join(known)}"
+        case "tuple_type":
+            yield where, f"must be a list{wrong}"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            yield where, f"must be a mapping{wrong}"
+        case "value_error":
+            yield where, item["msg"].removeprefix("Value error, ")
+        case "string_pattern_mismatch":
+            yield (
+                where,
+                f"a model's name has letters, digits and . _ -, at most 64, and begins with a letter or digit{wrong}",
+            )
+        case _:
+            yield where, item["msg"].replace("Input should be", "must be").replace("should", "must") + wrong
+
+
+def _located(path: Path, entry: ModelEntry) -> ModelEntry:
+    """Return the entry with its folder made absolute.
+
+    Raises:
+        FileNotFoundError: no model is there.
+    """
+    if not entry.path.startswith((".", "/")):
+        return entry  # a Hugging Face name
+    try:
+        folder = (path.parent / entry.path).resolve()
+        there = (folder / "config.json").is_file()
+    except (OSError, ValueError) as error:  # a name too long, or with a NUL
+        raise FileNotFoundError(f"{entry.path[:SHOWN_CHARS]!r} can not be a folder ({error.args[-1]})") from error
+    if not there:
+        raise FileNotFoundError(f"{folder} holds no model (no config.json there)")
+    return entry.model_copy(update={"path": str(folder)})

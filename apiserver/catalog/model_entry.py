@@ -1,0 +1,228 @@
+"""ModelEntry: one model of the catalog: where its weights are, what it serves, how it is asked, how its engine runs."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final
+
+import langcodes
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from apiserver.catalog.canary_texts import CANARIES
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.custom import CustomPrompt
+from apiserver.prompts.family import PromptFamily
+from apiserver.prompts.sampling import Sampling
+from shared.languages import LanguagePair, canonical_tag, closeness
+
+# Engine arguments that another key of the entry decides.
+SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
+# The two ways to write ``prompt``, as pydantic names them among a fault's keys.
+PROMPT_KINDS: Final = frozenset({"word", "template"})
+# Longer values are no help in a message.
+SHOWN_CHARS: Final = 80
+# ISO 639-2 leaves qaa to qtz to whoever wants them: they name no language that a model could know.
+_LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
+
+Where = tuple[str | int, ...]
+
+
+class EntryError(ValueError):
+    """What is wrong between the keys of an entry that are each right: keys and message of everything."""
+
+    def __init__(self, faults: Iterable[tuple[Where, str]]) -> None:
+        """Take the faults."""
+        self.faults = tuple(faults)
+        super().__init__("; ".join(message for _, message in self.faults))
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Return ``; did you mean …?`` with the name most like this one, or nothing where none is like it."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def got(value: object) -> str:
+    """Return ``; got …`` with the wrong value, cut short at ``SHOWN_CHARS``."""
+    shown = repr(value)
+    return f"; got {shown if len(shown) <= SHOWN_CHARS else shown[:SHOWN_CHARS] + '…'}"
+
+
+def _tag(value: object) -> str:
+    """Read a language that exists, and know YAML's trap for Norwegian."""
+    if value is False:
+        raise ValueError('YAML reads a bare no as "false"; write Norwegian in quotes: "no"')
+    if not isinstance(value, str):
+        raise ValueError(f"a language is a BCP-47 tag such as de or zh-Hant{got(value)}")  # noqa: TRY004 - pydantic collects ValueErrors only
+    tag = canonical_tag(value)
+    language = tag.split("-", maxsplit=1)[0]
+    if _LOCAL_USE.fullmatch(language) or not langcodes.Language.get(language).is_valid():
+        raise ValueError(f"the registry of BCP-47 knows no language {language!r}; examples: en, de-AT, zh-Hant")
+    if not langcodes.Language.get(tag).is_valid():
+        raise ValueError(f"the registry of BCP-47 knows {language}, but no such script or country: {value!r}")
+    return tag
+
+
+def _pair(value: Any) -> LanguagePair:
+    """Read ``en-de`` or ``[en, zh-Hant]`` from whatever YAML holds."""
+    match value:
+        case str() if value.count("-") == 1:
+            source, target = value.split("-")
+        case [source, target]:
+            pass
+        case _:
+            raise ValueError(
+                f"a pair is written en-de, or [en, zh-Hant] where a tag has parts of its own; got {value!r}"
+            )
+    pair = LanguagePair(_tag(source), _tag(target))
+    if pair.source == pair.target:
+        raise ValueError(f"a pair has two languages; got {value!r}")
+    return pair
+
+
+def _prompt_kind(value: object) -> str:
+    return "template" if isinstance(value, (Mapping, CustomPrompt)) else "word"
+
+
+def _family_name(value: str) -> str:
+    if value not in FAMILIES:
+        families = ", ".join(sorted(FAMILIES))
+        raise ValueError(f"{value!r} is no prompt family{suggestion(value, FAMILIES)}; there are {families}")
+    return value
+
+
+class SegmentLimits(BaseModel):
+    """How much of a text goes into one engine request; None: no bound of this kind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    tokens: int | None = Field(default=None, ge=1, description="Tokens of source; never more than the context allows.")
+    sentences: int | None = Field(default=None, ge=1, description="Sentences.")
+
+
+class ModelEntry(BaseModel):
+    """One model: where its weights are, what it serves, how it is asked, how its engine runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$")
+    path: str = Field(min_length=1, description="Folder, or Hugging Face name.")
+    pairs: tuple[Annotated[LanguagePair, BeforeValidator(_pair)], ...] = ()
+    languages: tuple[Annotated[str, BeforeValidator(_tag)], ...] = Field(
+        default=(), description="Shorthand: every ordered pair of these."
+    )
+    prompt: Annotated[
+        Annotated[str, AfterValidator(_family_name), Tag("word")] | Annotated[CustomPrompt, Tag("template")],
+        Discriminator(_prompt_kind),
+    ]
+    sampling: Sampling = Field(default=Sampling(), description="What differs from the family's sampling.")
+    segment: SegmentLimits = SegmentLimits()
+    engine: dict[str, Any] = Field(default_factory=dict, description="vLLM engine arguments by vLLM's names.")
+    canaries: dict[str, str] = Field(default_factory=dict, description="Canary text per source language.")
+
+    @field_validator("canaries")
+    @classmethod
+    def _canonical_canaries(cls, value: dict[str, str]) -> dict[str, str]:
+        if blank := [tag for tag, text in value.items() if not text.strip()]:
+            raise ValueError(f"the canary for {blank[0]} is blank; give a short sentence")
+        return {_tag(tag): text for tag, text in value.items()}
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> ModelEntry:
+        if faults := list(_faults_of(self)):
+            raise EntryError(faults)
+        return self
+
+    @property
+    def all_pairs(self) -> tuple[LanguagePair, ...]:
+        """Every pair served, each once, in the order written."""
+        return tuple(dict.fromkeys((*self.pairs, *_spanned(self.languages))))
+
+    @property
+    def family(self) -> PromptFamily:
+        """The prompt family that the entry names, or that its own template makes."""
+        return FAMILIES[self.prompt] if isinstance(self.prompt, str) else self.prompt.family
+
+    @property
+    def decoding(self) -> Sampling:
+        """The family's sampling, with what the entry writes in its place."""
+        return self.family.sampling.overridden(self.sampling)
+
+    def canary(self, pair: LanguagePair) -> str | None:
+        """Return the short sentence whose translation proves that the pair works."""
+        return next(
+            (texts[tag] for texts in (self.canaries, CANARIES) for tag in _spellings(pair.source) if tag in texts), None
+        )
+
+
+def _spanned(languages: tuple[str, ...]) -> Iterator[LanguagePair]:
+    return (LanguagePair(a, b) for a in languages for b in languages if a != b)
+
+
+def _spellings(tag: str) -> tuple[str, ...]:
+    """Under what a canary for the language may stand: its tag, or the language alone where that is written alike."""
+    alone = tag.split("-", maxsplit=1)[0]
+    return (tag, alone) if closeness(tag, alone) is not None else (tag,)
+
+
+def _faults_of(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
+    """Yield what is wrong between keys that are each right."""
+    if not entry.all_pairs:
+        yield (), "pairs (or languages, at least two) must name what the model serves"
+    yield from _written_twice("pairs", entry.pairs)
+    yield from _written_twice("languages", entry.languages)
+    yield from _unknown_to_the_family(entry)
+    yield from _wrong_arguments(entry.engine)
+    for source in dict.fromkeys(pair.source for pair in entry.all_pairs):
+        if entry.canary(LanguagePair(source, "")) is None:
+            why = f"no canary text is built in for {source}; add canaries: {{{source}: a short sentence}}"
+            yield ("canaries",), why
+    sources = {tag for pair in entry.all_pairs for tag in _spellings(pair.source)}
+    for tag in entry.canaries:
+        if tag not in sources:
+            yield ("canaries", tag), f"the model translates from no such language; it has {sorted(sources)}"
+
+
+def _written_twice(key: str, values: tuple[object, ...]) -> Iterator[tuple[Where, str]]:
+    seen: set[object] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            yield (key, index), f"{value} is written twice; once is enough"
+        seen.add(value)
+
+
+def _unknown_to_the_family(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
+    family = entry.family
+    refused = [(("pairs", index), family.refusal(pair)) for index, pair in enumerate(entry.pairs)]
+    refused += [(("languages", index), family.unknown(tag)) for index, tag in enumerate(entry.languages)]
+    found = [(where, why) for where, why in refused if why is not None]
+    yield from found
+    if found:
+        return
+    if family.via is not None:  # nothing else can be wrong with a pair of known languages
+        why = next((why for pair in _spanned(entry.languages) if (why := family.refusal(pair)) is not None), None)
+        if why is not None:
+            yield ("languages",), f"{why}; write the directions as pairs"
+    if (mixture := family.mixture(entry.all_pairs)) is not None:
+        yield ("pairs",), f"{mixture}; make an entry for each model"
+
+
+def _wrong_arguments(engine: Mapping[str, object]) -> Iterator[tuple[Where, str]]:
+    for argument, key in SET_BY_KEYS.items():
+        if argument in engine:
+            yield ("engine", argument), f"is set by {key}"
+    at_once = engine.get("max_num_seqs", 1)
+    if not isinstance(at_once, int) or isinstance(at_once, bool) or at_once < 1:
+        yield ("engine", "max_num_seqs"), f"must be a whole number > 0{got(at_once)}"

@@ -1,0 +1,56 @@
+"""Revision: one short name for everything that decides what a model answers; the same on two machines with the same model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Final
+
+from apiserver.catalog.model_entry import ModelEntry
+from shared.version import VERSION
+
+# Files up to this size (configurations, tokenizers) are read whole; of larger ones (weights) the size and so many
+# samples of so many bytes, evenly spread from the first byte to the last: 4 MiB of a file, whatever its size. Training
+# changes all of the weights as a rule; a change that misses every sample does not show.
+WHOLE_BYTES: Final = 16 * 1024 * 1024
+SAMPLES: Final = 64
+SAMPLE_BYTES: Final = 64 * 1024
+# Hexadecimal digits of the name.
+DIGITS: Final = 16
+
+
+def revision_of(entry: ModelEntry, commit: str | None) -> str:
+    """Return the revision of an entry's model; ``commit`` is that of a Hugging Face model, as far as vLLM knows it.
+
+    It changes with the entry (but not with its name, canaries or folder), with Pairway's version (prompts, guards and
+    segmenter are code) and with the files of a local folder: times and hidden files do not count. Reads files: not for
+    the event loop. Of a Hugging Face model whose commit is not known, a change of the weights does not show.
+
+    Raises:
+        OSError: the folder can not be read.
+    """
+    folder = Path(entry.path)
+    written = entry.model_dump(mode="json", exclude={"name", "canaries", "path"})
+    weights = _files(folder) if folder.is_absolute() else [entry.path, commit]
+    told = json.dumps([VERSION, written, weights], sort_keys=True, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
+
+
+def _files(folder: Path) -> list[object]:
+    """Return name, size and fingerprint of each file of a folder; engines read none of the folders in it."""
+    found = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    return [[path.name, path.stat().st_size, _fingerprint(path)] for path in found]
+
+
+def _fingerprint(path: Path) -> str:
+    size = path.stat().st_size
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        if size <= WHOLE_BYTES:
+            digest.update(file.read())
+        else:
+            for number in range(SAMPLES):
+                file.seek((size - SAMPLE_BYTES) * number // (SAMPLES - 1))
+                digest.update(file.read(SAMPLE_BYTES))
+    return digest.hexdigest()

@@ -1,0 +1,209 @@
+"""The catalog's file: YAML read with the line of everything in it, so that what is wrong can be shown where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from typing_extensions import override
+
+# A catalog is read whole; the longest sensible one (hundreds of models) stays far below.
+MAX_BYTES: Final = 1_048_576
+# Values in it, an alias counted each time it is used, so that a few nested ones can not unfold into billions.
+# 500 models with 200 values each.
+MAX_VALUES: Final = 100_000
+# Mappings and lists within each other. Entries need 5; what vLLM takes as a mapping is a few deeper.
+MAX_DEPTH: Final = 20
+# Faults told at once; more are no help.
+MAX_FAULTS: Final = 20
+
+_MERGE: Final = "tag:yaml.org,2002:merge"
+_TEXT: Final = "tag:yaml.org,2002:str"
+_LIST: Final = "tag:yaml.org,2002:seq"
+_MAPPING: Final = "tag:yaml.org,2002:map"
+
+# Keys and indices from the top of the file.
+Where = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogIssue:
+    """Something wrong in the file: its line from 1 (None: the file as a whole), the keys that lead there, and why."""
+
+    line: int | None
+    where: Where
+    message: str
+
+    def told(self, path: Path) -> str:
+        """Return the fault as one line: ``models.yaml:12: models.en-de.pairs[0]: …``."""
+        at = path if self.line is None else f"{path}:{self.line}"
+        keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.where).removeprefix(".")
+        return f"{at}: {keys}: {self.message}" if keys else f"{at}: {self.message}"
+
+
+class CatalogError(ValueError):
+    """The catalog can not be used; the message says where and what would be right, one line for each fault."""
+
+    @classmethod
+    def of(cls, path: Path, faults: Iterable[CatalogIssue]) -> CatalogError:
+        """Tell the faults in the order of the file, ``MAX_FAULTS`` of them."""
+        told = [fault.told(path) for fault in sorted(faults, key=lambda fault: fault.line or 0)]
+        more = [f"{path}: and {len(told) - MAX_FAULTS} more"] if len(told) > MAX_FAULTS else []
+        return cls("\n".join([*told[:MAX_FAULTS], *more]))
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFile:
+    """What the file holds (mappings with words for keys, lists, scalars), where, and what YAML-wise is wrong with it."""
+
+    path: Path
+    content: object
+    lines: Mapping[Where, int]
+    faults: tuple[CatalogIssue, ...]
+
+    def fault(self, where: Where, message: str) -> CatalogIssue:
+        """Return a fault with its line: that of the value, or of what should hold it."""
+        ends = range(len(where), -1, -1)
+        return CatalogIssue(
+            next((self.lines[where[:end]] for end in ends if where[:end] in self.lines), None), where, message
+        )
+
+
+def read(path: Path) -> CatalogFile:
+    """Read a catalog's YAML.
+
+    Raises:
+        CatalogError: the file can not be read, is too large or is no YAML; says where.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CatalogError(f"{path} is larger than {MAX_BYTES} bytes: is it a catalog?")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CatalogError(f"the catalog {path} can not be read ({error}); APISERVER_CATALOG names it") from error
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        reader = _Reader(loader)
+        content = None if root is None else reader.value(root, (), ())
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise CatalogError.of(path, [CatalogIssue(line, (), f"no YAML: {error.reason}")]) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        why = ", ".join(words for words in (error.context, error.problem) if words)
+        raise CatalogError.of(
+            path, [CatalogIssue(None if mark is None else mark.line + 1, (), f"no YAML: {why}")]
+        ) from error
+    return CatalogFile(path, content, reader.lines, tuple(reader.faults))
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader, which gives up on depth and size before they cost anything."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._depth = 0
+        self._nodes = 0
+
+    @override
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._depth += 1
+        self._nodes += 1
+        if self._depth > MAX_DEPTH:
+            raise self._refusal(f"nested deeper than {MAX_DEPTH}")
+        if self._nodes > 2 * MAX_VALUES:  # keys are nodes too
+            raise self._refusal(f"more than {MAX_VALUES} values")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def _refusal(self, why: str) -> yaml.MarkedYAMLError:
+        untyped: Any = self
+        return yaml.MarkedYAMLError(None, None, why, untyped.peek_event().start_mark)
+
+
+class _Reader:
+    """Turns nodes into values; keeps lines and faults by the keys that lead there."""
+
+    def __init__(self, loader: yaml.SafeLoader) -> None:
+        self._loader: Any = loader
+        self._values = 0
+        self.lines: dict[Where, int] = {}
+        self.faults: list[CatalogIssue] = []
+
+    def value(self, node: yaml.Node, where: Where, within: tuple[yaml.Node, ...]) -> object:
+        """Return a node's value; ``within`` are the nodes around it.
+
+        Raises:
+            yaml.MarkedYAMLError: there is too much of it, or it holds itself.
+        """
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise yaml.MarkedYAMLError(None, None, f"more than {MAX_VALUES} values, aliases unfolded", node.start_mark)
+        if any(node is outer for outer in within):
+            raise yaml.MarkedYAMLError(None, None, "an alias stands inside what it stands for", node.start_mark)
+        if len(within) >= MAX_DEPTH:
+            why = f"nested deeper than {MAX_DEPTH}, aliases unfolded"
+            raise yaml.MarkedYAMLError(None, None, why, node.start_mark)
+        self.lines[where] = _line(node)
+        if isinstance(node, yaml.MappingNode) and node.tag == _MAPPING:
+            return self._mapping(node, where, within)
+        if isinstance(node, yaml.SequenceNode) and node.tag == _LIST:
+            return [self.value(item, (*where, index), (*within, node)) for index, item in enumerate(_items(node))]
+        if isinstance(node, yaml.ScalarNode):
+            try:
+                return self._loader.construct_object(node)
+            except ValueError as error:  # a scalar like 2026-13-45
+                self.faults.append(
+                    CatalogIssue(_line(node), where, f"{node.value!r} looks like a {_kind(node)}: {error}")
+                )
+                return None
+        raise yaml.MarkedYAMLError(None, None, f"{node.tag} has no place in a catalog", node.start_mark)
+
+    def _mapping(self, node: yaml.MappingNode, where: Where, within: tuple[yaml.Node, ...]) -> dict[str, object]:
+        inner = (*within, node)
+        values: dict[str, object] = {}
+        for key, held in _entries(node):
+            if key.tag == _MERGE:
+                for merged in reversed(_items(held) if isinstance(held, yaml.SequenceNode) else [held]):
+                    value = self.value(merged, where, inner)
+                    if not isinstance(value, dict):
+                        raise yaml.MarkedYAMLError(None, None, "<< takes a mapping", merged.start_mark)
+                    values |= value
+        written: dict[str, int] = {}
+        for key, held in _entries(node):
+            if key.tag == _MERGE:
+                continue
+            if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
+                shown = key.value if isinstance(key, yaml.ScalarNode) else "this"
+                why = f"a key is a word, and YAML does not read {shown} as one; put it in quotes"
+                self.faults.append(CatalogIssue(_line(key), where, why))
+                continue
+            name = str(key.value)
+            if name in written:
+                why = f"{name!r} is written twice, first in line {written[name]}; YAML would lose one of them"
+                self.faults.append(CatalogIssue(_line(key), where, why))
+                continue
+            values[name] = self.value(held, (*where, name), inner)
+            written[name] = self.lines[(*where, name)] = _line(key)
+        return values
+
+
+def _entries(node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
+    return node.value
+
+
+def _items(node: yaml.SequenceNode) -> list[yaml.Node]:
+    return node.value
+
+
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
+
+
+def _kind(node: yaml.Node) -> str:
+    return node.tag.rsplit(":", 1)[-1]

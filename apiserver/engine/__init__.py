@@ -1,0 +1,1 @@
+"""The engine interface, and vLLM behind it."""

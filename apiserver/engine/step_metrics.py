@@ -1,0 +1,88 @@
+"""What an engine has done so far: its steps, and its metrics under its own name."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Histogram, Metric
+from prometheus_client.samples import Sample
+from typing_extensions import override
+
+# Values that a histogram keeps uncounted at most: some ten steps of a full batch.
+MOST_KEPT: Final = 1000
+
+
+class EngineMetrics:
+    """One engine's metrics, each sample under its model's name.
+
+    vLLM leaves the name out of ``vllm:cache_config_info``, so two engines of one server would give the same series.
+    """
+
+    def __init__(self, registry: CollectorRegistry, model: str) -> None:
+        """Take the registry that vLLM's logger fills."""
+        self._registry = registry
+        self._model = model
+
+    def collect(self) -> Iterable[Metric]:
+        """Collect the registry and name the model where vLLM does not."""
+        for metric in self._registry.collect():
+            metric.samples = [
+                sample
+                if "model_name" in sample.labels
+                else sample._replace(labels={**sample.labels, "model_name": self._model})
+                for sample in metric.samples
+            ]
+            yield metric
+
+
+class StepHistogram(Histogram):
+    """A histogram for a value of every token: what is observed is counted later, many at once.
+
+    Finding each value's bucket costs four times as much as keeping it. Mutable state: values not counted yet, fewer than
+    ``MOST_KEPT``. One thread.
+    """
+
+    @override
+    def _metric_init(self) -> None:
+        super()._metric_init()
+        self._kept: list[float] = []
+
+    @override
+    def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:
+        """Keep a value; examples are not."""
+        self._kept.append(amount)
+        if len(self._kept) >= MOST_KEPT:
+            self._count()
+
+    @override
+    def _child_samples(self) -> Iterable[Sample]:
+        self._count()
+        return super()._child_samples()
+
+    def _count(self) -> None:
+        kept, self._kept = self._kept, []
+        self._sum.inc(sum(kept))  # pyright: ignore[reportUnknownMemberType] - untyped there
+        for place, times in Counter(bisect_left(self._upper_bounds, amount) for amount in kept).items():
+            self._buckets[place].inc(times)  # pyright: ignore[reportUnknownMemberType] - untyped there
+
+
+class StepCounter:
+    """Progress of one engine, counted in EngineCore's own steps as their statistics arrive."""
+
+    def __init__(self, limit: int) -> None:
+        """Begin at zero; ``limit`` is the number of requests the engine runs at once."""
+        self.limit = limit
+        self.steps = 0
+        self.last: float | None = None
+        self.running = 0
+        self.kv_used = 0.0
+
+    def record(self, running: int, kv_used: float) -> None:
+        """Note one step."""
+        self.steps += 1
+        self.last = time.monotonic()
+        self.running, self.kv_used = running, kv_used

@@ -1,0 +1,87 @@
+"""ModelTokenizer: a model's tokenizer for words, out of which no control token comes, and for our frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from tokenizers import Tokenizer
+
+# What a tokenizer of bytes puts for some that are no character (yet).
+CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+class ModelTokenizer:
+    """Tokenises for one model. Nothing changes after the start, so threads may share it.
+
+    ``controls`` maps each control token's spelling to its id, ``begin`` are the ids that the tokenizer puts before a
+    plain text by itself, ``silent`` the ids that leave no trace in a detokenised text.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        """Take the model's own fast tokenizer (transformers)."""
+        self._chat: Any = tokenizer
+        own: Tokenizer = tokenizer.backend_tokenizer
+        self._own = own
+        saved = own.to_str()
+        self._first = words_tokenizer(saved)
+        self._later = words_tokenizer(without_first_space(saved))
+        added: list[dict[str, Any]] = json.loads(saved)["added_tokens"]
+        self.controls: Mapping[str, int] = {token["content"]: token["id"] for token in added}
+        self.begin: Sequence[int] = _beginning(own)
+        self.silent = frozenset(token["id"] for token in added if token["special"])
+
+    def encode_text(self, text: str, *, first: bool = True) -> list[int]:
+        """Tokenise words; control tokens in them are split into ordinary ones. ``first``: no control token is before."""
+        return (self._first if first else self._later).encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of an answer; control tokens leave no trace in it, nor does a character cut off at the end."""
+        return self._own.decode(ids, skip_special_tokens=True).rstrip(CUT_OFF)
+
+    def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
+        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        turns = [dict(message) for message in messages]
+        rendered = self._chat.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
+        return str(rendered)
+
+
+def words_tokenizer(saved: str) -> Tokenizer:
+    """Return a copy of a saved tokenizer that splits every added token, so that no text can become one."""
+    from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM, which is imported when an engine starts
+
+    content: dict[str, Any] = json.loads(saved)
+    # encode_special_tokens splits only those marked special; a model's <think> or <tool_call> often is not.
+    for token in content["added_tokens"]:
+        token["special"] = True
+    tokenizer = Tokenizer.from_str(json.dumps(content))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def without_first_space(saved: str) -> str:
+    """Return a saved tokenizer that puts no space before its first words, if before those alone it does.
+
+    SentencePiece's "first": behind a control token, words have no space before them; alone they would get one.
+    """
+    content: dict[str, Any] = json.loads(saved)
+    waiting: list[Any] = [content.get("pre_tokenizer")]
+    while waiting:
+        match waiting.pop():
+            case {"type": "Metaspace", "prepend_scheme": "first"} as metaspace:
+                metaspace["prepend_scheme"] = "never"
+            case {"pretokenizers": [*inner]}:
+                waiting += inner
+            case _:
+                pass
+    return json.dumps(content)
+
+
+def _beginning(tokenizer: Tokenizer) -> list[int]:
+    bare = tokenizer.encode("a", add_special_tokens=False).ids
+    whole = tokenizer.encode("a", add_special_tokens=True).ids
+    at = next((index for index in range(len(whole)) if whole[index : index + len(bare)] == bare), 0)
+    return whole[:at]

@@ -1,0 +1,195 @@
+"""VllmEngine: the only file with vLLM.
+
+vLLM is imported when the first engine starts, in a thread: the import costs many seconds, and the server answers
+``/livez`` and ``/report`` meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, Final, TypeVar
+
+from prometheus_client import CollectorRegistry
+
+from apiserver.catalog.engine_arguments import check_arguments, check_share
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
+from apiserver.engine.step_metrics import EngineMetrics, StepCounter
+from apiserver.engine.tokenizer import ModelTokenizer
+from apiserver.engine.vllm_adapters import SAMPLINGS, mapped_errors, sampling_parameters, stat_loggers
+from shared.protocol.report import ModelReport
+from shared.runtime import gc_tuning
+from shared.runtime.threads import in_daemon_thread
+
+log = logging.getLogger(__name__)
+
+# vLLM force-kills its EngineCore after this long; a stopping server should not take longer.
+STOP_SECONDS: Final = 3.0
+
+# Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
+ENVIRONMENT: Final = {
+    # Folds vLLM's worker process into EngineCore: one process and 35 % less CPU per request on the CPU build.
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    # Without it every engine starts a thread per core, and they fight.
+    "OMP_NUM_THREADS": "1",
+    # Its lines go through our logging, in our form.
+    "VLLM_CONFIGURE_LOGGING": "0",
+    # Nothing leaves the machine unasked.
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+}
+
+
+T = TypeVar("T")
+
+
+class VllmEngine:
+    """One model in one AsyncLLM; awaited directly, no queues or workers of ours."""
+
+    def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
+        """Wrap a started AsyncLLM; use :meth:`start`."""
+        self._entry = entry
+        self._llm = llm
+        self._steps = steps
+        self.metrics = EngineMetrics(registry, entry.name)
+        self._tokenizer = ModelTokenizer(llm.get_tokenizer())
+        self.controls: Mapping[str, int] = self._tokenizer.controls
+        self.begin: Sequence[int] = self._tokenizer.begin
+        config = llm.model_config
+        # The commit that a Hugging Face name was resolved to; transformers notes it in the configuration it has read.
+        self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
+        # Making one costs vLLM more than all else that is done for a request here.
+        self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_parameters)
+        self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
+
+    def __repr__(self) -> str:
+        """Show model, life and steps."""
+        return f"<VllmEngine {self._entry.name} alive={self.alive} steps={self._steps.steps}>"
+
+    @classmethod
+    async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
+        """Start the model's engine off the event loop; takes seconds to minutes.
+
+        ``alone`` says that no other model is hosted by this server; where it is not, a GPU must be shared out.
+
+        Raises:
+            EngineArgumentError: an argument of ``engine:`` that vLLM does not have, or a missing memory share.
+            Exception: whatever vLLM raises when the model can not be loaded.
+        """
+        return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
+
+    @classmethod
+    def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
+        from vllm import AsyncEngineArgs, envs  # noqa: PLC0415 - see the module's docstring
+        from vllm.platforms import current_platform  # noqa: PLC0415
+        from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
+
+        check_arguments(entry, {field.name for field in dataclasses.fields(AsyncEngineArgs)})
+        if not alone:
+            check_share(entry, device=str(current_platform.device_type))
+        arguments: dict[str, Any] = {
+            "served_model_name": entry.name,
+            "generation_config": "vllm",  # sampling is the catalog's, never the weights'
+            "scheduling_policy": "priority",  # short texts before the segments of long ones
+            **entry.engine,
+        }
+        # Between two starts nobody changes the environment, which vLLM else looks up several times for each request.
+        envs.disable_envs_cache()
+        registry = CollectorRegistry()
+        steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
+        llm = AsyncLLM.from_engine_args(
+            AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=stat_loggers(registry, steps)
+        )
+        steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
+        envs.enable_envs_cache()
+        gc_tuning.freeze()
+        return cls(entry, llm, registry, steps)
+
+    @property
+    def max_num_seqs(self) -> int:
+        """Requests that run in one batch."""
+        return self._steps.limit
+
+    @property
+    def alive(self) -> bool:
+        """False as soon as vLLM's monitor has seen EngineCore die."""
+        return not self._llm.errored
+
+    @property
+    def max_model_len(self) -> int:
+        """Tokens that prompt and answer may have together."""
+        return int(self._llm.model_config.max_model_len)
+
+    def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
+        """Tokenise words; control tokens in them are split into ordinary ones."""
+        return self._tokenizer.encode_text(text, first=first)
+
+    def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
+        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        return self._tokenizer.chat_template(messages, arguments)
+
+    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
+        """Generate one answer; cancelling the task aborts the engine's request."""
+        # Vllm's rendered form (vllm.inputs.TokensInput): what is not rendered goes through a thread of its renderer first.
+        prompt = {"type": "token", "prompt_token_ids": list(ask.prompt_ids)}
+        priority = ask.priority if self._by_priority else 0
+        sampling = self._sampling(ask.sampling, ask.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
+        with mapped_errors():
+            outputs = self._llm.generate(prompt, sampling, request_id, priority=priority)
+            last = None
+            async for output in outputs:  # to its end: a generator that is left early costs a task, and an abort
+                last = output
+        if last is not None and last.finished:
+            return self._generation(last.outputs[0])
+        message = f"{self._entry.name}: the engine ended a request without an answer"
+        raise EngineGoneError(message)
+
+    def _generation(self, made: Any) -> GenerationResult:
+        ids = list(made.token_ids)
+        # The token that ended the answer is no part of it.
+        body = ids[:-1] if made.finish_reason == "stop" else ids
+        return GenerationResult(
+            self._tokenizer.decode(body),
+            ids,
+            made.finish_reason,
+            repeats=made.stop_reason == "repetition_detected",
+            leaked_controls=not self._tokenizer.silent.isdisjoint(body),
+        )
+
+    async def ping(self) -> None:
+        """Wait for one turn of EngineCore's busy loop, which takes such calls between two steps."""
+        with mapped_errors():
+            await self._llm.is_paused()
+
+    def progress(self) -> ModelReport:
+        """Return load and progress; ``running`` is as of the last step, ``waiting`` is all other work in hand."""
+        steps = self._steps
+        unfinished = int(self._llm.get_num_unfinished_requests())
+        running = min(steps.running, unfinished)
+        return ModelReport(
+            running=running,
+            waiting=unfinished - running,
+            limit=steps.limit,
+            steps=steps.steps,
+            step_age_s=None if steps.last is None else round(time.monotonic() - steps.last, 3),
+            kv_used=round(steps.kv_used, 4),
+            revision=self._commit,
+        )
+
+    async def stop(self) -> None:
+        """End the engine and its EngineCore, off the event loop; what is still in flight gets EngineGoneError."""
+        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - imported by now: a dictionary look-up
+
+        self._llm.output_processor.propagate_error(EngineDeadError())
+        # vLLM ends its own reader of answers only after EngineCore, and so would log every clean stop as a death.
+        if self._llm.output_handler is not None:
+            self._llm.output_handler.cancel()
+        await asyncio.to_thread(self._shutdown)
+
+    def _shutdown(self) -> None:
+        self._llm.shutdown(timeout=STOP_SECONDS)

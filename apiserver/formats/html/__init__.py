@@ -1,0 +1,1 @@
+"""HTML as blocks of words."""

@@ -1,0 +1,86 @@
+"""Attributes that hold words: each a block of its own inside its tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from apiserver.formats.document import MAX_MARKS, Block, Placeholder
+from apiserver.formats.document_builder import PlacedBlock
+from apiserver.formats.html.tokens import HtmlToken
+from apiserver.formats.runs import has_words, set_apart
+
+# "Translatable attributes" of the HTML standard (3.2.6.2) without those that are no words for a reader (download,
+# srcdoc, style, lang), with what WAI-ARIA 1.3 lists as text for a reader and buttons' values of every kind.
+_ANYWHERE: Final = frozenset({"title", "aria-label", "aria-description", "aria-placeholder", "aria-roledescription"})
+_OF_ELEMENTS: Final = frozenset(
+    {
+        ("alt", "area"),
+        ("alt", "img"),
+        ("alt", "input"),
+        ("placeholder", "input"),
+        ("placeholder", "textarea"),
+        ("label", "optgroup"),
+        ("label", "option"),
+        ("label", "track"),
+        ("abbr", "th"),
+    }
+)
+_BUTTONS: Final = frozenset({"submit", "button", "reset"})
+_PROSE_OF_META: Final = frozenset(
+    {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
+)
+# 13.2.5.32 ff.: a name, then perhaps "=" and a value. Nothing in it can go back (possessive), so it is linear.
+_ATTRIBUTE: Final = re.compile(
+    r"""[\s/]*+(?P<name>[^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|(?P<bare>[^\s>"']"""
+    r"[^\s>]*+)?))?",
+    re.ASCII,
+)
+_QUOTES: Final = {"double": '"', "single": "'", "bare": "\t\n\f\r \"'=<>`"}
+
+
+def attribute_blocks(text: str, token: HtmlToken) -> tuple[PlacedBlock, ...]:
+    """Return the blocks of a start tag's attributes, in order."""
+    values = dict(token.attributes)
+    names = {name for name in values if _holds_words(token.tag, name, values)}
+    if not names:
+        return ()
+    placed: list[PlacedBlock] = []
+    begin = token.start + 1 + len(token.tag)
+    for match in _ATTRIBUTE.finditer(text, begin, token.end - 1):
+        name, how = match["name"].lower(), match.lastgroup
+        if name in names and how is not None and how in _QUOTES:
+            names.discard(name)
+            placed += _placed(text, match.start(how), match.end(how), values[name], _QUOTES[how])
+    return tuple(placed)
+
+
+def _holds_words(tag: str, name: str, values: Mapping[str, str]) -> bool:
+    if name == "value":
+        return tag == "input" and values.get("type", "").lower() in _BUTTONS
+    if name == "content":
+        return tag == "meta" and values.get("name", values.get("property", "")).lower() in _PROSE_OF_META
+    return name in _ANYWHERE or (name, tag) in _OF_ELEMENTS
+
+
+def _placed(text: str, start: int, end: int, value: str, quotes: str) -> list[PlacedBlock]:
+    raw = text[start:end]
+    before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
+    marks: list[Placeholder] = []
+    words = set_apart(value[before : len(value) - behind], marks)
+    if not has_words(words) or len(marks) > MAX_MARKS:
+        return []
+    source = raw[before : len(raw) - behind]
+    return [
+        PlacedBlock(start + before, end - behind, Block(words, tuple(marks), source, partial(_escaped, quotes=quotes)))
+    ]
+
+
+def _escaped(words: str, *, quotes: str) -> str:
+    """Write words as part of an attribute's value that stands in such quotes, or in none."""
+    escaped = words.replace("&", "&amp;").replace("\r", "&#13;")
+    for quote in quotes:
+        escaped = escaped.replace(quote, f"&#{ord(quote)};")
+    return escaped

@@ -1,0 +1,166 @@
+"""Open elements: where in an HTML document a stretch stands, so that it is known what must stay as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from apiserver.formats.document import PlaceholderKind
+
+# What the HTML standard (15.3 "Flow content") lays out on its own: a sentence does not reach over their tags. <br> is
+# among them, for a line break has to come back in its place. Unknown elements are inline, as in a browser.
+BLOCK_LEVEL: Final = frozenset(
+    """
+    address applet article aside audio blockquote body br button canvas caption center col colgroup datalist dd details
+    dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr
+    html iframe legend li listing main marquee menu nav noembed noframes noscript object ol optgroup option p plaintext
+    pre search section select summary table tbody td template textarea tfoot th thead title tr ul video xmp
+    """.split()  # noqa: SIM905  # a word list, not a page
+)
+# The standard's void elements, with those that were: they have no end tag.
+VOID: Final = frozenset(
+    """
+    area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr
+    """.split()  # noqa: SIM905  # a word list, not a page
+)
+# What is code stands in a sentence like a name; what is read by no one (scripts), drawn, or a value (textarea) does not.
+_KEPT: Final = {
+    **dict.fromkeys(("code", "kbd", "samp", "var", "tt", "math"), PlaceholderKind.NAME),
+    **dict.fromkeys(
+        (
+            "iframe",
+            "listing",
+            "noembed",
+            "noframes",
+            "noscript",
+            "plaintext",
+            "script",
+            "style",
+            "svg",
+            "textarea",
+            "xmp",
+        ),
+        PlaceholderKind.ALONE,
+    ),
+}
+_SPACE_KEPT: Final = frozenset({"pre", "listing"})
+_FOREIGN: Final = ("svg", "math")
+
+# No end tag inside one of these closes what is outside of it (13.2.4.2 "has an element in scope"); no start tag either.
+_END_FENCES: Final = ("table", "td", "th", "caption", "template", "object", "marquee", "applet", "button", "html")
+_FENCES: Final = (*_END_FENCES, *_FOREIGN)
+# Elements whose end tag may be left out: what a start tag ends, and beyond which elements it does not look.
+_TABLE: Final = ("table", "template", *_FOREIGN)
+_IMPLIED_ENDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "li": (("li",), ("ul", "ol", "menu", "dir", *_FENCES)),
+    "dt": (("dt", "dd"), ("dl", *_FENCES)),
+    "dd": (("dt", "dd"), ("dl", *_FENCES)),
+    "option": (("option",), ("select", "datalist", *_FENCES)),
+    "optgroup": (("optgroup", "option"), ("select", "datalist", *_FENCES)),
+    "td": (("td", "th"), ("tr", *_TABLE)),
+    "th": (("td", "th"), ("tr", *_TABLE)),
+    "tr": (("tr", "td", "th", "caption", "colgroup"), ("tbody", "thead", "tfoot", *_TABLE)),
+    **dict.fromkeys(
+        ("tbody", "thead", "tfoot", "colgroup", "caption"),
+        (("tbody", "thead", "tfoot", "tr", "td", "th", "caption", "colgroup"), _TABLE),
+    ),
+}
+_TABLE_PARTS: Final = frozenset({"table", "caption", "colgroup", "tbody", "thead", "tfoot", "tr", "td", "th"})
+# Start tags of these stand in a paragraph without ending it; every other block-level one ends it.
+_IN_A_PARAGRAPH: Final = frozenset(
+    """
+    applet audio br button canvas datalist iframe marquee noembed noframes noscript object optgroup option select
+    template textarea title video
+    """.split()  # noqa: SIM905  # a word list, not a page
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An open element: how its content is kept as it is (None: its words are translated), and whether white space is."""
+
+    tag: str
+    keep: PlaceholderKind | None = None
+    keeps_space: bool = False
+
+
+_ROOT: Final = Element("")
+
+
+class OpenElements:
+    """The elements that are open; end tags may be missing, stray or crossed, as the standard allows for."""
+
+    def __init__(self) -> None:
+        self._open: list[Element] = []
+        self._where: dict[str, list[int]] = {}  # of each tag, the places in the list
+        self._blocks: list[int] = []  # of block-level elements, the places in the list
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def current(self) -> Element:
+        """The innermost open element."""
+        return self._open[-1] if self._open else _ROOT
+
+    def start(self, tag: str, attributes: Mapping[str, str], *, is_closed: bool) -> Element:
+        """Take a start tag and return its element, which is open now unless it is void or closed in itself."""
+        closes, fences = _IMPLIED_ENDS.get(tag, ((), ()))
+        if closes:
+            self._end_first(closes, self._nearest(fences))
+        if tag in BLOCK_LEVEL and tag not in _IN_A_PARAGRAPH:
+            self._end_first(("p",), self._nearest(_FENCES))
+        outer = self.current
+        element = Element(
+            tag, _keep_of(tag, attributes, outer.keep), (outer.keeps_space or tag in _SPACE_KEPT) and tag != "table"
+        )
+        if tag not in VOID and not (is_closed and self._nearest(_FOREIGN) >= 0):
+            self._where.setdefault(tag, []).append(len(self._open))
+            if tag in BLOCK_LEVEL:
+                self._blocks.append(len(self._open))
+            self._open.append(element)
+        return element
+
+    def end(self, tag: str) -> Element:
+        """Take an end tag and return the element that it ended; the innermost open one where it ended none."""
+        place = self._nearest((tag,))
+        if tag in _TABLE_PARTS:
+            fence = self._nearest(_TABLE) if tag != "table" else -1
+        elif tag in BLOCK_LEVEL:
+            fence = self._nearest(tuple(name for name in _END_FENCES if name != tag))
+        else:
+            fence = self._blocks[-1] if self._blocks else -1
+        if place <= fence:
+            return self.current
+        ended = self._open[place]
+        self.cut(place)
+        return ended
+
+    def cut(self, length: int) -> None:
+        """Close the innermost elements until that many are open."""
+        while len(self._open) > length:
+            element = self._open.pop()
+            self._where[element.tag].pop()
+            if element.tag in BLOCK_LEVEL:
+                self._blocks.pop()
+
+    def _nearest(self, tags: tuple[str, ...]) -> int:
+        """Return the innermost place of an element with one of the tags; -1 for none."""
+        return max((places[-1] for tag in tags if (places := self._where.get(tag))), default=-1)
+
+    def _end_first(self, tags: tuple[str, ...], fence: int) -> None:
+        """End the outermost of the elements with the tags inside the fence, as each tag's innermost tells it."""
+        inside = [place for tag in tags if (place := self._nearest((tag,))) > fence]
+        if inside:
+            self.cut(min(inside))
+
+
+def _keep_of(tag: str, attributes: Mapping[str, str], outer: PlaceholderKind | None) -> PlaceholderKind | None:
+    """Decide what happens to an element's content: its own word first, then what it is, then what it stands in."""
+    translate = attributes.get("translate")
+    if translate is not None and translate.lower() in {"", "yes"}:
+        return None
+    if (translate is not None and translate.lower() == "no") or "notranslate" in attributes.get("class", "").split():
+        return PlaceholderKind.NAME
+    return _KEPT.get(tag, outer)

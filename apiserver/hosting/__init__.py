@@ -1,0 +1,1 @@
+"""One model's life: start, canaries, stalls, restarts."""

@@ -1,0 +1,1 @@
+"""What a model is asked: prompt families, templates, sampling."""

@@ -1,0 +1,95 @@
+"""A prompt that a catalog writes out itself, for a model of no family here; it becomes a family like the others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from apiserver.prompts.family import MESSAGE_SLOTS, PAIR_SLOTS, TERM_SLOTS, MessageTemplate, PromptFamily
+from apiserver.prompts.template import slots_of
+from shared.languages import canonical_tag
+
+# What must stand in each template, once, and what may.
+_TEMPLATE: Final = (frozenset({"text"}), MESSAGE_SLOTS - {"terms"})
+_TERM_TEMPLATE: Final = (frozenset({"text", "terms"}), MESSAGE_SLOTS)
+_TERM_LINE: Final = (TERM_SLOTS, TERM_SLOTS)
+_SYSTEM: Final = (frozenset[str](), PAIR_SLOTS)
+
+
+class CustomPrompt(BaseModel):
+    """Templates with slots in braces: ``{source}``, ``{target}`` (names), their codes, ``{text}``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    template: str = Field(description="The user's message, or with chat: false the whole prompt.")
+    chat: bool = Field(default=True, description="Whether the model's chat template goes around it.")
+    system: str | None = Field(default=None, description="A system message, where there is a chat template.")
+    names: dict[str, str] = Field(default_factory=dict, description="Languages' names that differ from CLDR's English.")
+    stop: tuple[str, ...] = Field(
+        default=(), strict=False, description="Tokens that end an answer, beside the model's."
+    )
+    begin: bool = Field(default=False, description="Whether the tokenizer's own beginning goes before the prompt.")
+    term_template: str | None = Field(default=None, description="What replaces the template where terms are given.")
+    term_line: str = Field(default="{term} = {translation}", description="How one of the terms is written.")
+
+    @field_validator("template")
+    @classmethod
+    def _good_template(cls, value: str) -> str:
+        return _checked(value, *_TEMPLATE)
+
+    @field_validator("term_template")
+    @classmethod
+    def _good_term_template(cls, value: str | None) -> str | None:
+        return None if value is None else _checked(value, *_TERM_TEMPLATE)
+
+    @field_validator("term_line")
+    @classmethod
+    def _good_term_line(cls, value: str) -> str:
+        return _checked(value, *_TERM_LINE)
+
+    @field_validator("system")
+    @classmethod
+    def _good_system(cls, value: str | None) -> str | None:
+        return None if value is None else _checked(value, *_SYSTEM)
+
+    @field_validator("names")
+    @classmethod
+    def _canonical_names(cls, value: dict[str, str]) -> dict[str, str]:
+        if blank := [tag for tag, name in value.items() if not name.strip()]:
+            raise ValueError(f"the name of {blank[0]} is blank; give the one that the model knows")
+        return {canonical_tag(tag): name for tag, name in value.items()}
+
+    @model_validator(mode="after")
+    def _no_idle_keys(self) -> CustomPrompt:
+        if self.system is not None and not self.chat:
+            raise ValueError("system needs chat: true; without a chat template, write it into the template")
+        if "term_line" in self.model_fields_set and self.term_template is None:
+            raise ValueError("term_line needs a term_template with {terms} in it")
+        return self
+
+    @property
+    def family(self) -> PromptFamily:
+        """The prompt as a family; it takes any language."""
+        terms = self.term_template
+        return PromptFamily(
+            "custom",
+            MessageTemplate(self.template, names=self.names),
+            chat=self.chat,
+            system=self.system,
+            terms=None if terms is None else MessageTemplate(terms, names=self.names, term_line=self.term_line),
+            begin=self.begin,
+            stop=self.stop,
+            regional=True,
+        )
+
+
+def _checked(template: str, required: frozenset[str], allowed: frozenset[str]) -> str:
+    found = slots_of(template)
+    if unknown := sorted(found.keys() - allowed):
+        slots = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+        raise ValueError(f"{{{unknown[0]}}} is no slot here; there are {slots}, and {{{{ is a brace")
+    for name in sorted(required):
+        if found[name] != 1:
+            raise ValueError(f"{{{name}}} must stand there once; it stands there {found[name]} times")
+    return template

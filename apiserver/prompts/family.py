@@ -1,0 +1,230 @@
+"""Prompts as pieces: what a model is told around a client's words, so that no word can become a control token. Pure.
+
+A prompt is a row of pieces. Control pieces are the model's own control tokens, written by us. Everything between two of
+them, our instruction and the client's text alike, is one piece of words: a tokenizer of the SentencePiece kind puts a
+space before each stretch that it is given, so an instruction cut off from its text would get other tokens than the
+model was trained on. The text is put in where the template has its slot, after the template was split at the control
+tokens; what the text holds is never looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from langcodes import Language
+
+from apiserver.prompts.pair_prompt import ControlToken, MessagePart, PairPrompt
+from apiserver.prompts.sampling import Sampling
+from apiserver.prompts.template import (
+    DELIMITER,
+    TERM,
+    TERMS,
+    TEXT,
+    TRANSLATION,
+    PromptError,
+    cut,
+    sentinels_in,
+    with_slots,
+)
+from shared.languages import LanguagePair, stand_in
+
+# Renders messages (``role`` and ``content``; roles system and user) with the model's own chat template and the
+# template's keyword arguments (``enable_thinking``), generation prompt included.
+ChatTemplate = Callable[[Sequence[Mapping[str, str]], Mapping[str, object]], str]
+
+# What a message may have in braces. ``text`` must stand there once; ``terms`` too in a message for terms, nowhere else.
+MESSAGE_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code", "text", "terms", "delimiter"})
+# What the line of one term may have in braces; both must stand there once.
+TERM_SLOTS: Final = frozenset({"term", "translation"})
+# The pair's slots: what a system message and the names of control tokens may have in braces.
+PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"})
+
+
+@dataclass(frozen=True, slots=True)
+class MarkStyle:
+    """How marks travel inside a prompt: as numbered tags, as words that the model is known to copy, or not at all.
+
+    ``open``, ``close`` and ``alone`` spell the mark number ``{n}``; None: the model does not keep such tags. ``names``
+    and ``quantities`` stand in for marks that are words or numbers, each once, the likeliest to survive first; where
+    they are empty such a mark is spelt as ``alone``.
+    """
+
+    names: tuple[str, ...] = ()
+    quantities: tuple[str, ...] = ()
+    open: str | None = None
+    close: str | None = None
+    alone: str | None = None
+
+
+# Where all cards agree with each other and not with CLDR.
+COMMON_NAMES: Final = {("en", "bn"): "Bengali"}
+
+# XLIFF's own names for paired and single tags: what translators of software texts were trained on.
+TAGS: Final = MarkStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTemplate:
+    """A message with slots in braces (``MESSAGE_SLOTS``), and how it names languages.
+
+    Names are CLDR's in ``language``, but for ``names`` (by tag) and ``COMMON_NAMES``. ``term_line`` is written once for each term.
+    """
+
+    message: str
+    language: str = "en"
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    term_line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFamily:
+    """How models of one family are asked, and what they know.
+
+    ``message`` is the user's message in the model's chat template (``chat``), with ``system`` and the template's
+    ``arguments``; or else the whole prompt, written with the control tokens ``tokens``. ``chinese`` replaces it where
+    either language is Chinese; ``terms`` and ``chinese_terms`` where terms are given. ``begin`` puts the tokenizer's own
+    beginning (``<s>``, ``<bos>``) before the prompt. An answer ends at a token of ``stop``, and where
+    the model's own configuration says. ``copies_literals`` says that it is worth letting placeholders stand in the text
+    as they are. ``languages`` are those that the family knows
+    (None: any), ``via`` one that must be on either side, ``groups`` those that one model of the family knows beside
+    that. ``regional`` names a country in full: Portuguese (Brazil).
+    """
+
+    name: str
+    message: MessageTemplate
+    chat: bool
+    system: str | None = None
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+    chinese: MessageTemplate | None = None
+    terms: MessageTemplate | None = None
+    chinese_terms: MessageTemplate | None = None
+    tokens: tuple[str, ...] = ()
+    begin: bool = False
+    stop: tuple[str, ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    marks: MarkStyle = TAGS
+    copies_literals: bool = True
+    languages: tuple[str, ...] | None = None
+    via: str | None = None
+    groups: tuple[tuple[str, ...], ...] = ()
+    regional: bool = False
+
+    @property
+    def term_prompt(self) -> bool:
+        """Whether terms can be told to the model, instead of being put into the text."""
+        return self.terms is not None
+
+    def unknown(self, tag: str) -> str | None:
+        """Say that the family does not know the language, and which it knows; None where it does."""
+        if self.languages is None or stand_in(tag, self.languages) is not None:
+            return None
+        return f"prompt {self.name} knows no {tag}; it knows {', '.join(sorted(self.languages))}"
+
+    def refusal(self, pair: LanguagePair) -> str | None:
+        """Say why the family can not serve the pair; None where it can."""
+        if (why := self.unknown(pair.source) or self.unknown(pair.target)) is not None:
+            return why
+        if self.via is not None and self.via not in {self._known(pair.source), self._known(pair.target)}:
+            return f"prompt {self.name} translates only from and into {self.via}, so not {pair}"
+        return None
+
+    def mixture(self, pairs: Sequence[LanguagePair]) -> str | None:
+        """Say which languages are of different groups, so that no one model of the family knows both; else None."""
+        seen: dict[int, str] = {}
+        for tag in dict.fromkeys(tag for pair in pairs for tag in (pair.source, pair.target)):
+            for number, group in enumerate(self.groups, 1):
+                if self._known(tag) in group:
+                    seen.setdefault(number, tag)
+        if len(seen) < 2:
+            return None
+        found = ", ".join(f"{tag} is in group {number}" for number, tag in sorted(seen.items()))
+        return f"a model of {self.name} knows the languages of one group and {self.via}: {found}"
+
+    def for_pair(self, pair: LanguagePair, template: ChatTemplate, controls: Collection[str]) -> PairPrompt:
+        """Render the family's prompt for a pair; ``controls`` are all control tokens of the model's tokenizer.
+
+        Raises:
+            PromptError: the family does not know the pair, the tokenizer lacks a control token of the prompt, or the
+                chat template does not carry what it is given through exactly once.
+        """
+        if (why := self.refusal(pair)) is not None:
+            raise PromptError(why)
+        slots = self._pair_slots(pair, self.message)
+        for token in (with_slots(token, slots) for token in self.tokens):
+            if token not in controls:
+                raise PromptError(f"prompt {self.name} is written with {token}, which the model's tokenizer has not")
+        message, terms = self._wordings(pair)
+        return PairPrompt(
+            self._parts(pair, message, template, controls),
+            None if terms is None else self._parts(pair, terms, template, controls),
+            () if terms is None else cut(with_slots(terms.term_line, {"term": TERM, "translation": TRANSLATION})),
+        )
+
+    def _wordings(self, pair: LanguagePair) -> tuple[MessageTemplate, MessageTemplate | None]:
+        if "zh" not in {pair.source.split("-")[0], pair.target.split("-")[0]}:
+            return self.message, self.terms
+        return self.chinese or self.message, self.chinese_terms or self.terms
+
+    def _parts(
+        self, pair: LanguagePair, wording: MessageTemplate, template: ChatTemplate, controls: Collection[str]
+    ) -> tuple[MessagePart, ...]:
+        slots = self._pair_slots(pair, wording)
+        inner = {"text": TEXT, "terms": TERMS, "delimiter": DELIMITER}
+        message = whole = with_slots(wording.message, {**slots, **inner})
+        if self.chat:
+            messages = [{"role": "user", "content": message}]
+            if self.system is not None:
+                messages.insert(0, {"role": "system", "content": with_slots(self.system, slots)})
+            try:
+                whole = template(messages, self.arguments)
+            except Exception as error:  # the template is a program of the model's own
+                raise PromptError(
+                    f"the model's chat template can not render prompt {self.name}: {type(error).__name__}: {error}"
+                ) from error
+        wanted, found = sentinels_in(message), sentinels_in(whole)
+        if wanted != found or wanted[TEXT] != 1:
+            raise PromptError(
+                f"the model's chat template renders the text of prompt {self.name} {found[TEXT]} times; "
+                "it must stand there once, as it is"
+            )
+        return tuple(
+            ControlToken(stretch) if is_control else cut(stretch) for stretch, is_control in _stretches(whole, controls)
+        )
+
+    def _known(self, tag: str) -> str:
+        """Return the family's own tag for a language that it knows."""
+        return tag if self.languages is None else stand_in(tag, self.languages) or tag
+
+    def _pair_slots(self, pair: LanguagePair, wording: MessageTemplate) -> dict[str, str]:
+        return {
+            "source": self._name(pair.source, wording),
+            "target": self._name(pair.target, wording),
+            "source_code": self._known(pair.source),
+            "target_code": self._known(pair.target),
+        }
+
+    def _name(self, tag: str, wording: MessageTemplate) -> str:
+        known = self._known(tag)
+        if tag in wording.names:
+            return wording.names[tag]
+        if self.regional and Language.get(tag).territory is not None:
+            return Language.get(tag).display_name(wording.language)
+        if known in wording.names:
+            return wording.names[known]
+        if (name := COMMON_NAMES.get((wording.language, known))) is not None:
+            return name
+        shown = Language.get(known)
+        return shown.display_name(wording.language) if self.regional else shown.language_name(wording.language)
+
+
+def _stretches(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
+    """Split at control tokens, the longest first; each stretch with whether it is one."""
+    present = [token for token in controls if token and token in rendered and not sentinels_in(token)]
+    if not present:
+        return [(rendered, False)]
+    pattern = "|".join(re.escape(token) for token in sorted(present, key=len, reverse=True))
+    stretches = re.split(f"({pattern})", rendered)
+    return [(stretch, index % 2 == 1) for index, stretch in enumerate(stretches) if stretch]

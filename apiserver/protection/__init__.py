@@ -1,0 +1,1 @@
+"""What must survive translation: placeholders, glossary terms, tags, emoji."""

@@ -1,0 +1,1 @@
+"""Admission and fair queueing in front of one engine."""

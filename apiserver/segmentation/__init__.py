@@ -1,0 +1,1 @@
+"""Sentences and boundaries of texts."""

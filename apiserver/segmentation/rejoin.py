@@ -1,0 +1,55 @@
+"""Rejoins translated segments with the spacing of the target's script."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+from unicodedata import category, east_asian_width
+
+import langcodes
+
+from apiserver.formats.document import mark_index
+
+# Scripts written without blanks between words; the first three have none between sentences either.
+_DENSE: Final = frozenset({"Hans", "Hant", "Jpan"})
+_NO_BLANKS: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
+_CACHED_TAGS: Final = 1024
+
+
+def joint(between: str, before: str, after: str, source: str, target: str) -> str:
+    """Return what stands between the translations of two segments of one line; hard white space stays as it is.
+
+    ``between`` stood between them in the source language; ``before`` and ``after`` are their translations. Nothing
+    becomes a blank where the source writes none and the target does; a blank becomes nothing between two wide
+    characters of Chinese or Japanese where the source writes blanks.
+    """
+    left = next((char for char in reversed(before) if mark_index(char) is None), "")
+    right = next((char for char in after if mark_index(char) is None), "")
+    if not left or not right:
+        return between
+    from_script, to_script = _script(source), _script(target)
+    if not between and from_script in _NO_BLANKS and to_script not in _DENSE:
+        apart = left.isspace() or right.isspace() or _opens(left) or _closes(right)
+        return "" if apart else " "
+    if between == " " and from_script not in _DENSE and to_script in _DENSE and _wide(left) and _wide(right):
+        return ""
+    return between
+
+
+@lru_cache(maxsize=_CACHED_TAGS)
+def _script(tag: str) -> str:
+    """Return the script that a language is written in, most likely, or as its tag says; yue: Hant."""
+    return langcodes.Language.get(tag).maximize().script or ""
+
+
+def _opens(char: str) -> bool:
+    return category(char) in {"Ps", "Pi"}
+
+
+def _closes(char: str) -> bool:
+    return category(char) in {"Pe", "Pf"} or char in ",.;:!?…%"
+
+
+def _wide(char: str) -> bool:
+    """Say whether a character is one of Chinese or Japanese text, punctuation included: a wide one."""
+    return east_asian_width(char) in {"W", "F"} or char in "“”‘’…—"

@@ -1,0 +1,241 @@
+"""Long texts into segments that an engine takes one by one, and how their translations stand together again. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from apiserver.segmentation.sentence_splitter import sentence_ends
+from apiserver.segmentation.text_boundaries import best_break, clause_ends, first_cluster, middle_break
+
+# White space that separates: every run but a single blank, no-break space or narrow no-break space. It comes back as it
+# was, so no translation may meet it.
+_HARD: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_WORD: Final = re.compile(r"[^\W_]")
+# Characters that a segment may have for each token of its budget. Texts have 2 to 5; one with more is a run of one
+# character. It bounds a segment whatever the tokenizer makes of it, and what is counted in vain.
+CHARS_PER_TOKEN: Final = 8
+# When an estimate was wrong the next reaches at most three quarters as far, so tries are few.
+_SHRINK: Final = (3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One engine request: at least one character, no hard white space inside, no white space at its ends."""
+
+    text: str
+
+
+Piece = Segment | str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a segment may hold at most: tokens, as ``count`` counts them, and sentences (None: as many as fit).
+
+    ``count`` is asked once for a sentence, and not at all for a line of one that has no more bytes than that; a segment of
+    several has their sum and a margin for what is between them, which holds for tokenizers to which the whole is no more
+    than its parts.
+    """
+
+    max_tokens: int
+    max_sentences: int | None
+    count: Callable[[str], int]
+
+    @property
+    def max_chars(self) -> int:
+        """Characters of a segment, whatever ``count`` says."""
+        return self.max_tokens * CHARS_PER_TOKEN
+
+    def tokens(self, text: str) -> int:
+        """Count; a text longer than any segment is only said to be over the budget."""
+        return self.count(text) if len(text) <= self.max_chars else self.max_tokens + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A stretch of a line: where it is, its tokens, its sentences, and whether it has a letter."""
+
+    start: int
+    end: int
+    tokens: int
+    sentences: int
+    lettered: bool
+
+
+def segment(text: str, language: str, budget: Budget) -> list[Piece]:
+    """Cut a text of the language (a canonical tag) into segments within the budget and the strings around them.
+
+    Strings and segments' texts joined are the text exactly. Between two segments there is always one string, white
+    space or nothing; at the ends only where there is something. Sentences of one line share segments greedily; one over
+    the budget is cut at its clauses, else words, else grapheme clusters. A cluster that is over the budget by itself is
+    cut too; only a single character may ever exceed ``max_tokens``. Linear time.
+    """
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for start, end in [*(match.span() for match in _HARD.finditer(text)), (len(text), len(text))]:
+        line = _stripped(text, position, start)
+        if line is not None:
+            offset = line[0]
+            packed = _packed(text[offset : line[1]], language, budget)
+            spans.extend((offset + span.start, offset + span.end) for span in packed)
+        position = end
+    return _laid_out(text, spans)
+
+
+def smaller(text: str, language: str) -> list[Piece]:
+    """Cut a segment's text into at least two: its sentences, else its clauses, else halves at a word's end.
+
+    Laid out as :func:`segment` does it; one Segment alone where nothing but one grapheme cluster is left.
+    """
+    for ends in (sentence_ends(text, language), clause_ends(text)):
+        spans = _attached(text, [_span(text, *place, 1) for place in _between(text, ends)], None)
+        if len(spans) > 1:
+            return _laid_out(text, [(span.start, span.end) for span in spans])
+    middle = middle_break(text, language)
+    return _laid_out(text, _between(text, [] if middle is None else [middle]))
+
+
+def skeleton(text: str) -> list[str]:
+    """Return what a translation must keep exactly: white space at the beginning, hard white space inside, at the end.
+
+    The first and the last may be empty; a blank text is one item.
+    """
+    core = _stripped(text, 0, len(text))
+    if core is None:
+        return [text]
+    return [text[: core[0]], *(match[0] for match in _HARD.finditer(text, *core)), text[core[1] :]]
+
+
+def _packed(line: str, language: str, budget: Budget) -> list[_Span]:
+    """Cut a line without hard white space into spans within the budget, each as full as the next sentence allows."""
+    sentences: list[_Span] = []
+    places = _between(line, sentence_ends(line, language))
+    if len(places) == 1 and (size := len(line.encode(errors="surrogatepass"))) <= budget.max_tokens:
+        # Most texts. A token is hardly ever less than a byte (what is too long after all is cut later), and a sentence
+        # that shares its segment with none need not be counted.
+        return [_span(line, *places[0], size)]
+    for start, end in places:
+        tokens = budget.tokens(line[start:end])
+        if tokens <= budget.max_tokens:
+            sentences.append(_span(line, start, end, tokens))
+        else:
+            sentences.extend(_cut(line, start, end, language, budget))
+    packed: list[_Span] = []
+    for span in _attached(line, sentences, budget):
+        if packed and _fits(line, packed[-1], span, budget):
+            packed[-1] = _joined(line, packed[-1], span)
+        else:
+            packed.append(span)
+    return packed
+
+
+def _cut(line: str, start: int, end: int, language: str, budget: Budget) -> list[_Span]:
+    """Cut a sentence over the budget into spans of about equal length."""
+    spans: list[_Span] = []
+    reach = budget.max_chars  # characters that probably fit; learnt from every count
+    while start < end:
+        rest = end - start
+        parts = -(-rest // reach)
+        place: int | None = end
+        if parts > 1:
+            place = best_break(line, start, rest // parts, reach, language)
+        if place is None:  # one grapheme cluster reaches further than that
+            cluster = start + first_cluster(line[start : min(end, start + budget.max_chars + 1)])
+            whole = cluster - start <= budget.max_chars and budget.tokens(line[start:cluster]) <= budget.max_tokens
+            place = cluster if whole else start + reach
+        place = min(place, end)
+        core = _stripped(line, start, place)
+        if core is None:
+            start = place
+            continue
+        tokens = budget.tokens(line[slice(*core)])
+        size = core[1] - core[0]
+        if tokens > budget.max_tokens and size > 1:
+            reach = max(1, min(reach - 1, size * budget.max_tokens // tokens, size * _SHRINK[0] // _SHRINK[1]))
+            continue
+        spans.append(_span(line, *core, tokens))
+        start = place
+        reach = max(1, min(budget.max_chars, size * budget.max_tokens // max(tokens, 1)))
+    return spans
+
+
+def _attached(line: str, spans: list[_Span], budget: Budget | None) -> list[_Span]:
+    """Join a span without letters to its neighbour where both fit: a number to the next, punctuation to the last."""
+    joined: list[_Span] = []
+    for span in spans:
+        last = joined[-1] if joined else None
+        belongs = last is not None and (
+            not last.lettered or (not span.lettered and not _WORD.search(line, span.start, span.end))
+        )
+        if last is not None and belongs and _fits(line, last, span, budget):
+            joined[-1] = _joined(line, last, span)
+        else:
+            joined.append(span)
+    if len(joined) > 1 and not joined[-1].lettered and _fits(line, joined[-2], joined[-1], budget):
+        joined[-2:] = [_joined(line, joined[-2], joined[-1])]
+    return joined
+
+
+def _fits(line: str, first: _Span, second: _Span, budget: Budget | None) -> bool:
+    if budget is None:
+        return True
+    if second.end - first.start > budget.max_chars:
+        return False
+    if budget.max_sentences is not None and _sentences(first, second) > budget.max_sentences:
+        return False
+    return first.tokens + _glue(line, first, second) + second.tokens <= budget.max_tokens
+
+
+def _joined(line: str, first: _Span, second: _Span) -> _Span:
+    tokens = first.tokens + _glue(line, first, second) + second.tokens
+    lettered = first.lettered or second.lettered
+    return _Span(first.start, second.end, tokens, _sentences(first, second), lettered)
+
+
+def _sentences(first: _Span, second: _Span) -> int:
+    """Count the sentences of two; one without letters is none beside another."""
+    return (
+        first.sentences + second.sentences
+        if first.lettered and second.lettered
+        else max(first.sentences, second.sentences)
+    )
+
+
+def _glue(line: str, first: _Span, second: _Span) -> int:
+    """Return the tokens that two spans together may have beyond their own: a byte each at most, and one for nothing."""
+    return max(1, len(line[first.end : second.start].encode()))
+
+
+def _span(line: str, start: int, end: int, tokens: int) -> _Span:
+    return _Span(start, end, tokens, 1, _LETTER.search(line, start, end) is not None)
+
+
+def _between(text: str, ends: list[int]) -> list[tuple[int, int]]:
+    """Return what lies between the ends, without white space around it and without what is blank."""
+    places = (_stripped(text, start, end) for start, end in pairwise([0, *ends, len(text)]))
+    return [place for place in places if place is not None]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return where a stretch begins and ends without the white space around it; None: it is blank."""
+    stretch = text[start:end]
+    bare = stretch.lstrip()
+    return (end - len(bare), end - len(bare) + len(bare.rstrip())) if bare else None
+
+
+def _laid_out(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
+    pieces: list[Piece] = []
+    position = 0
+    for start, end in spans:
+        if pieces or start > position:
+            pieces.append(text[position:start])
+        pieces.append(Segment(text[start:end]))
+        position = end
+    if position < len(text):
+        pieces.append(text[position:])
+    return pieces

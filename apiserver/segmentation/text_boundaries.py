@@ -1,0 +1,116 @@
+"""Where a sentence may be cut when it has to be: the one door to ICU (icu4py). Pure.
+
+Clauses before words, words before grapheme clusters. A place is never inside a grapheme cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Final
+from unicodedata import category
+
+from icu4py.breakers import CharacterBreaker, LineBreaker, WordBreaker
+
+from apiserver.formats.document import FIRST_MARK, LAST_MARK
+
+# Characters that ICU sees behind the last place that may be chosen: as far as an ordinary word or cluster reaches.
+LOOKAHEAD: Final = 64
+
+_CLOSERS: Final = "\"'”’»›)\\]"
+_WIDE_CLOSERS: Final = "”’」』）】》〉"
+_MARKS: Final = f"{chr(FIRST_MARK)}-{chr(LAST_MARK)}"
+# Possessive quantifiers keep these linear: 200,000 full stops are one run, looked at once.
+_SENTENCE: Final = re.compile(
+    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_MARKS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",
+)
+_CLAUSE: Final = re.compile(rf"(?<![,;:–—])[,;:–—]++[{_CLOSERS}{_MARKS}]*+\s|[、，；：،؛]++[{_WIDE_CLOSERS}]*+\s?")
+_EITHER: Final = re.compile(f"{_SENTENCE.pattern}|{_CLAUSE.pattern}")
+_SPACE: Final = re.compile(r"\s")
+
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
+# ICU takes UTF-8 and counts in UTF-16, so a lone surrogate becomes one replacement character. Two that would make a pair
+# stay together: the second becomes a combining mark.
+_SECOND: Final = re.compile("(?<=[\ud800-\udbff])[\udc00-\udfff]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# What never joins the cluster of a white space or punctuation before it.
+_PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})
+
+
+def best_break(text: str, start: int, aim: int, reach: int, language: str) -> int | None:
+    """Return the best place to cut the text behind ``start``, at most ``reach`` characters on and before the text's end.
+
+    The kinds of places are tried in order: sentence, clause, white space (none of them before half of ``aim``), word,
+    cluster. Of one kind the nearest to ``start + aim`` wins. None: one grapheme cluster is longer than ``reach``. Looks
+    at ``reach + LOOKAHEAD`` characters at most.
+    """
+    stop = min(start + reach, len(text))
+    middle = start + aim
+    for kind in (_SENTENCE, _CLAUSE, _SPACE):
+        found = (match.end() for match in kind.finditer(text, start + aim // 2, stop + LOOKAHEAD))
+        if (place := _nearest(text, (end for end in found if end <= stop), middle)) is not None:
+            return place
+    near = text[start : stop + LOOKAHEAD]
+    inside = _inside(near, stop - start, language)
+    return start + min(inside, key=lambda end: abs(end - aim)) if inside else None
+
+
+def middle_break(text: str, language: str) -> int | None:
+    """Return the white space, else word, else cluster end nearest to the text's middle; None: there is none."""
+    middle = len(text) // 2
+    if (place := _nearest(text, (match.end() for match in _SPACE.finditer(text)), middle)) is not None:
+        return place
+    inside = _inside(text, len(text), language)
+    return min(inside, key=lambda end: abs(end - middle)) if inside else None
+
+
+def clause_ends(text: str) -> list[int]:
+    """Return where clauses end by their punctuation, rising, without the text's own end."""
+    places = (match.end() for match in _EITHER.finditer(text))
+    return [place for place in places if place < len(text) and is_cluster_end(text, place)]
+
+
+def cluster_ends(text: str) -> list[int]:
+    """Return where grapheme clusters end, rising, the text's own end included."""
+    return list(accumulate(map(len, CharacterBreaker(_encodable(text), "root"))))
+
+
+def first_cluster(text: str) -> int:
+    """Return how many characters the text's first grapheme cluster has; 0 for no text."""
+    return len(next(iter(CharacterBreaker(_encodable(text), "root")), ""))
+
+
+def is_cluster_end(text: str, place: int) -> bool:
+    """Say whether a grapheme cluster ends at a place behind white space or punctuation, before the text's end."""
+    return category(text[place]) in _PLAIN or len(cluster_ends(text[place - 1 : place + 1])) > 1
+
+
+def _nearest(text: str, places: Iterable[int], middle: int) -> int | None:
+    for place in sorted(places, key=lambda place: abs(place - middle)):
+        if 0 < place < len(text) and is_cluster_end(text, place):
+            return place
+    return None
+
+
+def _inside(text: str, reach: int, language: str) -> list[int]:
+    """Return the ends of words up to ``reach``, else those of clusters, the text's own end excluded."""
+    last = min(reach, len(text) - 1)
+    clusters = [end for end in cluster_ends(text) if end <= last]
+    words = _word_ends(text, language)
+    return [end for end in clusters if end in words] or clusters
+
+
+def _word_ends(text: str, language: str) -> set[int]:
+    """Return where words end and a line may be broken: by dictionary in Chinese, Japanese and Thai, before no comma."""
+    code = language.partition("-")[0]
+    locale = code if _LANGUAGE.fullmatch(code) else "root"
+    shadow = _encodable(text)
+    lines, words = LineBreaker(shadow, locale), WordBreaker(shadow, locale)
+    return set(accumulate(map(len, lines))) & set(accumulate(map(len, words)))
+
+
+def _encodable(text: str) -> str:
+    if not _SURROGATE.search(text):
+        return text
+    return _SURROGATE.sub("\ufffd", _SECOND.sub("\u0301", text))

@@ -1,0 +1,1 @@
+"""One text: plan, translate its segments with fallbacks, assemble."""

@@ -1,0 +1,54 @@
+"""Inquiry: asks one engine on behalf of one text, each request under an id of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from apiserver.engine.interface import Engine, GenerationRequest
+from apiserver.engine.prompt_encoder import PromptEncoder
+from apiserver.guards.issues import Output, budget
+from apiserver.prompts.sampling import Sampling
+from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
+from apiserver.scheduling.fair_queue import SlotRequest
+from apiserver.scheduling.work_item import WorkItem
+
+# Room that a model's context must leave for the answer, beyond the source's own length.
+ANSWER_MARGIN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRequester:
+    """What the requests of one text share; implements ``ladder.Asker``."""
+
+    engine: Engine
+    frame: PromptEncoder
+    slots: BatchSlots
+    claim: SlotRequest
+    work: WorkItem
+    request_id: str
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> Output:
+        """Ask once; a prompt that leaves no room for an answer counts as an answer that ran out of it.
+
+        Raises:
+            EngineGoneError: the engine died.
+        """
+        await self.slots.take(self.claim)  # before any work is done for it
+        try:
+            self.work.begin()
+            prompt = self.frame.ids(words, terms)
+            room = self.engine.max_model_len - len(prompt)
+            if room < ANSWER_MARGIN:
+                return Output("", "length", repeats=False, leaked_controls=False)
+            most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
+            priority = CANARY_PRIORITY if self.claim.lane is None else self.claim.lane
+            made = await self.engine.generate(
+                GenerationRequest(prompt, sampling, most, priority), f"{self.request_id}-{next(self._numbers)}"
+            )
+        finally:
+            self.slots.give(self.claim)
+        return Output(made.text, made.finish_reason, repeats=made.repeats, leaked_controls=made.leaked_controls)

@@ -1,0 +1,60 @@
+"""Cuts a segment into pieces that are translated one by one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from apiserver.protection import placeholder_encoding
+from apiserver.segmentation.segmenter import Segment, smaller
+
+# Thai: from there on the code charts have the scripts that write words without spaces between them (and few others).
+FIRST_WITHOUT_SPACES: Final = "\u0e00"
+_FULL_STOPS: Final = (".", "。", "।")
+_ELLIPSES: Final = ("..", "。。")
+
+
+def without_full_stop(words: str, source: str) -> str:
+    """Return words without the full stop of a sentence where the source (a title, a piece) ends with a word."""
+    if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
+        return words
+    return words[:-1].rstrip() or words
+
+
+def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
+    """Return the parts of a segment, which joined are the segment: words, and what stands between them.
+
+    Cuts are at marks where it has any, else behind a sentence or clause. Only where ``anywhere`` will do they are
+    between any two words: what that gives is no sentence, so it is for a segment that has nothing better. Never
+    within a word.
+    """
+    if next(placeholder_encoding.marks_in(text), None) is None:
+        pieces = smaller(text, language)
+        ends = [piece.text[-1] for piece in pieces if isinstance(piece, Segment)][:-1]
+        if not anywhere and any(end.isalnum() for end in ends):
+            return [text]
+        parts = [piece.text if isinstance(piece, Segment) else piece for piece in pieces]
+        return [text] if any(map(_within_a_word, parts, parts[1:], parts[2:])) else parts
+    parts: list[str] = []
+    words = ""
+    for char in text:
+        if next(placeholder_encoding.marks_in(char), None) is None:
+            words += char
+            continue
+        parts += [*_trimmed(words), char]
+        words = ""
+    return [*parts, *_trimmed(words)]
+
+
+def _within_a_word(before: str, between: str, after: str) -> bool:
+    if between or not before or not after:
+        return False
+    return all(char.isalpha() and char < FIRST_WITHOUT_SPACES for char in (before[-1], after[0]))
+
+
+def _trimmed(words: str) -> list[str]:
+    """Return words with the white space around them apart."""
+    core = words.strip()
+    if not core:
+        return [words] if words else []
+    head, tail = words[: len(words) - len(words.lstrip())], words[len(words.rstrip()) :]
+    return [part for part in (head, core, tail) if part]

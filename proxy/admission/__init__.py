@@ -1,0 +1,1 @@
+"""Who is let in under load, and when a refused caller may try again."""

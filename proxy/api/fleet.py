@@ -1,0 +1,139 @@
+"""HTTP surface for operators: the fleet to look at, and its changes for those who may."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
+
+from proxy.api import auth, fleet_view
+from proxy.context import ProxyContext
+from proxy.urls import MAX_CHARS, replica_url
+from shared.http.openapi import METRICS_DOC, body_documentation, problem_documentation
+from shared.http.probes import metrics_response
+
+# A hundred times an ordinary one's share, or a hundredth: beyond that somebody mistyped.
+MAX_WEIGHT: Final = 100.0
+
+Url = Annotated[
+    StrictStr,
+    Field(description="http://HOST:PORT; a host name stands for all its addresses.", max_length=MAX_CHARS),
+    AfterValidator(replica_url),
+]
+
+
+class Addressed(BaseModel):
+    """What is to be drained or resumed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Url
+
+
+class Added(Addressed):
+    """What is to be added, or changed; a weight of null is the one that it reports, without any it keeps what it has."""
+
+    weight: Annotated[float | None, Field(ge=1 / MAX_WEIGHT, le=MAX_WEIGHT, strict=True)] = None
+
+
+routes = APIRouter()
+
+# The empty one beside the operator's says that neither may be needed.
+WATCH_DOC: Final[dict[str, Any]] = {"security": [{}]}
+WATCH_PROBLEMS: Final = problem_documentation((401, 403, 503))
+CHANGE_PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
+
+
+def _parts(request: Request) -> ProxyContext:
+    return request.app.state.parts
+
+
+@routes.get("/fleet", responses=WATCH_PROBLEMS, dependencies=[auth.OPERATOR], openapi_extra=WATCH_DOC)
+async def fleet(request: Request) -> fleet_view.Fleet:
+    """Every replica: state, score, breakers, texts in flight, last report, why it is out. Open where keys are off."""
+    await auth.watch(request)
+    return _parts(request).control.fleet()
+
+
+@routes.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses=METRICS_DOC | WATCH_PROBLEMS,
+    dependencies=[auth.OPERATOR],
+    openapi_extra=WATCH_DOC,
+)
+async def metrics(request: Request) -> Response:
+    """This proxy's metrics in Prometheus' text format. Open where keys are off."""
+    await auth.watch(request)
+    parts = _parts(request)
+    for loop in parts.loops:
+        parts.metrics.loop_age.labels(loop.name).set(loop.age())
+    snapshot = parts.registry.snapshot
+    parts.metrics.pair_failing.clear()
+    for pair, urls in snapshot.ready.items():
+        if urls:
+            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
+    return metrics_response(parts.metrics.registry)
+
+
+@routes.post(
+    "/fleet/replicas",
+    response_model=fleet_view.Changed,
+    responses=CHANGE_PROBLEMS,
+    dependencies=[auth.OPERATOR],
+    openapi_extra=body_documentation(Added),
+)
+async def add(request: Request) -> fleet_view.Changed:
+    """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
+    await auth.authorize(request)
+    asked = await auth.read(request, Added)
+    keeps = "weight" not in asked.model_fields_set
+    return await _parts(request).control.add(asked.url, asked.weight, keeps_weight=keeps)
+
+
+@routes.delete(
+    "/fleet/replicas",
+    response_model=fleet_view.Changed,
+    responses=CHANGE_PROBLEMS,
+    dependencies=[auth.OPERATOR],
+    openapi_extra={
+        "parameters": [
+            {"name": "url", "in": "query", "required": True, "schema": {"type": "string", "maxLength": MAX_CHARS}}
+        ]
+    },
+)
+async def remove(request: Request) -> fleet_view.Changed:
+    """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
+    await auth.authorize(request)
+    asked = auth.validated(Addressed, dict(request.query_params))
+    return await _parts(request).control.remove(asked.url)
+
+
+@routes.post(
+    "/fleet/replicas/drain",
+    response_model=fleet_view.Changed,
+    responses=CHANGE_PROBLEMS,
+    dependencies=[auth.OPERATOR],
+    openapi_extra=body_documentation(Addressed),
+)
+async def drain(request: Request) -> fleet_view.Changed:
+    """Send no new requests there; what is in flight goes on."""
+    await auth.authorize(request)
+    asked = await auth.read(request, Addressed)
+    return await _parts(request).control.drain(asked.url)
+
+
+@routes.post(
+    "/fleet/replicas/resume",
+    response_model=fleet_view.Changed,
+    responses=CHANGE_PROBLEMS,
+    dependencies=[auth.OPERATOR],
+    openapi_extra=body_documentation(Addressed),
+)
+async def resume(request: Request) -> fleet_view.Changed:
+    """Send requests there again."""
+    await auth.authorize(request)
+    asked = await auth.read(request, Addressed)
+    return await _parts(request).control.resume(asked.url)

@@ -1,0 +1,1 @@
+"""Which replica: statistics, outliers, circuit breakers, the pick."""

@@ -1,0 +1,1 @@
+"""Translations kept or shared: memory, Redis, requests in flight."""

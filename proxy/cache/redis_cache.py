@@ -1,0 +1,131 @@
+"""RedisCache: the second tier of the translation cache, in a Redis of its own that may forget at any time.
+
+Its own door beside ``proxy/fleet/store.py``: another server, other time-outs, and whatever it does, a translation never waits
+for it longer than ``READ_SECONDS``, nor fails with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+# The longest that a translation waits for a look-up: what people do not notice, and more than a busy event loop lags.
+READ_SECONDS: Final = 0.05
+# The longest that one batch of writes may take; nobody waits for it.
+WRITE_SECONDS: Final = 0.5
+# After a look-up that failed none is tried for so long, and after a batch that failed none is written: those few that had
+# begun together wait in vain, the others not at all.
+PAUSE_SECONDS: Final = 1.0
+# How often what was learnt is written.
+FLUSH_SECONDS: Final = 0.1
+# What waits to be written, in bytes of values; more is dropped: it can be had again.
+MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
+# Entries in one batch: Redis is done with them within a millisecond.
+BATCH: Final = 256
+# Look-ups at once, and a batch; one more waits for a connection within its time.
+MAX_CONNECTIONS: Final = 16
+# Before each value: the Unix time when it ends, so that a copy in a proxy's memory does not outlive it.
+_EXPIRES: Final = struct.Struct(">d")
+
+
+class RedisCache:
+    """Mutable state: what waits to be written, and until when nothing is read, or written."""
+
+    def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
+        """Connect lazily; ``clock`` gives Unix seconds."""
+        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
+            url,
+            max_connections=MAX_CONNECTIONS,
+            timeout=READ_SECONDS,
+            socket_timeout=WRITE_SECONDS,
+            socket_connect_timeout=WRITE_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+        )
+        self._redis: Redis = Redis.from_pool(pool)
+        self._prefix = prefix
+        self._clock = clock
+        self._monotonic = monotonic
+        self._queued: dict[bytes, tuple[float, bytes]] = {}
+        self._queued_bytes = 0
+        self._reads_from = 0.0
+        self._writes_from = 0.0
+        self._failing = False
+
+    @property
+    def waiting(self) -> int:
+        """The bytes of values that wait to be written."""
+        return self._queued_bytes
+
+    async def close(self) -> None:
+        """Close the connections; what still waits is not written."""
+        await self._redis.aclose()
+
+    async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
+        """Return what is there of the keys' values, each with the Unix time when it ends; nothing while it fails."""
+        if self._monotonic() < self._reads_from:
+            return {}
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                values: list[Any] = await self._redis.mget([self._key(key) for key in keys])  # pyright: ignore[reportUnknownMemberType] - partly untyped there
+        except (RedisError, OSError, TimeoutError) as error:
+            self._reads_from = self._failed(error)
+            return {}
+        self._worked()
+        return {key: found for key, value in zip(keys, values, strict=True) if (found := self._read(value))}
+
+    def write(self, key: bytes, value: bytes, expires: float) -> None:
+        """Have the value written soon, or dropped where too much waits or the last batch failed."""
+        if self._monotonic() >= self._writes_from and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
+            self._queued_bytes += len(value) - len(self._queued.get(key, (0.0, b""))[1])
+            self._queued[key] = expires, value
+
+    async def flush(self) -> None:
+        """Write what waits; to be called every ``FLUSH_SECONDS``."""
+        while self._queued:
+            batch = [self._queued.popitem() for _ in range(min(BATCH, len(self._queued)))]
+            self._queued_bytes -= sum(len(value) for _, (_, value) in batch)
+            now = self._clock()
+            try:
+                async with asyncio.timeout(WRITE_SECONDS), self._redis.pipeline(transaction=False) as pipe:
+                    for key, (expires, value) in batch:
+                        if (left := int((expires - now) * 1000)) > 0:
+                            pipe.set(self._key(key), _EXPIRES.pack(expires) + value, px=left)
+                    await pipe.execute()
+            except (RedisError, OSError, TimeoutError) as error:
+                self._writes_from = self._failed(error)
+                self._queued.clear()
+                self._queued_bytes = 0
+            else:
+                self._worked()
+
+    def _failed(self, error: Exception) -> float:
+        """Return when to try again."""
+        if not self._failing:
+            log.warning("cache's redis failed, going on without", extra={"error": f"{type(error).__name__}: {error}"})
+        self._failing = True
+        return self._monotonic() + PAUSE_SECONDS
+
+    def _worked(self) -> None:
+        if self._failing:
+            log.info("cache's redis is back")
+        self._failing = False
+
+    def _key(self, key: bytes) -> str:
+        return f"{self._prefix}cache:{key.hex()}"
+
+    def _read(self, value: object) -> tuple[float, bytes] | None:
+        """Take an entry apart; None where there is none, or one that nobody of us wrote."""
+        if not isinstance(value, bytes) or len(value) <= _EXPIRES.size:
+            return None
+        (expires,) = _EXPIRES.unpack_from(value)
+        return (expires, value[_EXPIRES.size :]) if expires > self._clock() else None

@@ -1,0 +1,1 @@
+"""Which replicas exist and how they are: discovery, probing, leader lease, Redis, overrides."""

@@ -1,0 +1,85 @@
+"""Which replicas there should be: host names expanded to all their addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import socket
+from collections.abc import Sequence
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+log = logging.getLogger(__name__)
+
+# The system's resolver may wait for 5 s and more; a sweep must not.
+RESOLVE_SECONDS: Final = 1.0
+# Bound on the addresses one name may stand for.
+MAX_ADDRESSES: Final = 1000
+
+
+class Resolver(Protocol):
+    """Returns the addresses of a host name, IPv4 before IPv6; raises OSError when it can not."""
+
+    async def __call__(self, host: str) -> list[str]:
+        """Resolve one name."""
+        ...
+
+
+async def system_resolver(host: str) -> list[str]:
+    """Ask the operating system; IPv6 addresses count only where there is no IPv4 one (localhost has both)."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # an empty label, or one of more than 63 characters
+        message = f"{host!r} can not be a host name"
+        raise OSError(message) from error
+    by_family = {
+        family: sorted({str(address[0]) for kind, _, _, _, address in found if kind is family})
+        for family in (socket.AF_INET, socket.AF_INET6)
+    }
+    return by_family[socket.AF_INET] or by_family[socket.AF_INET6]
+
+
+class Discovery:
+    """Mutable state: the last good addresses of each name, kept while the resolver fails."""
+
+    def __init__(self, resolver: Resolver = system_resolver) -> None:
+        """Take who knows the addresses."""
+        self._resolver = resolver
+        self._last: dict[str, list[str]] = {}
+
+    async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return for each URL those of its host's addresses, each once; bounded by ``RESOLVE_SECONDS``."""
+        expanded = await asyncio.gather(*(self._expand(url) for url in urls))
+        return {url: tuple(dict.fromkeys(found)) for url, found in zip(urls, expanded, strict=True)}
+
+    async def _expand(self, url: str) -> list[str]:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme == "https" or _is_address(host):
+            return [url]  # a certificate names the host, not its addresses
+        try:
+            async with asyncio.timeout(RESOLVE_SECONDS):
+                addresses = (await self._resolver(host))[:MAX_ADDRESSES]
+        except (OSError, TimeoutError) as error:
+            if host not in self._last:
+                log.debug("name not resolved", extra={"host": host, "error": str(error)})
+                return [url]  # probing it will say in /health that the name is not known
+            return self._with(url, self._last[host])
+        self._last[host] = addresses
+        return self._with(url, addresses)
+
+    @staticmethod
+    def _with(url: str, addresses: Sequence[str]) -> list[str]:
+        parts = urlsplit(url)
+        port = "" if parts.port is None else f":{parts.port}"
+        return [f"{parts.scheme}://{f'[{each}]' if ':' in each else each}{port}" for each in addresses]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""The prober lease: one proxy at a time probes the fleet for all of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from proxy.fleet.store import FleetStore
+from proxy.redis_client import StoreUnavailableError
+from shared.runtime.background import JITTER
+
+log = logging.getLogger(__name__)
+
+# The holder renews, and the others try to take it, this often.
+RENEW_SECONDS: Final = 0.5
+# A holder may lose one renewal to a slow Redis and still be in time with the next.
+RENEWALS: Final = 2
+NOT_ASKED: Final = "not asked yet"
+
+
+class LeaderLease:
+    """Mutable state: until when it is ours, on our own clock, and why Redis did not answer the last time.
+
+    Its life is two late renewals and the time that two calls may take: 2 x 0.55 s + 2 x 0.25 s = 1.6 s. A holder that
+    is killed right after it renewed is followed after 1.6 s + one try of another (0.55 s) + its call (0.25 s) = 2.4 s,
+    less than the 3 s promised. A longer ``PROXY_REDIS_TIMEOUT`` makes both longer.
+
+    Our own time begins before the call that asks for it, Redis's when it is asked; so ours ends first, and no two hold
+    the lease, however long a call or this process hangs.
+    """
+
+    def __init__(self, store: FleetStore, owner: str, redis_timeout: float, clock: Callable[[], float]) -> None:
+        """Take this proxy's name, the longest call of Redis in seconds, and a monotonic clock."""
+        self._store = store
+        self._owner = owner
+        self._clock = clock
+        self._until = 0.0
+        self.ttl = RENEWALS * (RENEW_SECONDS * (1 + JITTER) + redis_timeout)
+        self.error: str | None = NOT_ASKED
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this proxy is the one to probe and to publish."""
+        return self._clock() < self._until
+
+    async def renew(self) -> None:
+        """Take or renew it; when Redis is away, it is ours only as long as Redis would have kept it for us."""
+        asked = self._clock()
+        try:
+            held = await self._store.hold_lease(self._owner, self.ttl)
+        except StoreUnavailableError as error:
+            if self.error in {None, NOT_ASKED}:
+                log.warning("redis away, going on alone", extra={"error": str(error)})
+            self.error = str(error)
+            return
+        if self.error is not None:
+            log.info("redis answers", extra={"before": self.error})
+        self.error = None
+        ours = self.is_ours
+        self._until = asked + self.ttl if held else 0.0
+        if ours is not held:
+            log.info("prober lease taken" if held else "prober lease lost")
+
+    async def resign(self) -> None:
+        """Give it back, so that another proxy need not wait for its end."""
+        if not self.is_ours:
+            return
+        self._until = 0.0
+        try:
+            await self._store.release_lease(self._owner)
+        except StoreUnavailableError as error:
+            log.info("lease not given back, it will expire", extra={"error": str(error)})

@@ -1,0 +1,189 @@
+"""Prober: keeps the registry true: asks every replica how it is and writes down the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Final
+
+from proxy.fleet.discovery import Discovery
+from proxy.fleet.registry import Registry
+from proxy.fleet.replica import Replica, ReplicaState
+from proxy.metrics import ProxyMetrics
+from proxy.upstream.client import ReplicaClient
+from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+
+log = logging.getLogger(__name__)
+
+# A refused connection is a fact: the kernel answers it however busy the process is. Silence is not: a process that
+# loads a model can miss a probe, so it takes two in a row.
+PATIENCE_UNREACHABLE: Final = 1
+PATIENCE_SILENT: Final = 2
+# Probes under way at once; a fleet of 1,000 is swept in a few rounds.
+MAX_CONCURRENT_PROBES: Final = 256
+# Of a large fleet so many probes begin at once, and as many more after each such pause (1,000 in 0.3 s): all at once keep
+# clients' requests waiting for a tenth of a second.
+BURST: Final = 32
+BURST_SECONDS: Final = 0.01
+# What came back is made known this often while other probes are still out, and a sweep ends after this many rounds: one
+# silent replica keeps nobody waiting. What comes later is made known by the next tick of either loop.
+ROUND_SECONDS: Final = 0.1
+SWEEP_ROUNDS: Final = 5
+# A proxy that starts waits for its first sweep, or it would send away what the fleet can serve; but no longer than this, so
+# that /health soon says what is wrong: a probe's usual time-out (1 s), and as much for names and for Redis.
+FIRST_SWEEP_SECONDS: Final = 2.0
+# Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
+# milliseconds, one that gets READY has its first request within a second, whoever leads.
+RETURN_SECONDS: Final = 0.5
+# So long a look of our own at a replica that is not well outweighs another proxy's word, which may be older.
+OWN_EYES_SECONDS: Final = 3 * RETURN_SECONDS
+# Of many that are not well, as many at a time, those not seen for longest first: 128 probes a second at most.
+MAX_RETURN_PROBES: Final = 64
+
+
+class Prober:
+    """Mutable state: the probes under way, what came back and is not made known yet, and what is counted.
+
+    ``sweep`` and ``probe_unhealthy`` are ticks of two loops; no replica is probed twice at the same time.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        discovery: Discovery,
+        client: ReplicaClient,
+        metrics: ProxyMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        """Take the parts; ``clock`` gives Unix seconds."""
+        self._registry = registry
+        self._discovery = discovery
+        self._client = client
+        self._metrics = metrics
+        self._clock = clock
+        self._counted: set[str] = set()
+        self._noted = registry.snapshot
+        self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._found: dict[str, Replica] = {}
+
+    async def probe_all(self) -> None:
+        """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
+
+        Of the leading proxy only good news is believed: a replica that is well. One that it could not reach, or of
+        which it knows nothing fresh, is probed here too: it may be another's network that is broken, Redis may have
+        come back empty, and a leader that hangs blinds nobody. The first sweep waits for every answer.
+        """
+        registry = self._registry
+        with self._metrics.sweep_seconds.time():
+            found, _ = await asyncio.gather(self._discovery.expand(registry.wanted()), registry.exchange_changes())
+            registry.place(found)
+            self._make_known(())
+            shared = {} if registry.leading else await registry.shared()
+            well = {url: shared[url] for url in registry.probed if url in shared and self._believes(shared[url])}
+            if well:
+                registry.learn(well.values())
+            asked = self._ask(url for url in registry.probed if url not in well)
+            for _ in range(SWEEP_ROUNDS) if registry.swept else count():
+                if not asked:
+                    break
+                done, asked = await asyncio.wait(asked, timeout=ROUND_SECONDS)
+                self._make_known(done)
+            await registry.publish()
+        registry.note_sweep()
+        self._note()
+        self._count()
+
+    def _believes(self, told: Replica) -> bool:
+        """Say whether to take another proxy's word: good news, and our own eyes have not just seen otherwise."""
+        own = self._registry.probed[told.url]
+        seen = own.missed > 0 or own.report is not None
+        return told.is_well and (own.is_well or not seen or self._clock() - own.probed_at > OWN_EYES_SECONDS)
+
+    async def probe_unhealthy(self) -> None:
+        """Probe the replicas that are not well, and make known what came back in a moment; the rest comes next time."""
+        self._make_known(())
+        ailing = [replica for replica in self._registry.probed.values() if not replica.is_well]
+        longest = heapq.nsmallest(MAX_RETURN_PROBES, ailing, key=lambda replica: replica.probed_at)
+        if asked := self._ask(replica.url for replica in longest):
+            done, _ = await asyncio.wait(asked, timeout=ROUND_SECONDS)
+            self._make_known(done)
+
+    async def close(self) -> None:
+        """Give up the probes that are under way."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ask(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
+        """Return a probe of each replica, begun now or before; those that were last seen alive come first."""
+        probed = self._registry.probed
+        ordered = sorted(urls, key=lambda url: probed[url].missed)
+        for place, url in enumerate(url for url in ordered if url not in self._under_way):
+            self._under_way[url] = asyncio.create_task(self._probe(url, place // BURST * BURST_SECONDS))
+        return {self._under_way[url] for url in ordered}
+
+    async def _probe(self, url: str, pause: float) -> None:
+        try:
+            if pause:
+                await asyncio.sleep(pause)
+            self._found[url] = await self._look(url)
+        finally:
+            del self._under_way[url]
+
+    async def _look(self, url: str) -> Replica:
+        try:
+            async with self._probing:
+                report = await self._client.report(url)
+        except UnreachableError as error:
+            return self._known(url).silent(str(error), self._clock(), patience=PATIENCE_UNREACHABLE)
+        except (SilentError, BrokenAnswerError) as error:
+            return self._known(url).silent(str(error), self._clock(), patience=PATIENCE_SILENT)
+        return Replica.reported(url, report, self._clock())
+
+    def _known(self, url: str) -> Replica:
+        return self._registry.probed.get(url) or Replica.unseen(url, self._clock())
+
+    def _make_known(self, done: Iterable[asyncio.Task[None]]) -> None:
+        """Hand over all that came back, whoever asked; raise what is our own fault."""
+        found, self._found = self._found, {}
+        if found:
+            self._registry.learn(found.values())
+            self._note()
+        for task in done:
+            task.result()
+
+    def _note(self) -> None:
+        """Log what changed since the last time."""
+        noted, self._noted = self._noted, self._registry.snapshot
+        if noted.ready is self._noted.ready:  # only newer reports of the same
+            return
+        before, now = noted.replicas, self._noted.replicas
+        for replica in now.values():
+            old = before.get(replica.url)
+            if old is None or old.state is not replica.state or old.pairs != replica.pairs:
+                level = logging.WARNING if replica.state is ReplicaState.DOWN else logging.INFO
+                ready = [str(pair) for pair, is_ready in replica.pairs.items() if is_ready]
+                fields = {"replica": replica.url, "state": replica.state, "why": replica.why, "ready": ready}
+                log.log(level, "replica changed", extra=fields)
+        for url in before.keys() - now.keys():
+            log.info("replica left", extra={"replica": url})
+            self._metrics.forget(url)
+
+    def _count(self) -> None:
+        snapshot = self._registry.snapshot
+        for state in ReplicaState:
+            count = sum(replica.state is state for replica in snapshot.replicas.values())
+            self._metrics.replicas.labels(state).set(count)
+        ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
+        for pair, count in ready.items():
+            self._metrics.pair_ready.labels(pair).set(count)
+        for pair in self._counted - ready.keys():  # forgotten: a series left at 0 would alert for ever
+            self._metrics.pair_ready.remove(pair)
+        self._counted = set(ready)
+        self._metrics.redis_up.set(self._registry.redis_error is None)
+        self._metrics.leader.set(self._registry.leading)

@@ -1,0 +1,225 @@
+"""The fleet's health: shared through the store, and the last good Snapshot in memory, which is all a request reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from proxy.fleet.leader_lease import LeaderLease
+from proxy.fleet.overrides import UNDONE_SECONDS, Override, OverrideKind, Overrides
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
+from proxy.fleet.store import REMEMBERED_SECONDS, FleetStore
+from proxy.redis_client import StoreUnavailableError
+from shared.languages import LanguagePair
+
+log = logging.getLogger(__name__)
+
+# Bound on the pairs remembered: a fleet of 100 languages has 9,900; a broken replica must not fill memory.
+MAX_REMEMBERED_PAIRS: Final = 20_000
+
+
+class Registry:
+    """Mutable state: the Snapshot (replaced whole) and what it is made of.
+
+    That is: which addresses each configured name stands for, each address's replica as it was last probed, what
+    operators changed, and the pairs remembered with the Unix time each was last seen. The tracker and operators change
+    it, on the event loop only; with Redis gone it goes on with what this proxy knows by itself.
+    """
+
+    def __init__(
+        self,
+        store: FleetStore,
+        lease: LeaderLease,
+        configured: Sequence[str],
+        *,
+        report_ttl: float,
+        clock: Callable[[], float],
+        on_snapshot: Callable[[Snapshot], None],
+    ) -> None:
+        """Take the store, the lease, the settings' URLs, the reports' life in seconds, and a clock of Unix seconds.
+
+        ``on_snapshot`` is called with each new snapshot.
+        """
+        self._store = store
+        self._lease = lease
+        self._report_ttl = report_ttl
+        self._clock = clock
+        self._on_snapshot = on_snapshot
+        self._remembered: dict[LanguagePair, float] = {}
+        self._shown: frozenset[LanguagePair] = frozenset()
+        self._addresses: dict[str, tuple[str, ...]] = {}
+        self._errors: dict[str, str] = {}
+        self.configured = tuple(configured)
+        self.changes = Overrides(clock)
+        self.names: dict[str, tuple[str, ...]] = {}
+        self.probed: dict[str, Replica] = {}
+        self.snapshot = Snapshot.of((), ())
+        self._swept = asyncio.Event()
+
+    @property
+    def swept(self) -> bool:
+        """Whether a sweep has ended, so that every replica was asked once."""
+        return self._swept.is_set()
+
+    def note_sweep(self) -> None:
+        """Note that a sweep has ended."""
+        self._swept.set()
+
+    async def first_sweep(self, within: float) -> None:
+        """Return when the first sweep has ended, or after so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._swept.wait()
+
+    @property
+    def redis_error(self) -> str | None:
+        """Why Redis did not answer the last time it was asked, or None."""
+        return self._lease.error or next(iter(self._errors.values()), None)
+
+    @property
+    def leading(self) -> bool:
+        """Whether this proxy probes for the others too."""
+        return self._lease.is_ours
+
+    @property
+    def alone(self) -> bool:
+        """Whether Redis is away, so that each proxy probes for itself."""
+        return self._lease.error is not None
+
+    def wanted(self) -> list[str]:
+        """Return the URLs that make up the fleet, names not yet expanded."""
+        return self.changes.wanted(self.configured)
+
+    def place(self, found: Mapping[str, Sequence[str]]) -> None:
+        """Note which addresses these names stand for now; what no wanted name leads to has left the fleet."""
+        before = self._addresses
+        self._addresses = before | {name: tuple(urls) for name, urls in found.items()}
+        if self._addresses != before:
+            self._build()
+
+    def learn(self, replicas: Iterable[Replica]) -> None:
+        """Note how replicas are; those that left the fleet meanwhile are passed over."""
+        self.probed |= {replica.url: replica for replica in replicas if replica.url in self.probed}
+        self._build()
+
+    def change(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, anew: bool) -> Override:
+        """Note an operator's word; it holds here at once.
+
+        Raises:
+            FleetFullError: there are too many already.
+        """
+        change = self.changes.put(url, verdict, added=added, weight=weight, anew=anew)
+        self._build()
+        return change
+
+    async def share(self, change: Override) -> bool:
+        """Write an operator's word for the other proxies; say whether Redis has it (else the next sweeps try)."""
+        if self.alone:
+            return False
+        with self._noting("changes"):
+            await self._store.write_changes([change])
+        return "changes" not in self._errors
+
+    async def exchange_changes(self) -> None:
+        """Take what operators told other proxies, and give back what Redis has lost or never had."""
+        if self.alone:
+            return
+        with self._noting("changes"):
+            found = await self._store.read_changes(renew=self.leading)
+            if self.changes.merge(found):
+                self._build()
+            there = {change.url: change.at for change in found}
+            if missing := [each for each in self.changes.all() if each.at > there.get(each.url, 0.0)]:
+                await self._store.write_changes(missing)
+            horizon = self._clock() - UNDONE_SECONDS
+            if old := [each.url for each in found if each.is_undone() and each.at <= horizon]:
+                await self._store.forget_changes(old)
+
+    async def shared(self) -> dict[str, Replica]:
+        """Return what the leading proxy found, by URL; empty when Redis is away or holds nothing that is fresh."""
+        if self.alone:
+            return {}
+        replicas: list[Replica] = []
+        with self._noting("records"):
+            replicas, pairs = await self._store.read()
+            self._remember(pairs)
+        return {replica.url: replica for replica in replicas}
+
+    async def publish(self) -> None:
+        """Write what the probes found for the other proxies, if this one leads."""
+        if not self.leading or self.alone:
+            return
+        with self._noting("records"):
+            await self._store.write(tuple(self.probed.values()), self._remembered, self._report_ttl)
+
+    async def recall(self) -> None:
+        """Learn from the store, once at start: which pairs were known, and what operators changed."""
+        await self.shared()
+        await self.exchange_changes()
+
+    def _build(self) -> None:
+        """Make the Snapshot of what is known now; what left the fleet is dropped from it, its pairs stay known."""
+        now = self._clock()
+        wanted = self.wanted()
+        self._addresses = {name: self._addresses[name] for name in wanted if name in self._addresses}
+        leading_to: dict[str, list[str]] = {}
+        for name, urls in self._addresses.items():
+            for url in urls:
+                leading_to.setdefault(url, []).append(name)
+        verdicts = {url: self.changes.verdict(url, names) for url, names in leading_to.items()}
+        self.names = {
+            url: tuple(names) for url, names in leading_to.items() if verdicts[url] is not OverrideKind.REMOVED
+        }
+        self.probed = {url: self.probed.get(url) or Replica.unseen(url, now) for url in self.names}
+        fleet = {
+            url: replica.changed(
+                drained=verdicts[url] is OverrideKind.DRAINED, weight=self.changes.weight(url, self.names[url])
+            )
+            for url, replica in self.probed.items()
+        }
+        horizon = now - REMEMBERED_SECONDS
+        self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
+        if self._remembered.keys() == self._shown and _serve_alike(self.snapshot.replicas, fleet):
+            # The usual case: new reports of the same pairs. With 1,000 replicas the rest is half a tick of the loop.
+            self.snapshot = replace(self.snapshot, replicas=MappingProxyType(fleet))
+        else:
+            self.snapshot = Snapshot.of(fleet.values(), self._remembered)
+        self._remember({pair: now for pair, count in self.snapshot.total.items() if count})
+        self._shown = frozenset(self._remembered)
+        self._on_snapshot(self.snapshot)
+
+    def _remember(self, pairs: Mapping[LanguagePair, float]) -> None:
+        for pair, seen in pairs.items():
+            if pair in self._remembered or len(self._remembered) < MAX_REMEMBERED_PAIRS:
+                self._remembered[pair] = max(seen, self._remembered.get(pair, 0.0))
+
+    @contextmanager
+    def _noting(self, what: str) -> Generator[None]:
+        """Go on alone where Redis fails, and note whether it did, with what."""
+        try:
+            yield
+        except StoreUnavailableError as error:
+            if what not in self._errors:
+                log.warning("redis failed, going on alone", extra={"with": what, "error": str(error)})
+            self._errors[what] = str(error)
+        else:
+            self._errors.pop(what, None)
+
+
+def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> bool:
+    """Say whether the same replicas are ready for the same pairs, with the same revisions of their models."""
+    return list(before) == list(now) and all(
+        old is new or (old.state is new.state and _reported(old) == _reported(new))
+        for old, new in zip(before.values(), now.values(), strict=True)
+    )
+
+
+def _reported(replica: Replica) -> object:
+    report = replica.report
+    return report and (report.pairs, [(name, model.revision) for name, model in report.models.items()])

@@ -1,0 +1,106 @@
+"""The fleet as this proxy sees it: replicas, their states, and the pairs they can serve now. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from shared.languages import LanguagePair
+from shared.protocol.report import ReplicaReport, ServerState
+
+DRAINED: Final = "drained by an operator"
+
+
+class ReplicaState(StrEnum):
+    """What the proxy makes of a replica."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+    DOWN = "down"
+
+
+class Replica(BaseModel):
+    """One API server at one URL, and what is known of it; also the record kept in Redis.
+
+    ``probed_at`` is the Unix time of the last probe, ``reported_at`` that of ``report``, the last good one: a replica
+    that is DOWN keeps it, so that its pairs stay known. ``missed`` counts probes in a row without an answer.
+    ``drained`` and ``set_weight`` are an operator's: they are no part of the record, but put on it in the Snapshot.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    state: ReplicaState
+    why: str | None
+    probed_at: float
+    reported_at: float | None = None
+    report: ReplicaReport | None = None
+    missed: int = 0
+    drained: bool = False
+    set_weight: float | None = None
+
+    @classmethod
+    def unseen(cls, url: str, now: float) -> Replica:
+        """Return a replica that has not been probed yet."""
+        return cls(url=url, state=ReplicaState.STARTING, why="not probed yet", probed_at=now)
+
+    @classmethod
+    def reported(cls, url: str, report: ReplicaReport, now: float) -> Replica:
+        """Return a replica that has just answered."""
+        match report.state:
+            case ServerState.READY:
+                state, why = ReplicaState.READY, None
+            case ServerState.DRAINING:
+                state, why = ReplicaState.DRAINING, "it is about to stop"
+            case ServerState.STARTING:
+                reasons = dict.fromkeys(pair.why for pair in report.pairs.values() if pair.why)
+                state, why = ReplicaState.STARTING, "; ".join(reasons) or "none of its pairs is ready"
+        return cls(url=url, state=state, why=why, probed_at=now, reported_at=now, report=report)
+
+    def silent(self, why: str, now: float, *, patience: int) -> Replica:
+        """Return the replica after a probe without an answer: DOWN once ``missed`` reaches ``patience``."""
+        missed = self.missed + 1
+        down = missed >= patience or self.state is ReplicaState.DOWN
+        return self.model_copy(
+            update={
+                "state": ReplicaState.DOWN if down else self.state,
+                "why": why if down else self.why,
+                "probed_at": now,
+                "missed": missed,
+            }
+        )
+
+    def changed(self, *, drained: bool, weight: float | None) -> Replica:
+        """Return the replica as an operator wants it: a drained one takes no new requests, its pairs stay known."""
+        if not drained and weight is None:
+            return self
+        changes: dict[str, object] = {"drained": drained, "set_weight": weight}
+        if drained and self.state is not ReplicaState.DOWN:
+            changes |= {"state": ReplicaState.DRAINING, "why": DRAINED}
+        return self.model_copy(update=changes)
+
+    @property
+    def weight(self) -> float:
+        """The share of work it is to have beside others: what an operator set, else what it reports, else 1."""
+        return self.set_weight or (self.report.weight if self.report else 1.0)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
+        return self.state is ReplicaState.READY and (self.report is None or self.report.pairs.all_ready)
+
+    @property
+    def pairs(self) -> dict[LanguagePair, bool]:
+        """Every pair it is configured for, and whether it is ready for it now."""
+        if self.report is None:
+            return {}
+        serving = self.state is ReplicaState.READY
+        return {pair: serving and report.ready for pair, report in self.report.by_pair.items()}
+
+    def serves(self, pair: LanguagePair) -> bool:
+        """Say whether it is ready for a pair now."""
+        report = None if self.report is None else self.report.by_pair.get(pair)
+        return report is not None and report.ready and self.state is ReplicaState.READY

@@ -1,0 +1,191 @@
+"""The only file with Redis: connection, time-outs, scripts, one method per key. docs/operations.md lists the keys."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from proxy.fleet.overrides import Override
+from proxy.fleet.replica import Replica
+from proxy.redis_client import MAX_CONNECTIONS, connect, mapped
+from proxy.upstream.report_parser import ReportParser
+from shared.languages import LanguagePair
+
+M = TypeVar("M", Replica, Override)
+T = TypeVar("T")
+
+# A pair whose replicas are gone stays known this long: it answers 503, not 404.
+REMEMBERED_SECONDS: Final = 24 * 3600
+# Operators' changes outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
+CHANGES_SECONDS: Final = 30 * 24 * 3600
+# Records in one call: more of them keep clients' requests waiting while they are written or read (64 take 10 ms).
+BATCH: Final = 64
+
+# Take the lease if it is free, renew it if it is ours. KEYS[1] lease; ARGV[1] us; ARGV[2] milliseconds.
+LEASE_SCRIPT: Final = """
+local holder = redis.call('GET', KEYS[1])
+if holder == false or holder == ARGV[1] then
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return 1
+end
+return 0
+"""
+# Give the lease back if it is ours. KEYS[1] lease; ARGV[1] us.
+RELEASE_SCRIPT: Final = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+    return redis.call('DEL', KEYS[1])
+end
+return 0
+"""
+# Write changes of operators, but none over a later one. KEYS[1] changes; ARGV[1] seconds to live; then for each change
+# its URL, its time, and its record.
+CHANGES_SCRIPT: Final = """
+for i = 2, #ARGV, 3 do
+    local held = redis.call('HGET', KEYS[1], ARGV[i])
+    local readable, change = pcall(cjson.decode, held or '')
+    local at = readable and type(change) == 'table' and tonumber(change.at) or 0
+    if at < tonumber(ARGV[i + 1]) then
+        redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2])
+    end
+end
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return 1
+"""
+
+log = logging.getLogger(__name__)
+
+
+class FleetStore:
+    """The fleet's health in Redis; every key has a TTL.
+
+    Every call is bounded by ``timeout`` seconds or twice that; of many replicas each batch is.
+    """
+
+    def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
+        """Connect lazily; ``clock`` gives Unix seconds."""
+        self._redis = connect(url, timeout, MAX_CONNECTIONS)
+        self._reports = ReportParser()
+        self._prefix = prefix
+        self._timeout = timeout
+        self._clock = clock
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._redis.aclose()
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}{name}"
+
+    async def hold_lease(self, owner: str, ttl: float) -> bool:
+        """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
+        with mapped(self._timeout):
+            async with asyncio.timeout(self._timeout):
+                return bool(await self._ask("EVAL", LEASE_SCRIPT, 1, self._key("prober"), owner, int(ttl * 1000)))
+
+    async def release_lease(self, owner: str) -> None:
+        """Give the lease back, so that another proxy need not wait for its end."""
+        with mapped(self._timeout):
+            async with asyncio.timeout(self._timeout):
+                await self._ask("EVAL", RELEASE_SCRIPT, 1, self._key("prober"), owner)
+
+    async def _ask(self, *command: str | int) -> Any:
+        # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
+        return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
+
+    async def write(self, replicas: Iterable[Replica], known: Mapping[LanguagePair, float], ttl: float) -> None:
+        """Write every replica's record for ``ttl`` seconds, the index of them, and the known pairs with their times.
+
+        All known pairs, not just those of these replicas: a Redis that was restarted empty has forgotten the others.
+        """
+        now, index, life = self._clock(), self._key("replicas"), int(ttl * 1000)
+        for some in _batches(tuple(replicas)):
+            with mapped(self._timeout):
+                async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
+                    for replica in some:
+                        pipe.set(self._key(f"replica:{replica.url}"), replica.model_dump_json(), px=life)
+                    pipe.zadd(index, dict.fromkeys((replica.url for replica in some), now))
+                    pipe.pexpire(index, life)
+                    await pipe.execute()
+        pairs = {_member(pair): seen for pair, seen in known.items()}
+        with mapped(self._timeout):
+            async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
+                pipe.zremrangebyscore(index, "-inf", now - ttl)
+                pipe.pexpire(index, life)
+                remembered = self._key("pairs")
+                if pairs:
+                    pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
+                pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
+                pipe.expire(remembered, REMEMBERED_SECONDS)
+                await pipe.execute()
+
+    async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
+        """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen.
+
+        A record that a proxy of another version wrote in another form is left out, as if it had expired.
+        """
+        with mapped(self._timeout):
+            async with asyncio.timeout(2 * self._timeout):
+                urls: list[str] = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
+                members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
+        replicas: list[Replica] = []
+        for some in _batches(urls):
+            with mapped(self._timeout):
+                async with asyncio.timeout(2 * self._timeout):
+                    records: list[str | None] = await self._ask("MGET", *(self._key(f"replica:{url}") for url in some))
+            parsed = (_parsed(self._reports.replica, record) for record in records if record is not None)
+            replicas += (replica for replica in parsed if replica is not None)
+        pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
+        return replicas, pairs
+
+    async def read_changes(self, *, renew: bool) -> list[Override]:
+        """Return operators' changes, without those that a proxy of another version wrote in another form.
+
+        With ``renew`` they live for ``CHANGES_SECONDS`` from now on.
+        """
+        key = self._key("changes")
+        with mapped(self._timeout):
+            async with asyncio.timeout(2 * self._timeout):
+                found: dict[str, str] = await self._ask("HGETALL", key)
+                if renew and found:
+                    await self._ask("EXPIRE", key, CHANGES_SECONDS)
+        changes = (_parsed(Override.model_validate_json, record) for record in found.values())
+        return [change for change in changes if change is not None]
+
+    async def write_changes(self, changes: Iterable[Override]) -> None:
+        """Write operators' changes, each unless a later one of its URL is there."""
+        parts = [part for each in changes for part in (each.url, repr(each.at), each.model_dump_json())]
+        with mapped(self._timeout):
+            async with asyncio.timeout(self._timeout):
+                await self._ask("EVAL", CHANGES_SCRIPT, 1, self._key("changes"), CHANGES_SECONDS, *parts)
+
+    async def forget_changes(self, urls: Sequence[str]) -> None:
+        """Remove the changes of these URLs (at least one)."""
+        with mapped(self._timeout):
+            async with asyncio.timeout(self._timeout):
+                await self._ask("HDEL", self._key("changes"), *urls)
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
+
+
+def _parsed(read: Callable[[bytes], M], record: str) -> M | None:
+    try:
+        return read(record.encode())
+    except ValidationError as error:
+        log.debug("record can not be read", extra={"errors": error.error_count()})
+        return None
+
+
+def _member(pair: LanguagePair) -> str:
+    """``en>zh-Hant``: unlike the label, it can be taken apart again."""
+    return f"{pair.source}>{pair.target}"
+
+
+def _pair(member: str) -> LanguagePair:
+    source, target = member.split(">")
+    return LanguagePair(source, target)

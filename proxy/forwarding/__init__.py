@@ -1,0 +1,1 @@
+"""Sends a request to a replica: retries, hedges, canary probes."""

@@ -1,0 +1,138 @@
+"""Canaries: tiny real translations sent to replicas in doubt, so that no client has to try them out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Final
+
+from pydantic import ValidationError
+
+from proxy.balancing.local_stats import LocalStats
+from proxy.fleet.registry import Registry
+from proxy.metrics import ProxyMetrics
+from proxy.request_cost import work_of
+from proxy.upstream.client import Answer, ReplicaClient
+from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+from proxy.upstream.response_classifier import OK, AttemptOutcome, classify
+from shared.languages import LanguagePair
+from shared.protocol.deadline import Deadline
+from shared.protocol.headers import REQUEST_ID_HEADER
+from shared.protocol.messages import TranslateRequest, Translation
+
+log = logging.getLogger(__name__)
+
+# How often those in doubt are looked for: a healed replica is back within this and the pause below.
+TICK_SECONDS: Final = 0.1
+# Between the end of one canary and the next one for the same replica and pair, ± a fifth.
+PAUSE_SECONDS: Final = 0.3
+# After one that passed at a replica that is only slower than others: it may be so by nature.
+SLOW_PAUSE_SECONDS: Final = 3.0
+JITTER: Final = 0.2
+# A canary may take four times what its pair usually takes, within these bounds: a hung replica is asked again soon,
+# and a large model on a CPU has its time.
+SHORTEST_SECONDS: Final = 0.5
+LONGEST_SECONDS: Final = 30.0
+USUAL_FACTOR: Final = 4.0
+# Canaries under way at once, of all replicas and pairs.
+MAX_CONCURRENT: Final = 64
+
+
+class CanaryProber:
+    """Mutable state: the canaries under way, at most one for each replica and pair."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        evidence: LocalStats,
+        client: ReplicaClient,
+        metrics: ProxyMetrics,
+        clock: Callable[[], float],
+        rng: Random,
+    ) -> None:
+        """Take the parts; ``clock`` gives monotonic seconds."""
+        self._registry = registry
+        self._evidence = evidence
+        self._client = client
+        self._metrics = metrics
+        self._clock = clock
+        self._rng = rng
+        self._tasks: dict[tuple[str, LanguagePair], asyncio.Task[None]] = {}
+
+    @asynccontextmanager
+    async def closing(self) -> AsyncGenerator[None]:
+        """End what is under way when the block ends."""
+        try:
+            yield
+        finally:
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def tick(self) -> None:
+        """Tell those who wait for a replica that stands still, and send the canaries that are due."""
+        self._evidence.look_for_stalls()
+        for url, pair, rank in self._evidence.suspects(self._registry.snapshot):
+            if len(self._tasks) >= MAX_CONCURRENT:
+                break
+            key = (url, pair)
+            if key in self._tasks or self._evidence.pair_standing(url, pair).canary_due > self._clock():
+                continue
+            if (text := self._text(url, pair)) is not None:
+                task = asyncio.create_task(self._try_out(url, pair, rank, text), name=f"canary:{url}:{pair}")
+                self._tasks[key] = task
+                task.add_done_callback(lambda done, key=key: self._ended(key, done))
+
+    def _ended(self, key: tuple[str, LanguagePair], task: asyncio.Task[None]) -> None:
+        del self._tasks[key]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("canary raised", extra={"replica": key[0], "pair": str(key[1])}, exc_info=error)
+
+    def _text(self, url: str, pair: LanguagePair) -> str | None:
+        """Return the text that the replica itself names for this pair; without one only a client's request can tell."""
+        report = self._registry.snapshot.replicas[url].report
+        found = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
+        return next(iter(found), None)
+
+    async def _try_out(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
+        work = work_of(len(text))
+        usual = self._evidence.pool(pair).paces[rank].usual * work
+        limit = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, USUAL_FACTOR * usual))
+        body = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target).model_dump_json()
+        deadline = Deadline.after(limit, self._clock)
+        own = self._evidence.pair_standing(url, pair)
+        began = self._clock()
+        own.canary_due = began + limit + PAUSE_SECONDS
+        try:
+            told = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
+            answer = await self._client.translate(url, body.encode(), deadline, told)
+            verdict = _verdict(pair, answer, text, deadline)
+        except (UnreachableError, BrokenAnswerError, SilentError):
+            verdict = AttemptOutcome.FAILED
+        if own is not self._evidence.pair_standing(url, pair):
+            return  # another process serves there by now
+        if verdict is AttemptOutcome.GOOD:
+            self._evidence.canary_passed(url, pair, rank, (self._clock() - began) / work)
+        elif verdict in {AttemptOutcome.FAILED, AttemptOutcome.REFUSED}:
+            self._evidence.canary_failed(url, pair)
+        self._metrics.canaries.labels(url, verdict.value).inc()
+        pause = SLOW_PAUSE_SECONDS if verdict is AttemptOutcome.GOOD and not own.is_out else PAUSE_SECONDS
+        own.canary_due = self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER)
+
+
+def _verdict(pair: LanguagePair, answer: Answer, text: str, deadline: Deadline) -> AttemptOutcome:
+    """Judge a canary: it must come back translated."""
+    if answer.status != OK:
+        verdict = classify(pair, answer.status, answer.problem, answer.retry_after, deadline).verdict
+        return AttemptOutcome.FAILED if verdict is AttemptOutcome.ANSWERED else verdict
+    try:
+        translation = Translation.model_validate_json(answer.body).translation
+    except ValidationError:
+        return AttemptOutcome.FAILED
+    good = translation is not None and translation.strip() and translation.strip().casefold() != text.casefold()
+    return AttemptOutcome.GOOD if good else AttemptOutcome.FAILED

@@ -1,0 +1,1 @@
+"""API keys: records, authentication, quotas; ``python -m proxy.keys``."""

@@ -1,0 +1,195 @@
+"""Key: what a caller shows to be let in, and what they may with it. Pure; docs/decisions/0015-keys.md says why so."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import string
+from enum import StrEnum
+from functools import cached_property
+from hashlib import sha256
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, WithJsonSchema
+
+from proxy.keys.caller import Caller
+from shared.languages import LanguagePair, canonical_tag
+from shared.protocol.errors import InvalidRequestError
+from shared.protocol.priority import Priority
+
+ID_BYTES: Final = 6
+_ALPHABET: Final = string.digits + string.ascii_letters
+# 62 ** 32 is 190 bits: nobody guesses one, so a fast hash is enough.
+SECRET_CHARS: Final = 32
+ID: Final = re.compile(r"[0-9a-f]{12}")
+_SHOWN: Final = re.compile(r"pw_([0-9a-f]{12})_[0-9A-Za-z]{32}")
+# Compared with where there is no such key, so that an unknown id costs what a wrong secret does. No hash is empty.
+_NOTHING: Final = ""
+
+MAX_NAME_CHARS: Final = 100
+# So many fit in an operator's order.
+MAX_PAIRS: Final = 200
+# Ten times what a machine of the year 2026 does: beyond that somebody mistyped. Both are exact in a script's numbers.
+MAX_REQUESTS: Final = 1_000_000
+MAX_CHARS: Final = 1_000_000_000_000
+# 9999-12-31 23:59:59 UTC: no calendar of ours goes further.
+MAX_UNIX: Final = 253_402_300_799
+
+
+class Scope(StrEnum):
+    """What a key opens: translations, or changes of the fleet and of keys."""
+
+    TRANSLATE = "translate"
+    OPERATE = "operate"
+
+
+def parse_pair(text: str) -> LanguagePair:
+    """Read ``en-de``, or ``zh-Hant>de`` where a language has hyphens of its own.
+
+    Raises:
+        ValueError: it is neither, or names no languages.
+    """
+    sides = text.split(">") if ">" in text else text.split("-")
+    if len(sides) != len(("source", "target")):
+        raise ValueError(
+            f"{text[:80]!r} is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
+        )
+    return LanguagePair(canonical_tag(sides[0].strip()), canonical_tag(sides[1].strip()))
+
+
+def _pair(text: str) -> str:
+    pair = parse_pair(text)
+    return str(pair) if "-" not in f"{pair.source}{pair.target}" else f"{pair.source}>{pair.target}"
+
+
+def _printable(name: str) -> str:
+    if not name.isprintable() or not name.strip():
+        raise ValueError(f"{name!r} is blank or not printable")
+    return name.strip()
+
+
+Name = Annotated[
+    str,
+    Field(max_length=MAX_NAME_CHARS, description="Whose key it is, for operators.", examples=["alice"]),
+    AfterValidator(_printable),
+]
+
+
+class Grant(BaseModel):
+    """What an operator decides about a key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+    scopes: Annotated[
+        tuple[Scope, ...],
+        Field(min_length=1, description="What it opens: translate, operate (the fleet and keys)."),
+        AfterValidator(lambda scopes: tuple(sorted(set(scopes)))),
+        WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(Scope)}, "minItems": 1}),  # as below
+    ] = (Scope.TRANSLATE,)
+    requests_per_minute: Annotated[
+        int | None, Field(ge=1, le=MAX_REQUESTS, strict=True, description="In any 60 s; null: no limit.")
+    ] = None
+    chars_per_day: Annotated[
+        int | None, Field(ge=1, le=MAX_CHARS, strict=True, description="Of texts, per UTC day; null: no limit.")
+    ] = None
+    pairs: Annotated[
+        tuple[Annotated[str, Field(max_length=80), AfterValidator(_pair)], ...] | None,
+        Field(
+            min_length=1,
+            max_length=MAX_PAIRS,
+            description="Language pairs it is for, such as en-de or zh-Hant>de; null: all.",
+            examples=[["en-de"]],
+        ),
+    ] = None
+    ceiling: Annotated[
+        Priority,
+        Field(description="The most urgent class it gets."),
+        WithJsonSchema({"type": "string", "enum": list(Priority)}),  # in place: OpenAPI finds no $defs of ours
+    ] = Priority.INTERACTIVE
+    cached: Annotated[
+        bool, Field(strict=True, description="Whether its texts may be kept in the cache, and be answered from it.")
+    ] = True
+    expires_at: Annotated[
+        FiniteFloat | None, Field(gt=0, le=MAX_UNIX, description="Unix seconds, up to the year 9999; null: never.")
+    ] = None
+
+
+class KeyChanges(Grant):
+    """What is to be changed of a key: what is not named stays, and null takes a limit away."""
+
+    name: Name = ""
+
+    @property
+    def named(self) -> dict[str, object]:
+        """The fields that were named."""
+        return self.model_dump(exclude_unset=True)
+
+
+class KeyView(Grant):
+    """A key as operators see it: everything but what would let somebody in."""
+
+    id: Annotated[str, Field(pattern=f"^{ID.pattern}$")]
+    created_at: FiniteFloat
+    revoked_at: FiniteFloat | None = None
+
+    @cached_property
+    def caller(self) -> Caller:
+        """Who asks with it."""
+        pairs = None if self.pairs is None else frozenset(map(parse_pair, self.pairs))
+        return Caller(f"key {self.id}", self.ceiling, pairs, self.cached)
+
+    def is_over(self, now: float) -> bool:
+        """Say whether it was revoked or has expired by that Unix time."""
+        return self.revoked_at is not None or (self.expires_at is not None and self.expires_at <= now)
+
+
+class ApiKey(KeyView):
+    """A key as it is kept: of what opens it there is only the SHA-256."""
+
+    digest: Annotated[str, Field(repr=False, pattern="^[0-9a-f]{64}$")]
+
+    @property
+    def view(self) -> KeyView:
+        """The key without its digest."""
+        return KeyView.model_validate(self.model_dump(exclude={"digest"}))
+
+
+def check_end(expires_at: float | None, now: float) -> None:
+    """Refuse an end that has been: a key is revoked for that, and a number of days is no time.
+
+    Raises:
+        InvalidRequestError: it has been.
+    """
+    if expires_at is not None and expires_at <= now:
+        message = f"{expires_at:.0f} has been; write Unix seconds after {now:.0f}, which is now, or null for never"
+        raise InvalidRequestError([("expires_at", message)])
+
+
+def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
+    """Return a new key, and what its holder is to show: it is nowhere else and can not be had again.
+
+    Raises:
+        InvalidRequestError: it would be over already.
+    """
+    check_end(grant.expires_at, now)
+    name = secrets.token_hex(ID_BYTES)
+    shown = f"pw_{name}_{''.join(secrets.choice(_ALPHABET) for _ in range(SECRET_CHARS))}"
+    key = ApiKey(**grant.model_dump(), id=name, created_at=now, digest=_digest(shown))
+    return key, shown
+
+
+def id_of(shown: str) -> str | None:
+    """Return the id in what was shown, None where it can be no key."""
+    found = _SHOWN.fullmatch(shown)
+    return found[1] if found else None
+
+
+def opens(shown: str, key: ApiKey | None) -> bool:
+    """Say whether this is the key; the time it takes tells nothing of the secret, nor whether there is such a key."""
+    return hmac.compare_digest(_digest(shown), key.digest if key else _NOTHING) and key is not None
+
+
+def _digest(shown: str) -> str:
+    return sha256(shown.encode()).hexdigest()

@@ -1,0 +1,55 @@
+"""Caller: who asks, as far as the proxy knows, and what they may. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Final
+
+from shared.languages import LanguagePair, stand_ins
+from shared.protocol.access_errors import PairRefusedError
+from shared.protocol.priority import Priority
+from shared.runtime.ip_addresses import network_of
+
+# 64 bits: callers of one fleet never meet in it by accident.
+_TAG_BYTES: Final = 8
+# Addresses that ask again and again are worked out once; more than are busy at a time.
+CACHED_CALLERS: Final = 4096
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: a key's id, or an address where keys are off.
+
+    ``ceiling`` is the most urgent class they may have, ``pairs`` are those they may use (None: all), ``cached`` says
+    whether their texts may be kept in the cache and answered from it or from another caller's request.
+    """
+
+    identity: str
+    ceiling: Priority = Priority.INTERACTIVE
+    pairs: frozenset[LanguagePair] | None = None
+    cached: bool = True
+
+    @cached_property
+    def tag(self) -> str:
+        """What API servers tell callers apart by: the same in every proxy, and shorter than an address or a key's id.
+
+        No secret: who has it can try all addresses and find the one. API servers see the texts, which tell more.
+        """
+        return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
+
+    def check(self, wanted: LanguagePair) -> None:
+        """Let them have a pair, whichever way leads there; a key for ``en-de`` is for en-GB and de-AT too.
+
+        Raises:
+            PairRefusedError: their key is not for it.
+        """
+        if self.pairs is not None and not stand_ins(wanted, self.pairs):
+            raise PairRefusedError(str(wanted), sorted(map(str, self.pairs)))
+
+
+@lru_cache(maxsize=CACHED_CALLERS)
+def at_address(address: str) -> Caller:
+    """Return who asks from an address, where keys are off."""
+    return Caller(f"address {network_of(address)}")

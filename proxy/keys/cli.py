@@ -1,0 +1,220 @@
+"""``python -m proxy.keys``: create, list, show, change and revoke keys, in the Redis that ``PROXY_*`` names.
+
+Exit status: 0 done, 1 not found or refused, 2 wrong usage, 69 Redis is away, 78 a setting is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from proxy.keys.api_key import ID, MAX_UNIX, Grant, KeyChanges, KeyView, Scope, mint
+from proxy.keys.quota import Usage, UsageDelta
+from proxy.keys.store import KeyStore
+from proxy.redis_client import StoreUnavailableError
+from proxy.settings import PREFIX, ProxySettings
+from shared.protocol.access_errors import UnknownKeyError
+from shared.protocol.errors import PairwayError
+from shared.protocol.priority import Priority
+from shared.protocol.validation_errors import wrong_fields
+from shared.runtime.exit_codes import EXIT_CONFIG
+from shared.runtime.settings import UnknownSettingError, describe, refuse_unknown
+
+EXIT_REFUSED: Final = 1
+EXIT_USAGE: Final = 2
+# sysexits.h: EX_UNAVAILABLE.
+EXIT_AWAY: Final = 69
+# A person waits, and the first call of a cold connection may take its time.
+TIMEOUT_SECONDS: Final = 5.0
+
+NONE: Final = "none"
+_UNITS: Final = {"h": 3600, "d": 86_400}
+# What a field is called on the command line.
+_OPTIONS: Final = {
+    "name": "--name",
+    "requests_per_minute": "--requests-per-minute",
+    "chars_per_day": "--chars-per-day",
+    "pairs": "--pairs",
+}
+_COLUMNS: Final = ("id", "name", "scopes", "requests/min", "chars/day", "pairs", "ceiling", "cached", "until", "state")
+
+
+def _limit(text: str) -> int | None:
+    """Read a number; whether it is too large, the field says."""
+    if text == NONE:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no whole number; write one such as 20, or {NONE}") from None
+
+
+def _pairs(text: str) -> list[str] | None:
+    return None if text == NONE else [part.strip() for part in text.split(",")]
+
+
+def _end(text: str) -> float | None:
+    """Read 30d, 12h, a date or a time (UTC unless it says otherwise), which is to come."""
+    if text == NONE:
+        return None
+    right = f"write 30d, 12h, a date such as 2030-01-31, a time such as 2030-01-31T12:00, or {NONE}"
+    now = time.time()
+    if found := re.fullmatch(r"(\d{1,9})([hd])", text, re.ASCII):
+        at = now + int(found[1]) * _UNITS[found[2]]
+    else:
+        try:
+            read = datetime.fromisoformat(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text[:80]!r} is no time; {right}") from None
+        at = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    if at <= now:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} has been; {right}")
+    if at > MAX_UNIX:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is after the year 9999; {right}")
+    return at
+
+
+def _id(text: str) -> str:
+    """Refuse whole keys, without repeating them: what stands on a command line, others can read."""
+    if not ID.fullmatch(text):
+        raise argparse.ArgumentTypeError("an id has 12 hexadecimal digits: the middle of a key, never the key itself")
+    return text
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m proxy.keys", description="Keys of callers.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    each = {
+        "create": commands.add_parser("create", help="create a key and show it, once"),
+        "list": commands.add_parser("list", help="list all keys"),
+        "show": commands.add_parser("show", help="show a key and what was used of it"),
+        "limit": commands.add_parser("limit", help="change what a key may; what is not named stays"),
+        "revoke": commands.add_parser("revoke", help="let nobody in with a key any more"),
+    }
+    for name, command in each.items():
+        command.add_argument("--json", action="store_true", help="print JSON")
+        if name in {"show", "limit", "revoke"}:
+            command.add_argument("id", type=_id, help="12 hexadecimal digits, the middle of the key")
+        if name in {"create", "limit"}:
+            _add_grant(command, required=name == "create")
+    return parser.parse_args(arguments)
+
+
+def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add an option for each field of a Grant; those that are not given leave nothing behind."""
+
+    def add(name: str, text: str, **more: Any) -> None:
+        command.add_argument(name, help=text, default=argparse.SUPPRESS, **more)
+
+    add("--name", "whose key it is", required=required)
+    add("--scope", "what it opens; may be repeated", dest="scopes", action="append", choices=list(map(str, Scope)))
+    add("--requests-per-minute", f"in any 60 s, or {NONE}", type=_limit, metavar="N")
+    add("--chars-per-day", f"per UTC day, or {NONE}", type=_limit, metavar="N")
+    add("--pairs", f"such as en-de,en-fr, or {NONE} for all", type=_pairs)
+    add("--ceiling", "the most urgent class it gets", choices=list(map(str, Priority)))
+    add("--cached", "whether its texts may be kept in the cache", action=argparse.BooleanOptionalAction)
+    add("--expires", f"30d, 12h, a date or a time, or {NONE}", dest="expires_at", type=_end)
+
+
+async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, Any], str]:
+    """Do what was asked, and return it for programs and for people.
+
+    Raises:
+        ValidationError: a field is wrong.
+        PairwayError: there is no such key, or no room for more.
+        StoreUnavailableError: Redis is away.
+    """
+    granted = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
+    match options.command:
+        case "create":
+            key, shown = mint(Grant.model_validate(granted), time.time())
+            await store.add(key)
+            sys.stderr.write(f"The key of {key.name}, shown this once; its id is {key.id}.\n")
+            return key.view.model_dump(mode="json") | {"key": shown}, shown
+        case "list":
+            keys = [key.view for key in await store.all()]
+            return {"keys": [key.model_dump(mode="json") for key in keys]}, _table(keys)
+        case "show":
+            key, counted = await store.read(options.id), await store.count(options.id, UsageDelta())
+            if key is None:
+                raise UnknownKeyError(options.id)
+            if counted is None:  # revoked: nothing is counted any more
+                return {"key": key.view.model_dump(mode="json")}, _table([key.view])
+            used = f"used: {counted.requests} requests in 60 s, {counted.chars} characters today"
+            return Usage.of(key.view, counted).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
+        case "limit":
+            changes = KeyChanges.model_validate(granted)
+            view = (await store.change(options.id, changes.named)).view
+        case _:
+            view = (await store.revoke(options.id)).view
+    return view.model_dump(mode="json"), _table([view])
+
+
+def _table(keys: Sequence[KeyView]) -> str:
+    """Return keys for people."""
+    rows = [_COLUMNS, *map(_row, keys)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _row(key: KeyView) -> tuple[str, ...]:
+    end = "-" if key.expires_at is None else datetime.fromtimestamp(key.expires_at, UTC).strftime("%Y-%m-%d %H:%M")
+    state = "revoked" if key.revoked_at else "expired" if key.is_over(time.time()) else "in force"
+    return (
+        key.id,
+        key.name,
+        ",".join(key.scopes),
+        str(key.requests_per_minute or "-"),
+        str(key.chars_per_day or "-"),
+        ",".join(key.pairs or ("-",)),
+        key.ceiling,
+        "yes" if key.cached else "no",
+        end,
+        state,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do one command; return the exit status."""
+    options = parse(arguments)
+    try:
+        refuse_unknown(PREFIX, ProxySettings.model_fields, os.environ)
+        settings = ProxySettings()
+    except (ValidationError, UnknownSettingError) as error:
+        told = describe(error, PREFIX) if isinstance(error, ValidationError) else str(error)
+        sys.stderr.write(f"keys: {told}\n")
+        return EXIT_CONFIG
+
+    async def whole() -> None:
+        store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, TIMEOUT_SECONDS, time.time)
+        try:
+            found, text = await run(options, store)
+        finally:
+            await store.close()
+        sys.stdout.write(f"{json.dumps(found, indent=2) if options.json else text}\n")
+
+    try:
+        asyncio.run(whole())
+    except ValidationError as error:
+        told = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in wrong_fields(error, Grant))
+        sys.stderr.write(f"keys: {told}\n")
+        return EXIT_USAGE
+    except PairwayError as error:
+        sys.stderr.write(f"keys: {error.detail}\n")
+        return EXIT_REFUSED
+    except StoreUnavailableError as error:
+        sys.stderr.write(f"keys: {error}\n")
+        return EXIT_AWAY
+    return 0

@@ -1,0 +1,117 @@
+"""Processes: several of the same behind one socket, so that one proxy can use more than one core."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+from shared.runtime.exit_codes import leave_on_signals
+
+log = logging.getLogger(__name__)
+
+ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+
+# What a process exits with that could not start: ours, and uvicorn's.
+NO_START: Final = 1
+COULD_NOT_START: Final = frozenset({NO_START, 3})
+# What one exits with that served and then failed (sysexits.h: EX_SOFTWARE).
+FAILED: Final = 70
+# Before one that died is started anew.
+RESTART_SECONDS: Final = 1.0
+
+
+class ProcessSupervisor:
+    """Runs ``serve(number)`` in processes of their own, numbered from 0; mutable state: which number has which process id.
+
+    One that dies is started anew, again and again where it can not; one that can not start at first ends all, for then
+    something is wrong that an operator has just set. A signal to end reaches each once, for they are no part of the terminal's group; and
+    they end when this process does, however it ends.
+    """
+
+    def __init__(self, count: int, serve: Callable[[int], int], ending: Callable[[], None]) -> None:
+        """Take how many, what each runs, which returns the exit status, and what is to be done here when all are to end."""
+        self._count = count
+        self._serve = serve
+        self._ending = ending
+        self._running: dict[int, int] = {}
+        self._stopping = False
+        # Nothing is ever written: its end is the news.
+        self._lifeline, self._own_end = os.pipe()
+
+    def run(self) -> int:
+        """Start them and wait for their end; 0 when they were told to end and did, 1 when one could not start at first."""
+        for number in ENDING:
+            signal.signal(number, self._forward)
+        for number in range(self._count):
+            self._start(number)
+        failed = False
+        died: set[int] = set()
+        while self._running:
+            process, status = os.wait()
+            number = self._running.pop(process, None)
+            if number is None:  # an orphan that came to us because we are the first process of a container
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            if self._stopping:
+                failed = failed or code != 0
+            elif code in COULD_NOT_START and number not in died:
+                failed = True
+                self._end(signal.SIGTERM)
+            else:
+                log.error("proxy process died", extra={"number": number, "exit": code})
+                died.add(number)
+                self._restart(number)
+        return 1 if failed else 0
+
+    def _restart(self, number: int) -> None:
+        time.sleep(RESTART_SECONDS)
+        if not self._stopping:
+            self._start(number)
+
+    def _start(self, number: int) -> None:
+        """Start one; a signal meanwhile waits until it is known, and until it has handlers of its own."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        process = 0 if self._stopping else os.fork()
+        if self._stopping or process:
+            if process:
+                self._running[process] = number
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            return
+        # From here on in the new process, which must never return into its parent's loop.
+        status = FAILED
+        try:
+            os.setpgid(0, 0)
+            os.close(self._own_end)
+            leave_on_signals()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            threading.Thread(target=self._end_with_parent, daemon=True).start()
+            status = self._serve(number)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else FAILED
+        except BaseException:
+            log.exception("proxy process failed", extra={"number": number})
+        finally:
+            logging.shutdown()
+            os._exit(status)
+
+    def _end_with_parent(self) -> None:
+        os.read(self._lifeline, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        self._end(number)
+
+    def _end(self, number: int) -> None:
+        self._stopping = True
+        self._ending()
+        for process in list(self._running):
+            try:
+                os.kill(process, number)
+            except ProcessLookupError:  # it has just ended, and will be waited for
+                continue

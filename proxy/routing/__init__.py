@@ -1,0 +1,1 @@
+"""From languages to pairs and pivots; language detection."""

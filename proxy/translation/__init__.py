@@ -1,0 +1,1 @@
+"""One request's pipeline: cache, coalesce, detect, route, admit, forward, put together."""

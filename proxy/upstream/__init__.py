@@ -1,0 +1,1 @@
+"""The HTTP client for replicas and what their responses mean."""

@@ -1,0 +1,1 @@
+"""ASGI and response helpers of both servers."""

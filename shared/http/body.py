@@ -1,0 +1,63 @@
+"""Reads a request's body within its limits."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import Request
+
+from shared.http.body_budget import BodyReservation
+from shared.http.problems import JSON
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import (
+    ClientGoneError,
+    TooLargeError,
+    UnsupportedMediaError,
+)
+
+
+async def read_body(request: Request, limit: int, deadline: Deadline, hold: BodyReservation) -> bytes:
+    """Read the body, refusing it as soon as it is known to pass ``limit`` bytes.
+
+    Raises:
+        UnsupportedMediaError: the body is compressed, or not said to be JSON.
+        TooLargeError: by ``Content-Length`` at once, else when the bytes read pass the limit.
+        DeadlineExceededError: it came too slowly.
+        OverloadedError: the bodies in hand, held by ``hold`` until it ends, leave no room.
+        ClientGoneError: the client hung up in mid-body.
+    """
+    _check_kind(request)
+    declared = request.headers.get("content-length")
+    if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
+        raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
+    try:
+        async with asyncio.timeout(deadline.remaining()):
+            return await _read_parts(request, limit, hold)
+    except TimeoutError:
+        raise deadline.exceeded() from None
+
+
+def _check_kind(request: Request) -> None:
+    """Refuse what a page of another origin can send without being asked: any body that is not said to be JSON."""
+    if ", ".join(request.headers.getlist("content-encoding")).strip().lower() not in {"", "identity"}:
+        raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
+
+
+async def _read_parts(request: Request, limit: int, hold: BodyReservation) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise TooLargeError("The body", size=None, limit=limit, unit="bytes")
+        hold.take(len(part))
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)

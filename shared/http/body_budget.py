@@ -1,0 +1,61 @@
+"""A bound on the bytes of all requests' bodies in hand at once: what many large requests together may take."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+from shared.protocol.errors import OverloadedError
+
+# The largest body is answered or refused well within this.
+RETRY_AFTER_SECONDS: Final = 1.0
+
+
+class BodyReservation:
+    """What one request has taken of the budget so far, until the block ends that it is the context manager of."""
+
+    __slots__ = ("_budget", "size")
+
+    def __init__(self, budget: ByteBudget) -> None:
+        """Begin with nothing."""
+        self._budget = budget
+        self.size = 0
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give all of it back."""
+        self.release()
+
+    def release(self) -> None:
+        """Give all of it back before the block ends."""
+        self._budget.held -= self.size
+        self.size = 0
+
+    def take(self, size: int) -> None:
+        """Take ``size`` bytes more.
+
+        Raises:
+            OverloadedError: the budget does not have them now.
+        """
+        if self._budget.held + size > self._budget.limit:
+            raise OverloadedError(
+                f"Requests in hand fill the {self._budget.limit} bytes that this server gives to bodies.",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        self._budget.held += size
+        self.size += size
+
+
+class ByteBudget:
+    """At most ``limit`` bytes are held at once. Not thread-safe: one event loop."""
+
+    def __init__(self, limit: int) -> None:
+        """Begin with the whole budget free."""
+        self.limit = limit
+        self.held = 0
+
+    def hold(self) -> BodyReservation:
+        """Give one request its part; all of it is free again at the end of the block, on every path."""
+        return BodyReservation(self)

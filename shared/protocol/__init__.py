@@ -1,0 +1,1 @@
+"""What crosses a socket: messages, errors, headers, deadlines."""

@@ -1,0 +1,60 @@
+"""Tokens that one of our servers or an operator shows: their form, and how they are compared."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Final
+
+from pydantic import SecretStr
+
+from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError
+
+SCHEME: Final = "Bearer"
+# A client key, or a word as long as its secret, which no path of ours has, where somebody put it by mistake.
+_SECRET: Final = re.compile(r"pw_\w+|(?<![0-9a-z])[0-9a-z]{32}(?![0-9a-z])", re.ASCII | re.IGNORECASE)
+# A token that is guessed is no token: 16 characters of base64 are 96 bits.
+_TOKEN: Final = re.compile(r"[!-~]{16,256}")
+
+
+def checked(token: SecretStr) -> SecretStr:
+    """Return a setting's token, which may be empty.
+
+    Raises:
+        ValueError: it is no token; the sentence does not repeat it.
+    """
+    if token.get_secret_value() and not _TOKEN.fullmatch(token.get_secret_value()):
+        raise ValueError("must have 16 to 256 ASCII characters without spaces")
+    return token
+
+
+def header(token: SecretStr) -> str:
+    """Return the value of ``Authorization`` that shows the token."""
+    return f"{SCHEME} {token.get_secret_value()}"
+
+
+def shown(authorization: str | None) -> str | None:
+    """Return what ``Authorization`` shows as a bearer, None where that is nothing."""
+    scheme, _, found = (authorization or "").partition(" ")
+    return found.strip() or None if scheme.lower() == SCHEME.lower() else None
+
+
+def masked(text: str) -> str:
+    """Return a text for logs and problems without the keys that somebody put where none belongs."""
+    return _SECRET.sub("…", text)
+
+
+def check(token: SecretStr, authorization: str | None, *, what: str, whose: str) -> None:
+    """Let in who shows the token in ``Authorization``; the time it takes tells nothing of it.
+
+    ``what`` needs the token (at the beginning of a sentence), and ``whose`` it is stands in the refusal.
+
+    Raises:
+        KeyRequiredError: none was shown.
+        KeyRefusedError: another one was shown.
+    """
+    found = shown(authorization)
+    if found is None:
+        raise KeyRequiredError(f"{what} need the header Authorization: {SCHEME} TOKEN.")
+    if not secrets.compare_digest(found.encode(), token.get_secret_value().encode()):
+        raise KeyRefusedError(f"This is not {whose} token.")

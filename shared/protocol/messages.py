@@ -1,0 +1,276 @@
+"""Requests, answers and problems: the models that cross a socket, the same on both sides."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import islice
+from typing import Annotated, Any, Final, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictStr,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import from_json, to_json
+
+from shared.languages import canonical_tag
+from shared.protocol.errors import BadRequestError, TooLargeError
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
+
+AUTO: Final = "auto"
+# Names or terms of one request. Each is looked for in every text and may stand in every prompt: a document's glossary.
+MAX_PHRASES: Final = 256
+MAX_PHRASE_CHARS: Final = 200  # the longest product name, and then some
+
+
+class TextFormat(StrEnum):
+    """How a text is to be read: as plain text, or as markup whose tags come back as they were."""
+
+    TEXT = "text"
+    HTML = "html"
+    MARKDOWN = "markdown"
+
+
+def _fault_of(phrase: object) -> str | None:
+    """Say what is wrong with a phrase, without repeating it."""
+    if not isinstance(phrase, str):
+        return "must be a string"
+    if not 0 < len(phrase) <= MAX_PHRASE_CHARS:
+        return f"has {len(phrase)} characters; 1 to {MAX_PHRASE_CHARS} are taken"
+    return None if phrase.strip() else "is blank; it must hold more than white space"
+
+
+def _phrase(value: str) -> str:
+    if fault := _fault_of(value):
+        raise ValueError(fault)
+    return value
+
+
+def _kind_of_text(value: object) -> str:
+    return "list" if isinstance(value, list) else "text"
+
+
+class TranslateRequest(BaseModel):
+    """The body of ``POST /translate``: one text or a list, a pair of languages, and what to keep or how to say it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Annotated[
+        Annotated[StrictStr, Tag("text")] | Annotated[list[StrictStr], Field(min_length=1), Tag("list")],
+        Discriminator(_kind_of_text),
+        Field(description="One text, or a list of texts that comes back in the same order.", examples=["Hello"]),
+    ]
+    source_lang: Annotated[
+        StrictStr, Field(description='BCP-47 tag, or "auto" (proxy only) to detect it.', examples=["en"])
+    ] = AUTO
+    target_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["de"])]
+    format: Annotated[
+        TextFormat,
+        Field(description="How the texts are to be read; tags of markup come back as they were."),
+        WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # in place: OpenAPI finds no $defs of ours
+    ] = TextFormat.TEXT
+    do_not_translate: Annotated[
+        list[Annotated[StrictStr, AfterValidator(_phrase)]],
+        Field(
+            max_length=MAX_PHRASES,
+            description=f"Names and phrases that stay as they are, each 1 to {MAX_PHRASE_CHARS} characters.",
+            examples=[["Pairway"]],
+        ),
+    ] = []
+    terms: Annotated[
+        dict[StrictStr, StrictStr],
+        Field(
+            max_length=MAX_PHRASES,
+            description=f"How to say what: source to target, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
+            examples=[{"invoice": "Rechnung"}],
+        ),
+    ] = {}
+
+    pivot: Annotated[
+        StrictBool,
+        Field(
+            description="Whether the translation may go through a third language where nothing serves the pair itself."
+        ),
+    ] = True
+
+    @field_validator("source_lang")
+    @classmethod
+    def _canonical_source(cls, value: str) -> str:
+        return AUTO if value.lower() == AUTO else canonical_tag(value)
+
+    @field_validator("target_lang")
+    @classmethod
+    def _canonical_target(cls, value: str) -> str:
+        return canonical_tag(value)
+
+    @field_validator("terms", mode="before")
+    @classmethod
+    def _terms_fit(cls, value: object) -> object:
+        if isinstance(value, dict) and len(terms := cast("dict[object, object]", value)) <= MAX_PHRASES:
+            for number, entry in enumerate(terms.items(), 1):
+                for side, phrase in zip(("source", "target"), entry, strict=True):
+                    fault = _fault_of(phrase)
+                    if fault is None and str(phrase).splitlines() != [phrase]:
+                        fault = "holds a line break; it must stand on one line"
+                    if fault is not None:
+                        raise ValueError(f"the {side} of entry {number} {fault}")
+        return cast("object", value)
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts as a list, whichever form they came in."""
+        return [self.text] if isinstance(self.text, str) else self.text
+
+    @property
+    def chars(self) -> int:
+        """Characters of all texts together."""
+        return sum(map(len, self.texts))
+
+    def answer(self, results: list[Translation]) -> bytes:
+        """Return the answer's JSON: one object for one text, a list of them for a list."""
+        each = [result.to_json() for result in results]
+        return to_json(each[0] if isinstance(self.text, str) else {"results": each})
+
+
+class Detected(BaseModel):
+    """What language a text was taken for, and how sure that is (0..1)."""
+
+    lang: str
+    confidence: float
+
+
+class Notice(BaseModel):
+    """Something the client should know about one translation; ``code`` is stable."""
+
+    code: str
+    message: str
+
+
+class Translation(BaseModel):
+    """One text's answer; ``translation`` is null where no usable output could be had, with a warning that says why."""
+
+    translation: str | None
+    source_lang: str | None
+    target_lang: str
+    model: str | None
+    route: list[str]
+    detected: Detected | None = None
+    warnings: list[Notice] = []
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object as it goes over the wire: ``detected`` only where a language was detected."""
+        return self.model_dump(exclude={"detected"} if self.detected is None else None)
+
+
+class Translations(BaseModel):
+    """The answer to a list: one object per text, same order, same length."""
+
+    results: list[Translation]
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details; ``code`` is stable, further members depend on it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    request_id: str | None = None
+
+
+class Limits(BaseModel):
+    """What one request may hold: bytes of its body, number of texts, characters of a text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    body_bytes: int
+    texts: int
+    text_chars: int
+
+    def check(self, text: object) -> None:
+        """Refuse a text or a list of texts over the limits; anything else is for the fields' check to refuse.
+
+        Raises:
+            TooLargeError: too many texts, or one is too long; the limit is named.
+        """
+        match text:
+            case str():
+                self._check_length("text", text)
+            case list():
+                each = cast("list[object]", text)
+                if len(each) > self.texts:
+                    raise TooLargeError("The list", size=len(each), limit=self.texts, unit="texts")
+                for index, item in enumerate(each):
+                    self._check_length(f"text[{index}]", item)
+            case _:
+                pass
+
+    def _check_length(self, where: str, text: object) -> None:
+        if isinstance(text, str) and len(text) > self.text_chars:
+            raise TooLargeError(where, size=len(text), limit=self.text_chars, unit="characters")
+
+
+def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
+    """Read a request in the order of the contract: JSON, object, sizes, fields.
+
+    Raises:
+        BadRequestError: not JSON, or not an object.
+        TooLargeError: too many texts or too long a text.
+        InvalidRequestError: a missing, unknown or wrong field, or an impossible tag; the first ten are named.
+    """
+    try:
+        value: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise BadRequestError(f"The body is no JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BadRequestError("The body is JSON, but not an object with text and target_lang.")
+    members = cast("dict[str, object]", value)
+    limits.check(members.get("text"))
+    known = {name: members[name] for name in TranslateRequest.model_fields if name in members}
+    unknown = islice(((name, members[name]) for name in members if name not in known), MAX_FIELDS_NAMED)
+    try:
+        return TranslateRequest.model_validate({**known, **dict(unknown)})
+    except ValidationError as error:
+        raise invalid_request(error, _SENTENCES) from None
+
+
+def unchanged(text: str, source: str | None, target: str, detected: Detected | None = None) -> Translation:
+    """Return a text as its own translation; ``source`` is None where it has no language to tell."""
+    return Translation(
+        translation=text,
+        source_lang=source,
+        target_lang=target,
+        model=None,
+        route=[target] if source is None else [source, target],
+        detected=detected,
+    )
+
+
+def same_language(text: str, source: str, target: str, detected: Detected | None = None) -> Translation:
+    """Return a text that is in the target language already, and say so."""
+    notice = Notice(code="same-language", message="The text is in the target language already.")
+    return unchanged(text, source, target, detected).model_copy(update={"warnings": [notice]})
+
+
+# What would be right, for the kinds of errors that pydantic words for programmers.
+_SENTENCES: Final = {
+    "missing": "is required",
+    "extra_forbidden": "is no field of this request",
+    "string_type": "must be a string",
+    "list_type": "must be a list of strings",
+    "dict_type": "must be an object of strings",
+    "enum": f"must be one of {', '.join(TextFormat)}",
+    "too_short": "must not be an empty list",
+    "too_long": f"has more than {MAX_PHRASES} entries",
+}

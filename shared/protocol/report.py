@@ -1,0 +1,117 @@
+"""What an API server reports of itself at ``GET /report``, and the proxy reads."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cached_property
+
+from pydantic import BaseModel, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
+
+from shared.languages import LanguagePair
+from shared.protocol.priority import Priority
+
+
+class PairReport(BaseModel):
+    """One configured pair of a replica: which model serves it, and whether it is ready (else why not).
+
+    ``rank`` is the model's place among all models of the catalog that serve the pair, 0 the preferred one, hosted here
+    or not. ``canary`` is a short text whose translation proves that the pair works, None where there is none.
+    ``ready_in_s`` is in how many seconds a pair that is not ready should be so again, None where that is not known.
+    """
+
+    source: str
+    target: str
+    model: str
+    ready: bool
+    why: str | None
+    rank: int = Field(default=0, ge=0)
+    canary: str | None = None
+    ready_in_s: float | None = Field(default=None, ge=0)
+
+    @property
+    def pair(self) -> LanguagePair:
+        """The pair itself; the key under which it is reported is only a label."""
+        return LanguagePair(self.source, self.target)
+
+
+class ServedPairs(dict[str, PairReport]):
+    """Every configured pair of a replica under its label; not to be changed, as reports that say the same share it."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Be read and written as the dict it is."""
+        del source
+        return no_info_after_validator_function(cls, handler(dict[str, PairReport]))
+
+    @cached_property
+    def by_pair(self) -> dict[LanguagePair, PairReport]:
+        """The reports by the pair itself."""
+        return {report.pair: report for report in self.values()}
+
+    @cached_property
+    def all_ready(self) -> bool:
+        """Whether every pair is ready."""
+        return all(report.ready for report in self.values())
+
+
+class ClassCapacity(BaseModel):
+    """How full a model is for one class of requests, in units of cost (shared/protocol/lanes.py).
+
+    ``ahead`` is what is in hand, in all, of what goes before or beside a new short request of the class. Callers are
+    served in turn, so before the first short text of one that has nothing in hand there are only ``callers``: of each
+    other no more than one unit. A request is taken on while what is before it is less than ``limit``.
+    """
+
+    ahead: float = Field(ge=0)
+    callers: float = Field(default=0, ge=0)
+    limit: float = Field(ge=0)
+
+
+class ModelReport(BaseModel):
+    """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use.
+
+    ``steps`` begin again at 0 with each start of the engine. ``room`` says what each class of requests finds, ``rate``
+    how many units of cost the engine gets done in a second when it is full, None before that is known.
+    ``revision`` changes with the weights and with all settings that change what the model answers.
+    """
+
+    running: int
+    waiting: int
+    limit: int
+    steps: int
+    step_age_s: float | None
+    kv_used: float
+    revision: str | None
+    room: dict[Priority, ClassCapacity] = {}
+    rate: float | None = Field(default=None, ge=0)
+
+
+class ServerState(StrEnum):
+    """What a replica says of itself."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+
+
+class ReplicaReport(BaseModel):
+    """The answer to ``GET /report``; ``replica_id`` is new at each start of the process, times are Unix seconds.
+
+    ``weight`` is the share of work it wants beside others, 1 for an ordinary one.
+    """
+
+    replica_id: str
+    version: str
+    started_at: float
+    state: ServerState
+    in_flight: int
+    weight: float = Field(default=1.0, gt=0)
+    pairs: ServedPairs
+    models: dict[str, ModelReport]
+
+    @property
+    def by_pair(self) -> dict[LanguagePair, PairReport]:
+        """The pairs' reports by the pair itself."""
+        return self.pairs.by_pair

@@ -1,0 +1,163 @@
+"""Server-sent events of a translation that streams: their names, their bytes, and who may have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel, Field, StrictInt, StrictStr
+from pydantic_core import to_json
+
+EVENT_STREAM: Final = "text/event-stream"
+# The part of a text that became final; the whole answer, always last; the problem, always last where it broke.
+DELTA: Final = "delta"
+RESULT: Final = "result"
+ERROR: Final = "error"
+# A comment, which every reader of events skips: it only keeps those in between from closing an idle connection.
+KEEP_ALIVE: Final = b": still at work\n\n"
+
+# What JSON may hold unescaped in a string and some readers of lines (Python's str.splitlines, so httpx) end a line at:
+# U+0085, U+2028, U+2029.
+_LINE_ENDS: Final = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
+
+# Takes a text's index in the request and its next part.
+OnDelta = Callable[[int, str], None]
+
+
+class BrokenStreamError(Exception):
+    """What came is no stream of our events, or one event is far too large."""
+
+
+class Delta(BaseModel):
+    """The data of a delta: which text of the request (0 for a single one), and its next part."""
+
+    index: StrictInt = Field(ge=0)
+    text: StrictStr
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its name (``message`` where it has none) and its data."""
+
+    name: str
+    data: bytes
+
+
+def encode(name: str, data: bytes) -> bytes:
+    """Return an event with JSON as its data, on one line, whatever a reader takes for the end of a line.
+
+    JSON has LF and CR only between its tokens, where white space means nothing; U+0085, U+2028 and U+2029 stand only
+    inside its strings, where an escape means the same.
+    """
+    for raw, escape in _LINE_ENDS:
+        data = data.replace(raw, escape)
+    if b"\n" in data or b"\r" in data:
+        data = data.replace(b"\r", b" ").replace(b"\n", b" ")
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
+
+
+def encode_delta(index: int, text: str) -> bytes:
+    """Return a delta."""
+    return encode(DELTA, to_json({"index": index, "text": text}))
+
+
+class EventReader:
+    """Takes a stream of events apart, however its bytes are cut; work and memory are linear in what comes.
+
+    Lines end with LF or CRLF (a bare CR ends none). Mutable state: the event and the line that have begun.
+    """
+
+    def __init__(self, limit: int) -> None:
+        """Take the bytes that one event may have."""
+        self._limit = limit
+        self._line = bytearray()
+        self._data = bytearray()
+        self._name = ""
+
+    def feed(self, part: bytes) -> Iterator[Event]:
+        """Yield the events that end in this part of the stream.
+
+        Raises:
+            BrokenStreamError: an event passes the limit.
+        """
+        start = 0
+        while (end := part.find(b"\n", start)) >= 0:
+            self._take(part[start:end])
+            line = bytes(self._line.removesuffix(b"\r"))
+            self._line.clear()
+            start = end + 1
+            if line:
+                self._read(line)
+            elif event := self._end():
+                yield event
+        self._take(part[start:])
+
+    def _take(self, part: bytes) -> None:
+        self._line += part
+        if len(self._line) + len(self._data) > self._limit:
+            raise BrokenStreamError(f"an event of more than {self._limit} bytes")
+
+    def _read(self, line: bytes) -> None:
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        match field:
+            case b"data":
+                self._data += value + b"\n"
+            case b"event":
+                self._name = value.decode(errors="replace")
+            case _:  # comments, and fields that mean nothing here
+                pass
+
+    def _end(self) -> Event | None:
+        """Return the event that an empty line ends; one without data is none."""
+        name, self._name = self._name or "message", ""
+        data = bytes(self._data.removesuffix(b"\n"))
+        self._data.clear()
+        return Event(name, data) if data else None
+
+
+def wanted(accept: Sequence[str]) -> bool:
+    """Say whether the values of ``Accept`` ask for events: by name, and at least as much as for JSON.
+
+    ``*/*``, ``text/*`` and no header at all mean JSON.
+    """
+    if not accept:
+        return False
+    stream = 0.0
+    json: dict[str, float] = {}
+    for part in ",".join(accept).lower().split(","):
+        kind, *parameters = (each.strip() for each in part.split(";"))
+        quality = _quality(parameters)
+        if kind == EVENT_STREAM:
+            stream = max(stream, quality)
+        elif kind in _JSON_RANGES:
+            json[kind] = max(json.get(kind, 0.0), quality)
+    return stream > 0 and stream >= next((json[kind] for kind in _JSON_RANGES if kind in json), 0.0)
+
+
+# The most telling first.
+_JSON_RANGES: Final = ("application/json", "application/*", "*/*")
+
+
+def _quality(parameters: list[str]) -> float:
+    """Return the weight of a media range, 0 to 1; what is no number counts as if it were not there."""
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                quality = float(value)
+            except ValueError:
+                return 1.0
+            return quality if 0 <= quality <= 1 else 1.0
+    return 1.0
+
+
+def documentation() -> dict[str, Any]:
+    """Return the OpenAPI description of the stream, beside the JSON answer."""
+    text = (
+        "With `Accept: text/event-stream`. `delta`: `{index, text}`, the next part of one text; parts of one text come "
+        "in order and together are its translation, parts of several texts may come in turns. `result`: the JSON "
+        "answer, always last. `error`: a problem, always last, where it broke after the stream began."
+    )
+    return {EVENT_STREAM: {"schema": {"type": "string", "description": text}}}

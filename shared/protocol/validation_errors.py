@@ -1,0 +1,101 @@
+"""Validation errors of pydantic, in the words of our API: which field is wrong, and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sized
+from itertools import islice
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from shared.protocol.bearer_token import masked
+from shared.protocol.errors import InvalidRequestError
+
+# A megabyte holds 100,000 unknown fields; nobody needs, and no server should write, a sentence about each.
+MAX_FIELDS_NAMED: Final = 10
+MAX_NAME_CHARS: Final = 64
+MAX_VALUE_CHARS: Final = 80
+# pydantic words these for programmers. In braces: the value, and what pydantic tells of the rule.
+_SENTENCES: Final = {
+    "missing": "is required",
+    "string_type": "{value} is no text",
+    "string_too_long": "{length} characters are too many; {max_length} are the most",
+    "int_type": "{value} is no whole number",
+    "int_from_float": "{value} is no whole number",
+    "float_type": "{value} is no number",
+    "float_parsing": "{value} is no number",
+    "finite_number": "{value} is no number",
+    "bool_type": "{value} is neither true nor false",
+    "tuple_type": "{value} is no list",
+    "enum": "{value} is none of {expected}",
+    "greater_than": "{value} is too small; it must be more than {gt}",
+    "greater_than_equal": "{value} is too small; {ge} is the least",
+    "less_than_equal": "{value} is too large; {le} is the most",
+    "too_short": "is empty; name one or more",
+    "too_long": "{length} are too many; {max_length} are the most",
+}
+
+
+def wrong_fields(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
+    """Return the first ten wrong fields and what is wrong with each; a key that stands where none belongs is not shown."""
+    # A list of which pydantic took no part is no empty one.
+    found = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
+    return [
+        (masked(str(item["loc"][0])[:MAX_NAME_CHARS]), masked(_sentence(item, model)))
+        for item in found[:MAX_FIELDS_NAMED]
+    ]
+
+
+def _sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
+    context: dict[str, Any] = item.get("ctx", {})
+    if item["type"] == "value_error":
+        return str(context["error"])
+    if item["type"] == "extra_forbidden":
+        return _unknown(str(item["loc"][0]), model)
+    value: object = item["input"]
+    sentence = _SENTENCES.get(item["type"])
+    if sentence is None:
+        return f"{_shown(value)}: {item['msg']}"
+    length = len(value) if isinstance(value, Sized) else 0
+    told = {name: _shown(rule) if isinstance(rule, float) else rule for name, rule in context.items()}
+    return sentence.format(**told | {"value": _shown(value), "length": length})
+
+
+def _unknown(name: str, model: type[BaseModel]) -> str:
+    close = difflib.get_close_matches(name[:MAX_NAME_CHARS], model.model_fields, n=1)
+    return (
+        f"is no field; did you mean {close[0]}?" if close else f"is no field; there are {', '.join(model.model_fields)}"
+    )
+
+
+def _shown(value: object) -> str:
+    """Return a value as JSON, which operators write, and not without end."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    text = json.dumps(whole, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
+
+
+def invalid_request(error: ValidationError, sentences: Mapping[str, str]) -> InvalidRequestError:
+    """Map pydantic's errors to ours, without ever repeating the client's text.
+
+    ``sentences`` says what would be right, by the kind of error.
+    """
+    items = islice(error.errors(include_url=False, include_input=False), MAX_FIELDS_NAMED)
+    return InvalidRequestError([(_field_name(item["loc"]), _rule(item, sentences)) for item in items])
+
+
+def _field_name(location: tuple[int | str, ...]) -> str:
+    """``("text", "list", 3)`` → ``text[3]``: the union's own tags are of no use to a client."""
+    first, *rest = location
+    inner = [part for part in rest if isinstance(part, int)]
+    return str(first)[:64] + "".join(f"[{part}]" for part in inner)
+
+
+def _rule(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
+    message = item["msg"]
+    if item["type"] == "value_error":
+        return str(item.get("ctx", {}).get("error", message))
+    return sentences.get(item["type"], message)

@@ -1,0 +1,1 @@
+"""Process-level habits: settings, logging, metrics, loops, exit codes."""

@@ -1,0 +1,92 @@
+"""Loops that live as long as the app and never die in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+# A loop that missed this many intervals is dead or stuck; never below the floor, so that a loaded machine
+# (an engine importing in a thread holds the interpreter for seconds) is not taken for a dead one.
+STALE_INTERVALS: Final = 10
+STALE_FLOOR_SECONDS: Final = 15.0
+# Spread of the period, so that several proxies do not tick together.
+JITTER: Final = 0.1
+# A tick that overran its interval still leaves the event loop this much to breathe.
+MIN_PAUSE_SECONDS: Final = 0.05
+
+
+@dataclass(slots=True)
+class Loop:
+    """Calls ``tick`` every ``interval`` seconds (± 10 %); an error is logged and never ends the loop."""
+
+    name: str
+    interval: float
+    tick: Callable[[], Awaitable[None]]
+    clock: Callable[[], float]
+    rng: Random
+    last_good: float = field(init=False)
+    failures: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Count the start as good, so that a young loop is not stale."""
+        self.last_good = self.clock()
+
+    async def run(self) -> None:
+        """Tick until cancelled, even by a cancellation that a library in the tick took for its own."""
+        task = asyncio.current_task()
+        while True:
+            started = self.clock()
+            await self.tick_once()
+            if task is not None and task.cancelling():
+                raise asyncio.CancelledError
+            period = self.interval * self.rng.uniform(1 - JITTER, 1 + JITTER)
+            await asyncio.sleep(max(MIN_PAUSE_SECONDS, period - (self.clock() - started)))
+
+    async def tick_once(self) -> None:
+        """Tick once; an error is logged at the first of a row and counted."""
+        try:
+            await self.tick()
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            self._note_failure(error)  # something inside was cancelled, not we
+        except Exception as error:  # noqa: BLE001 - the guard that keeps a loop alive is the one place for this
+            self._note_failure(error)
+        else:
+            if self.failures:
+                log.info("loop recovered", extra={"loop": self.name, "failures": self.failures})
+            self.failures = 0
+            self.last_good = self.clock()
+
+    def _note_failure(self, error: BaseException) -> None:
+        self.failures += 1
+        if self.failures == 1:
+            log.error("loop failed", extra={"loop": self.name}, exc_info=error)
+
+    def age(self) -> float:
+        """Return the seconds since the last good tick."""
+        return self.clock() - self.last_good
+
+    def is_stale(self) -> bool:
+        """Say whether the last good tick is too old for the loop to be called alive."""
+        return self.age() > max(STALE_FLOOR_SECONDS, STALE_INTERVALS * self.interval)
+
+
+@asynccontextmanager
+async def running(*loops: Loop) -> AsyncGenerator[None]:
+    """Run the loops while the block lasts; cancel and await them at its end."""
+    tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,21 @@
+"""How both programs end: by a signal with code 0, for a wrong configuration with sysexits.h's code for it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import Final
+
+# sysexits.h: EX_CONFIG.
+EXIT_CONFIG: Final = 78
+
+
+def leave_on_signals() -> None:
+    """Make SIGTERM and SIGINT a clean exit; uvicorn takes them while it serves, and raises them again afterwards."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)

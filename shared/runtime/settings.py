@@ -1,0 +1,137 @@
+"""Settings from the environment that both servers share; misspelt names are refused."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from shared.protocol import bearer_token
+from shared.protocol.deadline import TimeLimits
+from shared.protocol.messages import Limits
+from shared.runtime.logging import LogFormat
+
+
+class UnknownSettingError(ValueError):
+    """The environment holds a name with our prefix that no setting has."""
+
+
+def refuse_unknown(prefix: str, fields: Collection[str], environ: Mapping[str, str]) -> None:
+    """Refuse misspelt settings, which pydantic-settings does not see in the process environment.
+
+    Raises:
+        UnknownSettingError: names the variable and the closest setting that exists.
+    """
+    known = {f"{prefix}{field}".upper() for field in fields}
+    for name in sorted(environ):
+        if name.upper().startswith(prefix.upper()) and name.upper() not in known:
+            close = difflib.get_close_matches(name.upper(), known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
+            message = f"{name} is no setting; {hint}"
+            raise UnknownSettingError(message)
+
+
+def describe(error: ValidationError, prefix: str) -> str:
+    """Say which variables are wrong and what would be right, never with the value: it may be a secret."""
+    wrong: list[str] = []
+    for item in error.errors(include_url=False, include_input=False):
+        name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
+        wrong.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
+    return "; ".join(wrong)
+
+
+Port = Annotated[int, Field(ge=1, le=65535, description="TCP port to listen on.")]
+MaxConnections = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=1_000_000,
+        description="Connections at once; also never more than three quarters of the open files allowed.",
+    ),
+]
+# As the environment gives it, for split_commas: pydantic-settings would take it for JSON.
+CommaSeparated = Annotated[tuple[str, ...], NoDecode]
+Token = Annotated[SecretStr, AfterValidator(bearer_token.checked)]
+
+
+def split_commas(value: object) -> object:
+    """Return the parts of a text from the environment; what is no text stays for the field to judge."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+class ServerSettings(BaseSettings):
+    """A field is the environment variable of its name with the server's prefix (``env_prefix``) before it."""
+
+    # Inputs are hidden in errors: beside the wrong value they show the others, a Redis password among them.
+    model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    max_connections: MaxConnections = 16_384
+    request_timeout: float = Field(
+        default=30.0,
+        gt=0,
+        le=600,
+        description="Longest time for one request of up to 1,000 characters, seconds; X-Timeout-Ms can only shorten it.",
+    )
+    seconds_per_1000_chars: float = Field(
+        default=2.0,
+        ge=0,
+        le=600,
+        description="Seconds more for every further 1,000 characters of a request's texts together.",
+    )
+    max_request_timeout: float = Field(
+        default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
+    )
+    max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
+    max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
+    max_body_bytes: int = Field(
+        default=2_097_152,
+        ge=1024,
+        description="Bytes in one request's body; 200,000 characters fit even as \\uXXXX.",
+    )
+    max_bodies_bytes: int = Field(
+        default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
+    )
+    drain_seconds: float = Field(
+        default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
+    )
+    log_level: str = Field(
+        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged."
+    )
+    log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
+
+    @model_validator(mode="after")
+    def _longest_is_longest(self) -> ServerSettings:
+        if self.request_timeout > self.max_request_timeout:
+            prefix = self.model_config.get("env_prefix", "")
+            message = (
+                f"{prefix}MAX_REQUEST_TIMEOUT ({self.max_request_timeout:g} s) must not be shorter than "
+                f"{prefix}REQUEST_TIMEOUT ({self.request_timeout:g} s)"
+            )
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _a_body_fits(self) -> ServerSettings:
+        if self.max_body_bytes > self.max_bodies_bytes:
+            prefix = self.model_config.get("env_prefix", "")
+            message = (
+                f"{prefix}MAX_BODY_BYTES ({self.max_body_bytes}) must not exceed "
+                f"{prefix}MAX_BODIES_BYTES ({self.max_bodies_bytes}): such a body would never be let in"
+            )
+            raise ValueError(message)
+        return self
+
+    @cached_property
+    def time_limits(self) -> TimeLimits:
+        """How long a request may take, by the length of its texts."""
+        return TimeLimits(self.request_timeout, self.seconds_per_1000_chars, self.max_request_timeout)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The bounds of one request."""
+        return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)

@@ -1,0 +1,1 @@
+"""uvicorn with limits and draining."""

@@ -1,0 +1,147 @@
+"""The server under both apps: uvicorn with our bounds, leaving politely."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import resource
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FrameType
+from typing import Any, Final
+
+import uvicorn
+from fastapi import FastAPI
+from typing_extensions import override
+
+from shared.server.connection import Connection
+from shared.server.limits import ConnectionLimiter
+
+log = logging.getLogger(__name__)
+
+# Idle connections are kept longer than any pool of ours keeps them (proxy/upstream/client.py: 30 s), so that the client
+# end closes first and no request is sent into a closing socket.
+KEEP_ALIVE_SECONDS: Final = 75
+# Clients' share of the files that may be open; the rest is for replicas, Redis, engines and logs.
+CLIENTS_SHARE: Final = 0.75
+
+
+class DrainingServer(uvicorn.Server):
+    """Leaves politely: a signal flips the app to draining, the socket stays open for ``drain_seconds``, then closes.
+
+    uvicorn closes its sockets before the lifespan ends, so draining can not live there. A second signal skips the
+    wait. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        *,
+        drain: Callable[[], None],
+        drain_seconds: float,
+        beside: uvicorn.Config | None = None,
+    ) -> None:
+        """Take the callback that makes readiness fail, and a second socket to serve as long as the first one."""
+        super().__init__(config)
+        self._drain = drain
+        self._drain_seconds = drain_seconds
+        self._draining = False
+        if beside is not None:
+            beside.lifespan = "off"  # the first one's is for both
+        self._beside = None if beside is None else uvicorn.Server(beside)
+        self.failed = False
+
+    @override
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to drain; at the second signal, or with nothing to wait for, stop."""
+        first, self._draining = not self._draining, True
+        self._drain()
+        if not first or not self.started or self._drain_seconds <= 0:
+            super().handle_exit(sig, frame)
+            return
+        log.info("draining", extra={"seconds": self._drain_seconds})
+        # A signal handler may interrupt the loop anywhere; only this call of the loop's is safe from here.
+        loop = asyncio.get_running_loop()
+        loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, self._drained, sig, frame)
+
+    def _drained(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, unless a second signal has: uvicorn takes one more for the order to drop what is in flight."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the second socket after the first, whose lifespan makes the parts that both need."""
+        await super().startup(sockets)
+        if self._beside is None:
+            return
+        self._beside.config.load()
+        self._beside.lifespan = self._beside.config.lifespan_class(self._beside.config)
+        try:
+            await self._beside.startup()
+        except SystemExit:  # uvicorn's way to say that the address can not be had; the first one still has to end well
+            self.failed = self.should_exit = True
+
+    @override
+    async def on_tick(self, counter: int) -> bool:
+        """Tick, both."""
+        if self._beside is not None:
+            await self._beside.on_tick(counter)
+        return await super().on_tick(counter)
+
+    @override
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the second socket before the first, whose lifespan ends the parts."""
+        if self._beside is not None and self._beside.started:
+            self._beside.force_exit = self.force_exit
+            await self._beside.shutdown()
+        await super().shutdown(sockets)
+
+
+def server_config(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    grace_seconds: float,
+    room: ConnectionLimiter,
+    trusted_proxies: Sequence[str] = (),
+) -> uvicorn.Config:
+    """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
+
+    ``room`` is for all connections of this process, whichever its sockets; ``trusted_proxies`` are addresses and networks
+    whose ``X-Forwarded-For`` and ``-Proto`` are believed.
+    """
+    # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
+    protocol: Any = partial(Connection, room=room)
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        loop="uvloop",
+        http=protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Told, so that uvicorn does not go by FORWARDED_ALLOW_IPS, and by its own idea that loopback is to be trusted.
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=math.ceil(grace_seconds),
+    )
+
+
+def open_files_for(connections: int) -> int:
+    """Raise this process's limit of open files as far as that many connections need; return how many there may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = math.ceil(connections / CLIENTS_SHARE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    allowed = connections if soft == resource.RLIM_INFINITY else min(connections, int(soft * CLIENTS_SHARE))
+    log.info("connections bounded", extra={"connections": allowed, "wanted": connections, "open_files": soft})
+    return allowed

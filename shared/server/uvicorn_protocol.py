@@ -1,0 +1,130 @@
+"""uvicorn's HTTP protocol, patched: flow control that can be observed, and requests with an ``Upgrade`` header.
+
+A client that asks for another protocol, as ``curl --http2`` and Java's HttpClient do at first, is answered in HTTP/1.1. The
+parser ends at such a head: what comes after it, it takes for the other protocol. A server may stay with HTTP/1.1 (RFC 9110
+§7.8), and then it is the request's body, and further requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from typing_extensions import override
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class Flow(FlowControl):
+    """What a peer sends meanwhile is not late: it can not come."""
+
+    def __init__(self, transport: asyncio.Transport, paused: Callable[[], None], resumed: Callable[[], None]) -> None:
+        """Take what is to be called when reading stops, and when it goes on."""
+        super().__init__(transport)
+        self._paused = paused
+        self._resumed = resumed
+
+    def forget(self) -> None:
+        """Tell nobody any more: the connection has ended."""
+        self._paused = self._resumed = _tell_nobody
+
+    @override
+    def pause_reading(self) -> None:
+        """Stop."""
+        if not self.read_paused:
+            super().pause_reading()
+            self._paused()
+
+    @override
+    def resume_reading(self) -> None:
+        """Go on."""
+        if self.read_paused:
+            super().resume_reading()
+            self._resumed()
+
+
+def _tell_nobody() -> None:
+    pass
+
+
+# What says how long a body is.
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class StayingProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, which loses a body whose head asks for another protocol, and keeps it here."""
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        """Parse what came."""
+        self._unset_keepalive_if_required()
+        try:
+            while data:
+                data = self._left_of(data)
+        except HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _left_of(self, data: bytes) -> bytes:
+        """Parse to the end, or to the end of a head that asks for another protocol; return what is left."""
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            self.parser = self._parser_after_head()
+            return data[upgrade.args[0] :]
+        return b""
+
+    def body_to_come(self) -> bool:
+        """Say whether the message is complete only for the parser, which ended at its head."""
+        return self.parser.should_upgrade() and bool(self._framing())
+
+    def on_chunk_header(self) -> None:
+        """Take the beginning of a chunk."""
+
+    def _parser_after_head(self) -> HttpRequestParser:
+        framing = self._framing()
+        if not framing:
+            return HttpRequestParser(self)
+        parser = HttpRequestParser(_AfterHead(self))
+        parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(b"%s: %s\r\n" % each for each in framing))
+        return parser
+
+    def _framing(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers that say how long the body is; none where there is no body."""
+        framing = [each for each in self.headers if each[0] in _FRAMING]
+        return [] if all(name == b"content-length" and not int(value) for name, value in framing) else framing
+
+
+class _AfterHead:
+    """Passes on what a parser finds, but for the first head. Mutable state: whether that is over."""
+
+    def __init__(self, protocol: StayingProtocol) -> None:
+        self._protocol = protocol
+        self._over = False
+
+    def on_message_begin(self) -> None:
+        if self._over:
+            self._protocol.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if self._over:
+            self._protocol.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._over:
+            self._protocol.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self._over:
+            self._protocol.on_headers_complete()
+        self._over = True
+
+    def on_chunk_header(self) -> None:
+        self._protocol.on_chunk_header()
+
+    def on_body(self, body: bytes) -> None:
+        self._protocol.on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._protocol.on_message_complete()
