@@ -85,7 +85,7 @@ def main() -> None:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     record = Record()
-    with patch("apiserver.app.Guards", Unheeded) if is_random(read_entry(settings.catalog)) else nullcontext():
+    with patch("apiserver.app.QualityGuard", Unheeded) if is_random(read_entry(settings.catalog)) else nullcontext():
         app = create_app(settings, partial(noting(record).start, alone=True))
     app.add_api_route("/record", record.taken, methods=["GET"])
     room = ConnectionLimiter(server.open_files_for(settings.max_connections))
