@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -136,7 +137,7 @@ class FleetStore:
             with mapped(self._timeout):
                 async with asyncio.timeout(2 * self._timeout):
                     records: list[str | None] = await self._ask("MGET", *(self._key(f"replica:{url}") for url in some))
-            parsed = (_parsed(self._reports.replica, record) for record in records if record is not None)
+            parsed = (_parsed(partial(parse_replica, self._reports), each) for each in records if each is not None)
             replicas += (replica for replica in parsed if replica is not None)
         pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
@@ -171,6 +172,19 @@ class FleetStore:
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
+
+
+def parse_replica(reports: ReportParser, record: bytes) -> Replica:
+    """Parse the record of a replica and its last report.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    rest, pairs = reports.split_pairs(record)
+    replica = Replica.model_validate_json(rest)
+    if pairs is None or replica.report is None:
+        return replica
+    return replica.model_copy(update={"report": replica.report.model_copy(update={"pairs": pairs})})
 
 
 def _parsed(read: Callable[[bytes], M], record: str) -> M | None:

@@ -1,4 +1,4 @@
-"""Reports: reads what replicas report; what many of them serve alike is read once and shared. Pure."""
+"""Parser of replicas' reports; equal pairs of many reports are parsed once and shared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter, ValidationError
 
-from proxy.fleet.replica import Replica
 from shared.protocol.report import ReplicaReport, ServedPairs
 
 BEGIN: Final = b'"pairs":'
@@ -16,41 +15,30 @@ _PAIRS: Final = TypeAdapter(ServedPairs)
 
 
 class ReportParser:
-    """Mutable state: the pairs' part of reports as it was said, and what it means.
+    """Parser that shares equal pairs. Mutable state: the JSON of pairs seen so far, and what it means.
 
-    A replica serves what it served a second ago, and what its like serve; of a multilingual model's report that is all but
-    a few numbers. Reports that share it are quickly compared, too.
+    A replica serves the pairs that it served a second ago, and that its like serve; of a multilingual model's report
+    they are all but a few numbers. Reports that share them are quickly compared, too.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
-        # What no live report holds any more is forgotten by itself.
+        # Pairs that no live report holds any more drop out by themselves.
         self._known: WeakValueDictionary[bytes, ServedPairs] = WeakValueDictionary()
 
     def report(self, body: bytes) -> ReplicaReport:
-        """Read a report.
+        """Parse a report.
 
         Raises:
             ValidationError: it is none.
         """
-        rest, pairs = self._apart(body)
+        rest, pairs = self.split_pairs(body)
         report = ReplicaReport.model_validate_json(rest)
         return report if pairs is None else report.model_copy(update={"pairs": pairs})
 
-    def replica(self, record: bytes) -> Replica:
-        """Read the record of a replica and its last report.
+    def split_pairs(self, body: bytes) -> tuple[bytes, ServedPairs | None]:
+        """Split JSON that holds a report into the rest and the pairs.
 
-        Raises:
-            ValidationError: it is none.
-        """
-        rest, pairs = self._apart(record)
-        replica = Replica.model_validate_json(rest)
-        if pairs is None or replica.report is None:
-            return replica
-        return replica.model_copy(update={"report": replica.report.model_copy(update={"pairs": pairs})})
-
-    def _apart(self, body: bytes) -> tuple[bytes, ServedPairs | None]:
-        """Return it without its pairs, and the pairs; whole where they can not be told apart.
+        The rest has an empty object in the pairs' place. Where they cannot be found, it is the whole body, with None.
 
         A quote within a string is escaped, so the marks are never part of one; and what stands between them is a JSON
         value, so another one in its place leaves the rest as it was.
@@ -59,12 +47,12 @@ class ReportParser:
         end = body.find(b"}" + END, begin) + 1
         if begin < len(BEGIN) or end < 1:
             return body, None
-        said = body[begin:end]
-        pairs = self._known.get(said)
+        json = body[begin:end]
+        pairs = self._known.get(json)
         if pairs is None:
             try:
-                pairs = _PAIRS.validate_json(said)
+                pairs = _PAIRS.validate_json(json)
             except ValidationError:
-                return body, None  # what is wrong is told by where it stands in the whole
-            self._known[said] = pairs
+                return body, None  # the error should name its place in the whole body
+            self._known[json] = pairs
         return body[:begin] + b"{}" + body[end:], pairs

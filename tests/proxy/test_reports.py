@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from proxy.fleet.replica import Replica
+from proxy.fleet.store import parse_replica
 from proxy.upstream.report_parser import ReportParser
 from shared.protocol.report import ReplicaReport
 from tests.proxy.samples import models, replica, report
@@ -33,7 +34,7 @@ def test_what_is_said_alike_is_shared_and_everything_else_is_new() -> None:
 def test_records_of_replicas_share_too() -> None:
     reports = ReportParser()
     one, two = (replica(f"http://{name}", "en>de", models=models(ahead=1, limit=2)) for name in "ab")
-    read = [reports.replica(each.model_dump_json().encode()) for each in (one, two)]
+    read = [parse_replica(reports, each.model_dump_json().encode()) for each in (one, two)]
     assert read == [one, two]
     assert read[0].report is not None
     assert read[1].report is not None
@@ -53,7 +54,7 @@ def test_a_report_in_another_form_is_read_as_a_whole() -> None:
     body = b" " + written("en>de").replace(b":", b" : ").replace(b",", b" , ")
     assert ReportParser().report(body).pairs == report("en>de").pairs
     never = Replica.unseen("http://a", 1.0)
-    assert ReportParser().replica(never.model_dump_json().encode()) == never
+    assert parse_replica(ReportParser(), never.model_dump_json().encode()) == never
 
 
 def test_what_is_wrong_is_told_by_its_place_in_the_whole() -> None:
