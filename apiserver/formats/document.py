@@ -15,10 +15,10 @@ from typing import Final
 
 # Planes 15 and 16 are for private use; characters of theirs that a client's text holds become marks themselves
 # (placeholders.py), so a mark's character never means anything else.
-FIRST_MARK: Final = 0xF0000
-LAST_MARK: Final = 0x10FFFD
-MAX_MARKS: Final = LAST_MARK - FIRST_MARK + 1
-A_MARK: Final = re.compile(f"([{chr(FIRST_MARK)}-{chr(LAST_MARK)}])")
+FIRST_PLACEHOLDER: Final = 0xF0000
+LAST_PLACEHOLDER: Final = 0x10FFFD
+MAX_PLACEHOLDERS: Final = LAST_PLACEHOLDER - FIRST_PLACEHOLDER + 1
+PLACEHOLDER_CHAR: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}])")
 
 
 class PlaceholderKind(StrEnum):
@@ -29,7 +29,7 @@ class PlaceholderKind(StrEnum):
     ALONE = "alone"  # stands by itself: <br>, <img>
     NAME = "name"  # stands for a word or several: a placeholder, an address, a protected name, a term
     QUANTITY = "quantity"  # stands for a number with its unit
-    FLOAT = "float"  # stands for nothing a grammar needs: an emoji
+    EMOJI = "emoji"  # stands for nothing that a grammar needs: an emoji, a bullet
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +48,36 @@ class Placeholder:
     source: str
     target: str
     partner: int | None = None
-    words: bool = False
-    inside: tuple[Part, ...] = ()
+    is_text: bool = False
+    inner_parts: tuple[Part, ...] = ()
 
 
-def mark_char(index: int) -> str:
+def placeholder_char(index: int) -> str:
     """Return the character that stands for a block's mark of that index."""
-    return chr(FIRST_MARK + index)
+    return chr(FIRST_PLACEHOLDER + index)
 
 
-def mark_index(char: str) -> int | None:
+def placeholder_index(char: str) -> int | None:
     """Return which mark a character stands for; None for any other character."""
     code = ord(char)
-    return code - FIRST_MARK if FIRST_MARK <= code <= LAST_MARK else None
+    return code - FIRST_PLACEHOLDER if FIRST_PLACEHOLDER <= code <= LAST_PLACEHOLDER else None
 
 
-def without_marks(text: str) -> str:
+def without_placeholders(text: str) -> str:
     """Return the text with a space for each mark."""
-    return A_MARK.sub(" ", text)
+    return PLACEHOLDER_CHAR.sub(" ", text)
 
 
-def as_it_is(text: str) -> str:
+def unescaped(text: str) -> str:
     """Return the text: the way of a format that needs no escapes."""
     return text
 
 
 # What is written in the document's format, and the mark that it is; None for words.
-Written = tuple[str, Placeholder | None]
+WrittenRun = tuple[str, Placeholder | None]
 
 
-def in_a_row(pieces: Sequence[Written]) -> str:
+def concatenate(pieces: Sequence[WrittenRun]) -> str:
     """Put words and marks together: the way of a format in which neighbours do not change each other's meaning."""
     return "".join(text for text, _ in pieces)
 
@@ -92,24 +92,24 @@ class Block:
     """
 
     text: str
-    marks: tuple[Placeholder, ...]
+    placeholders: tuple[Placeholder, ...]
     source: str
-    escape: Callable[[str], str] = as_it_is
-    join: Callable[[Sequence[Written]], str] = in_a_row
+    escape: Callable[[str], str] = unescaped
+    join: Callable[[Sequence[WrittenRun]], str] = concatenate
 
-    def written(self, text: str) -> str:
+    def write(self, text: str) -> str:
         """Return a translation of the block, or a part of one, as it stands in the document.
 
         ``text`` holds characters of this block's marks and of no others; their targets come in their place.
         """
-        if not self.marks:
+        if not self.placeholders:
             return self.join([(self.escape(text), None)])
-        pieces: list[Written] = []
-        for piece in A_MARK.split(text):
-            index = mark_index(piece) if len(piece) == 1 else None
+        pieces: list[WrittenRun] = []
+        for piece in PLACEHOLDER_CHAR.split(text):
+            index = placeholder_index(piece) if len(piece) == 1 else None
             if index is not None:
-                mark = self.marks[index]
-                pieces.append((self.escape(mark.target) if mark.words else mark.target, mark))
+                mark = self.placeholders[index]
+                pieces.append((self.escape(mark.target) if mark.is_text else mark.target, mark))
             elif piece:
                 pieces.append((self.escape(piece), None))
         return self.join(pieces)
@@ -135,7 +135,7 @@ def _blocks(parts: tuple[Part, ...]) -> tuple[Block, ...]:
     found: list[Block] = []
     for part in parts:
         if isinstance(part, Block):
-            for mark in part.marks:
-                found += _blocks(mark.inside)
+            for mark in part.placeholders:
+                found += _blocks(mark.inner_parts)
             found.append(part)
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.formats.document import MAX_MARKS, Block, Document, Placeholder
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Document, Placeholder
 from apiserver.formats.runs import has_words, set_apart
 
 
@@ -10,6 +10,6 @@ def plain_document(text: str) -> Document:
     """Take a plain text apart: all of it is words, or none of it where there are none to translate."""
     marks: list[Placeholder] = []
     words = set_apart(text, marks)
-    if not has_words(text) or len(marks) > MAX_MARKS:
+    if not has_words(text) or len(marks) > MAX_PLACEHOLDERS:
         return Document((text,) if text else ())
     return Document((Block(words, tuple(marks), text),))

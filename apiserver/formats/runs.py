@@ -6,12 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.formats.document import FIRST_MARK, LAST_MARK, MAX_MARKS, Placeholder, PlaceholderKind, mark_char
+from apiserver.formats.document import (
+    FIRST_PLACEHOLDER,
+    LAST_PLACEHOLDER,
+    MAX_PLACEHOLDERS,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char,
+)
 from apiserver.formats.document_builder import PlacedBlock
 
 # Characters of a client that would be taken for marks.
-_LIKE_A_MARK: Final = re.compile(f"([{chr(FIRST_MARK)}-{chr(LAST_MARK)}]+)")
-_A_WORD: Final = re.compile(rf"[^\s{chr(FIRST_MARK)}-{chr(LAST_MARK)}]")
+_LIKE_A_MARK: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+)")
+_A_WORD: Final = re.compile(rf"[^\s{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +47,11 @@ def set_apart(words: str, marks: list[Placeholder]) -> str:
     """Return the words with a mark, added to the marks, in place of every run of characters taken for marks."""
     runs = _LIKE_A_MARK.split(words)
     for index in range(1, len(runs), 2):
-        marks.append(Placeholder(PlaceholderKind.NAME, runs[index], runs[index], words=True))
+        marks.append(Placeholder(PlaceholderKind.NAME, runs[index], runs[index], is_text=True))
         runs[index] = char_of(len(marks) - 1)
     return "".join(runs)
 
 
 def char_of(index: int) -> str:
     """Stand for a mark; beyond the last there is none, and the block will not be made."""
-    return mark_char(index) if index < MAX_MARKS else ""
+    return placeholder_char(index) if index < MAX_PLACEHOLDERS else ""

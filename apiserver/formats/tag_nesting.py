@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from apiserver.formats.document import MAX_MARKS, Block, Placeholder, PlaceholderKind
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, PlaceholderKind
 from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock
 from apiserver.formats.runs import TextRun, char_of, set_apart
 
@@ -36,7 +36,7 @@ class TagNester:
         start = head.start + _margin(head, head.words.lstrip())
         end = tail.end - _margin(tail, tail.words.rstrip())
         text = self._woven().strip()
-        if len(self._marks) > MAX_MARKS:
+        if len(self._marks) > MAX_PLACEHOLDERS:
             return None
         block = Block(text, tuple(self._marks), self._text[start:end])
         return PlacedBlock(start, end, finish(start, block))
@@ -149,7 +149,7 @@ class TagNester:
             for placed in piece.placed:
                 inside.place(placed)
         parts = inside.parts() if any(piece.placed for piece in pieces) else ()
-        self._marks.append(Placeholder(kind, source, target, partner, inside=parts))
+        self._marks.append(Placeholder(kind, source, target, partner, inner_parts=parts))
         return char_of(len(self._marks) - 1)
 
 

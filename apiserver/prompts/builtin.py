@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from apiserver.prompts.family import MarkStyle, MessageTemplate, PromptFamily
+from apiserver.prompts.family import MessageTemplate, PlaceholderStyle, PromptFamily
 from apiserver.prompts.sampling import Sampling
 
 
@@ -18,14 +18,14 @@ def _tags(tags: str) -> tuple[str, ...]:
 
 # Of the words tried in the place of Tom in 100 validation sentences, en to de: Tom itself came back in 98 %, Boston 94 %,
 # Sami 88 %, Jim 87 %; 7 in 92 %, 42 in 81 %; no tag of any kind did (docs/decisions/0006-prompt-families.md).
-_DEMO_MARKS: Final = MarkStyle(names=("Tom", "Boston", "Sami", "Jim"), quantities=("7", "42"))
+_DEMO_PLACEHOLDERS: Final = PlaceholderStyle(names=("Tom", "Boston", "Sami", "Jim"), quantities=("7", "42"))
 
 _DEMO_TAGS: Final = PromptFamily(
     "demo-tags",  # models/CARD.md
     MessageTemplate("<s><{source_code}><{target_code}>{text}<sep>"),
     chat=False,
     tokens=("<s>", "<{source_code}>", "<{target_code}>", "<sep>"),
-    marks=_DEMO_MARKS,
+    placeholder_style=_DEMO_PLACEHOLDERS,
     copies_literals=False,
 )
 
@@ -47,7 +47,7 @@ _HUNYUAN_CHINESE: Final = {
 }
 _HUNYUAN_SAMPLING: Final = Sampling(temperature=0.7, top_p=0.6, top_k=20, repetition_penalty=1.05)
 # HY-MT1.5's card: "<sn></sn>" around words with a format, to be kept at their place.
-_HUNYUAN_MARKS: Final = MarkStyle(open="<s{n}>", close="</s{n}>", alone="<s{n}/>")
+_HUNYUAN_PLACEHOLDERS: Final = PlaceholderStyle(open="<s{n}>", close="</s{n}>", alone="<s{n}/>")
 _HUNYUAN_TERM_LINE: Final = "{term} 翻译成 {translation}"
 
 _HUNYUAN_MT: Final = PromptFamily(
@@ -60,7 +60,7 @@ _HUNYUAN_MT: Final = PromptFamily(
     chinese=MessageTemplate("把下面的文本翻译成{target}，不要额外解释。\n\n{text}", "zh", _HUNYUAN_CHINESE),
     stop=("<|eos|>",),  # the card's stop_token_ids: [127960]; finetune.py names the token
     sampling=_HUNYUAN_SAMPLING,
-    marks=_HUNYUAN_MARKS,
+    placeholder_style=_HUNYUAN_PLACEHOLDERS,
     languages=_HUNYUAN_LANGUAGES,
     regional=True,
 )
@@ -80,7 +80,7 @@ _HY_MT15: Final = PromptFamily(
         f"参考下面的翻译：\n{{terms}}\n\n{_HY_CHINESE}\n{{text}}", "zh", _HUNYUAN_CHINESE, _HUNYUAN_TERM_LINE
     ),
     sampling=_HUNYUAN_SAMPLING,
-    marks=_HUNYUAN_MARKS,
+    placeholder_style=_HUNYUAN_PLACEHOLDERS,
     languages=_HUNYUAN_LANGUAGES,
     regional=True,
 )
@@ -104,7 +104,7 @@ _HY_MT2: Final = PromptFamily(
         f"参考下面的翻译：\n{{terms}}\n{_HY_CHINESE}\n\n{{text}}", "zh", _HUNYUAN_CHINESE, _HUNYUAN_TERM_LINE
     ),
     sampling=_HUNYUAN_SAMPLING,  # of 1.8B and 7B; 30B-A3B: 0.7, 1.0, -1, 1.0
-    marks=_HUNYUAN_MARKS,
+    placeholder_style=_HUNYUAN_PLACEHOLDERS,
     languages=_HUNYUAN_LANGUAGES,
     regional=True,
 )

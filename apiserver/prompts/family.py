@@ -44,12 +44,12 @@ PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"}
 
 
 @dataclass(frozen=True, slots=True)
-class MarkStyle:
-    """How marks travel inside a prompt: as numbered tags, as words that the model is known to copy, or not at all.
+class PlaceholderStyle:
+    """How placeholders travel inside a prompt: as numbered tags, as words that the model is known to copy, or not at all.
 
-    ``open``, ``close`` and ``alone`` spell the mark number ``{n}``; None: the model does not keep such tags. ``names``
-    and ``quantities`` stand in for marks that are words or numbers, each once, the likeliest to survive first; where
-    they are empty such a mark is spelt as ``alone``.
+    ``open``, ``close`` and ``alone`` spell placeholder number ``{n}``; None: the model does not keep such tags. ``names``
+    and ``quantities`` stand in for placeholders that are words or numbers, each once, the likeliest to survive first; where
+    they are empty such a placeholder is spelt as ``alone``.
     """
 
     names: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class MarkStyle:
 COMMON_NAMES: Final = {("en", "bn"): "Bengali"}
 
 # XLIFF's own names for paired and single tags: what translators of software texts were trained on.
-TAGS: Final = MarkStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
+TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class PromptFamily:
     begin: bool = False
     stop: tuple[str, ...] = ()
     sampling: Sampling = field(default_factory=Sampling)
-    marks: MarkStyle = TAGS
+    placeholder_style: PlaceholderStyle = TAGS
     copies_literals: bool = True
     languages: tuple[str, ...] | None = None
     via: str | None = None

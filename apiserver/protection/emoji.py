@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from apiserver.formats.document import Placeholder, PlaceholderKind
-from apiserver.protection.placeholder_encoding import marks_in
+from apiserver.protection.placeholder_encoding import placeholders_in
 
 # Where words without spaces between them leave room.
 _CLAUSE_ENDS: Final = "、，。！？；："
@@ -28,7 +28,7 @@ class EmojiMark:
 
 def take_out_emoji(text: str, marks: Sequence[Placeholder]) -> tuple[str, tuple[EmojiMark, ...]]:
     """Return the words without their floating marks, and the marks in order."""
-    floating = {char for char, index in marks_in(text) if marks[index].kind is PlaceholderKind.FLOAT}
+    floating = {char for char, index in placeholders_in(text) if marks[index].kind is PlaceholderKind.EMOJI}
     if not floating:
         return text, ()
     floats: list[EmojiMark] = []

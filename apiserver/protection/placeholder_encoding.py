@@ -12,8 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from apiserver.formats.document import A_MARK, FIRST_MARK, Placeholder, PlaceholderKind, mark_char
-from apiserver.prompts.family import MarkStyle
+from apiserver.formats.document import (
+    FIRST_PLACEHOLDER,
+    PLACEHOLDER_CHAR,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char,
+)
+from apiserver.prompts.family import PlaceholderStyle
 
 WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 
@@ -50,11 +56,11 @@ def _bounded(spelling: str) -> str:
     return f"{before}{re.escape(spelling)}{after}"
 
 
-def marks_in(text: str) -> Iterator[tuple[str, int]]:
+def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
     """Yield each mark's character in the text and the index of its mark, in order."""
-    for match in A_MARK.finditer(text):
+    for match in PLACEHOLDER_CHAR.finditer(text):
         char = match.group()
-        yield char, ord(char) - FIRST_MARK
+        yield char, ord(char) - FIRST_PLACEHOLDER
 
 
 def fill(text: str, said: Mapping[str, str]) -> str:
@@ -67,24 +73,24 @@ def literally(text: str, marks: Sequence[Placeholder], *, terms_in_prompt: bool)
 
     A term stands there in the target language, for the model to copy, unless its prompt names the terms.
     """
-    found = [(char, marks[index]) for char, index in marks_in(text)]
+    found = [(char, marks[index]) for char, index in placeholders_in(text)]
     if not all(mark.kind in WORD_KINDS and mark.source.strip() and mark.target.strip() for _, mark in found):
         return None
     said = {char: mark.source if terms_in_prompt else mark.target for char, mark in found}
     return EncodedText(fill(text, said), tuple((mark.target, char) for char, mark in found))
 
 
-def marked(text: str, marks: Sequence[Placeholder], style: MarkStyle) -> EncodedText | None:
+def marked(text: str, marks: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
     """Spell every mark in the family's style; None where the style has no spelling (left) for one of them."""
     names = iter([name for name in style.names if name not in text])
     quantities = iter([number for number in style.quantities if number not in text])
-    inside = {char for char, _ in marks_in(text)}
+    inside = {char for char, _ in placeholders_in(text)}
     numbers: dict[int, int] = {}
     spellings: list[tuple[str, str]] = []
-    for char, index in marks_in(text):
+    for char, index in placeholders_in(text):
         mark = marks[index]
         spelling: str | None
-        partnered = mark.partner is not None and mark_char(mark.partner) in inside
+        partnered = mark.partner is not None and placeholder_char(mark.partner) in inside
         number = numbers.setdefault(index, len(numbers) + 1)
         match mark.kind:
             case PlaceholderKind.OPEN if partnered and mark.partner is not None:
@@ -111,9 +117,9 @@ def _numbered(template: str | None, number: int) -> str | None:
 
 def in_order(text: str, marks: Sequence[Placeholder]) -> bool:
     """Say whether every stretch that a mark opens is closed after it, and stretches do not overlap."""
-    inside = {index for _, index in marks_in(text)}
+    inside = {index for _, index in placeholders_in(text)}
     opened: list[int] = []
-    for _, index in marks_in(text):
+    for _, index in placeholders_in(text):
         mark = marks[index]
         if mark.partner not in inside:
             continue

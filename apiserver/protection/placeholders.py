@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Self
 
-from apiserver.formats.document import MAX_MARKS, Block, Placeholder, PlaceholderKind, mark_char, mark_index
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char,
+    placeholder_index,
+)
 from apiserver.protection.glossary import GlossaryMatcher
 from shared.literals import LiteralKind, literals_in
 
@@ -65,15 +72,15 @@ def protect(block: Block, protection: Protection) -> Block:
 
     A block that would have more than MAX_MARKS keeps the rest as words.
     """
-    room = MAX_MARKS - len(block.marks)
+    room = MAX_PLACEHOLDERS - len(block.placeholders)
     spans = list(_merged(block.text, _united(_found(block, protection))))[:room]
     if not spans:
         return block
-    text, marks, done = list[str](), list(block.marks), 0
+    text, marks, done = list[str](), list(block.placeholders), 0
     for span in spans:
         source = block.text[span.start : span.end]
-        text += [block.text[done : span.start], mark_char(len(marks))]
-        marks.append(Placeholder(span.kind, source, source if span.target is None else span.target, words=True))
+        text += [block.text[done : span.start], placeholder_char(len(marks))]
+        marks.append(Placeholder(span.kind, source, source if span.target is None else span.target, is_text=True))
         done = span.end
     text.append(block.text[done:])
     return replace(block, text="".join(text), marks=tuple(marks))
@@ -100,13 +107,13 @@ def _found(block: Block, protection: Protection) -> Iterator[_Span]:
         kind = PlaceholderKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else PlaceholderKind.NAME
         yield _Span(literal.start, literal.end, kind)
     for sign in _SIGNS.finditer(block.text):
-        yield _Span(sign.start(), sign.end(), PlaceholderKind.FLOAT)
+        yield _Span(sign.start(), sign.end(), PlaceholderKind.EMOJI)
     for bullet in _BULLETS.finditer(block.text):
-        yield _Span(bullet.start(1), bullet.end(1), PlaceholderKind.FLOAT)
+        yield _Span(bullet.start(1), bullet.end(1), PlaceholderKind.EMOJI)
     for found in protection.phrases.find(block.text):
         yield _Span(found.start, found.end, PlaceholderKind.NAME, found.target)
     for match in _PRIVATE.finditer(block.text):
-        if (mark_index(match.group()) or 0) >= len(block.marks):
+        if (placeholder_index(match.group()) or 0) >= len(block.placeholders):
             yield _Span(match.start(), match.end(), PlaceholderKind.NAME)
 
 

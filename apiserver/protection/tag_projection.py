@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char
-from apiserver.protection.placeholder_encoding import WORD_KINDS, in_order, marks_in
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
+from apiserver.protection.placeholder_encoding import WORD_KINDS, in_order, placeholders_in
 
 # Each stretch is an engine request of its own; beyond a few, translating the pieces costs no more.
 MAX_STRETCHES: Final = 4
@@ -50,10 +50,10 @@ class UntaggedText:
 
 def untagged(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
     """Take the tags out; None where there is a mark that is neither a word nor one of a pair, or there are too many."""
-    present = {index for _, index in marks_in(text)}
+    present = {index for _, index in placeholders_in(text)}
     tags: set[str] = set()
     openings: list[tuple[str, str]] = []
-    for char, index in marks_in(text):
+    for char, index in placeholders_in(text):
         mark = marks[index]
         if mark.kind in WORD_KINDS:
             continue
@@ -61,7 +61,7 @@ def untagged(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
             return None
         tags.add(char)
         if mark.kind is PlaceholderKind.OPEN:
-            openings.append((char, mark_char(mark.partner)))
+            openings.append((char, placeholder_char(mark.partner)))
     if not openings or len(openings) > MAX_STRETCHES or not in_order(text, marks):
         return None
 

@@ -8,7 +8,7 @@ from unicodedata import category, east_asian_width
 
 import langcodes
 
-from apiserver.formats.document import mark_index
+from apiserver.formats.document import placeholder_index
 
 # Scripts written without blanks between words; the first three have none between sentences either.
 _DENSE: Final = frozenset({"Hans", "Hant", "Jpan"})
@@ -23,8 +23,8 @@ def joint(between: str, before: str, after: str, source: str, target: str) -> st
     becomes a blank where the source writes none and the target does; a blank becomes nothing between two wide
     characters of Chinese or Japanese where the source writes blanks.
     """
-    left = next((char for char in reversed(before) if mark_index(char) is None), "")
-    right = next((char for char in after if mark_index(char) is None), "")
+    left = next((char for char in reversed(before) if placeholder_index(char) is None), "")
+    right = next((char for char in after if placeholder_index(char) is None), "")
     if not left or not right:
         return between
     from_script, to_script = _script(source), _script(target)

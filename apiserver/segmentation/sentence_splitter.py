@@ -10,7 +10,7 @@ from typing import Final, cast
 
 import sentencex  # pyright: ignore[reportMissingTypeStubs] - it has no types
 
-from apiserver.formats.document import FIRST_MARK, LAST_MARK
+from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
 from apiserver.segmentation.text_boundaries import is_cluster_end
 
 _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009 - untyped there
@@ -37,7 +37,7 @@ _SHORT: Final = 8
 _QUOTING: Final = ("と", "って")
 _CLOSING: Final = "」』"
 
-_MARK: Final = f"[{chr(FIRST_MARK)}-{chr(LAST_MARK)}]+"
+_MARK: Final = f"[{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+"
 _MARKS: Final = re.compile(_MARK)
 # A mark with nothing of a word beside it stands for a word; any other is a tag at a word, and invisible to sentencex.
 _WORD_MARKS: Final = re.compile(rf"(?<![^\s(\[{{„“«]){_MARK}(?![^\s.,;:!?)\]}}”»…。、，！？])")

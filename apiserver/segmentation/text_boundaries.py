@@ -13,14 +13,14 @@ from unicodedata import category
 
 from icu4py.breakers import CharacterBreaker, LineBreaker, WordBreaker
 
-from apiserver.formats.document import FIRST_MARK, LAST_MARK
+from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
 
 # Characters that ICU sees behind the last place that may be chosen: as far as an ordinary word or cluster reaches.
 LOOKAHEAD: Final = 64
 
 _CLOSERS: Final = "\"'”’»›)\\]"
 _WIDE_CLOSERS: Final = "”’」』）】》〉"
-_MARKS: Final = f"{chr(FIRST_MARK)}-{chr(LAST_MARK)}"
+_MARKS: Final = f"{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}"
 # Possessive quantifiers keep these linear: 200,000 full stops are one run, looked at once.
 _SENTENCE: Final = re.compile(
     rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_MARKS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",

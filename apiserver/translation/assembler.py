@@ -85,7 +85,7 @@ class Assembler:
         )
         self._pending.clear()
         self._before, self._before_words = step, words
-        self._write(between + step.block.written(words))
+        self._write(between + step.block.write(words))
 
     def _joint(self, between: GapStep, after: TextStep, words: str) -> str:
         if self._before is None or between.block is not after.block or self._before.block is not after.block:
@@ -132,4 +132,4 @@ class Assembler:
 
 
 def _syntax(part: TagStep | str) -> str:
-    return part if isinstance(part, str) else part.block.written(part.text)
+    return part if isinstance(part, str) else part.block.write(part.text)

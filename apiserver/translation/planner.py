@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from apiserver.formats import parser
-from apiserver.formats.document import Block, Part, Placeholder, mark_index, without_marks
+from apiserver.formats.document import Block, Part, Placeholder, placeholder_index, without_placeholders
 from apiserver.protection import placeholder_encoding, placeholders
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget, segment
@@ -83,7 +83,7 @@ class Plan:
         """Return the plan with what the words inside its marks became, in the order of ``inner``."""
         marks: dict[int, list[Placeholder]] = {}
         for inner, text in zip(self.inner, texts, strict=True):
-            changed = marks.setdefault(id(inner.block), list(inner.block.marks))
+            changed = marks.setdefault(id(inner.block), list(inner.block.placeholders))
             changed[inner.index] = replace(changed[inner.index], target=text, inside=())
         blocks = {id(inner.block): replace(inner.block, marks=tuple(marks[id(inner.block)])) for inner in self.inner}
         steps = (
@@ -104,7 +104,7 @@ class TranslateOptions:
 def untranslated(made: Plan) -> str:
     """Return a plan's text as it came (its marks as they come back)."""
     return "".join(
-        step if isinstance(step, str) else step.text if isinstance(step, GapStep) else step.block.written(step.text)
+        step if isinstance(step, str) else step.text if isinstance(step, GapStep) else step.block.write(step.text)
         for step in made.steps
     )
 
@@ -123,9 +123,9 @@ def _planned(parts: Sequence[Part], pair: LanguagePair, protection: Protection, 
             continue
         block = placeholders.protect(part, protection)
         within = [
-            NestedPlan(block, index, _planned(mark.inside, pair, protection, budget))
-            for index, mark in enumerate(block.marks)
-            if mark.inside
+            NestedPlan(block, index, _planned(mark.inner_parts, pair, protection, budget))
+            for index, mark in enumerate(block.placeholders)
+            if mark.inner_parts
         ]
         cut = _steps(block, pair, budget)
         if within or any(isinstance(step, TextStep) and step.translatable for step in cut):
@@ -150,23 +150,23 @@ def _steps(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
 
 
 def _is_wordy(text: str) -> bool:
-    return needs_translation(without_marks(text))
+    return needs_translation(without_placeholders(text))
 
 
 def _lifted(text: str, block: Block) -> tuple[str, str, str]:
     """Take tags off a segment's ends where no word depends on their place: alone, or around the whole."""
     start, end = 0, len(text)
-    inside = {index for _, index in placeholder_encoding.marks_in(text)}
+    inside = {index for _, index in placeholder_encoding.placeholders_in(text)}
     while start < end:
         first, last = _tag(text[start], block), _tag(text[end - 1], block)
         if first is not None and (first.partner is None or first.partner not in inside):
-            inside.discard(mark_index(text[start]) or 0)
+            inside.discard(placeholder_index(text[start]) or 0)
             start += 1
         elif last is not None and (last.partner is None or last.partner not in inside):
-            inside.discard(mark_index(text[end - 1]) or 0)
+            inside.discard(placeholder_index(text[end - 1]) or 0)
             end -= 1
-        elif first is not None and last is not None and first.partner == mark_index(text[end - 1]):
-            inside -= {mark_index(text[start]) or 0, mark_index(text[end - 1]) or 0}
+        elif first is not None and last is not None and first.partner == placeholder_index(text[end - 1]):
+            inside -= {placeholder_index(text[start]) or 0, placeholder_index(text[end - 1]) or 0}
             start, end = start + 1, end - 1
         else:
             break
@@ -178,7 +178,7 @@ def _lifted(text: str, block: Block) -> tuple[str, str, str]:
 
 
 def _tag(char: str, block: Block) -> Placeholder | None:
-    index = mark_index(char)
-    if index is None or block.marks[index].kind in placeholder_encoding.WORD_KINDS:
+    index = placeholder_index(char)
+    if index is None or block.placeholders[index].kind in placeholder_encoding.WORD_KINDS:
         return None
-    return block.marks[index]
+    return block.placeholders[index]

@@ -27,7 +27,7 @@ def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
     between any two words: what that gives is no sentence, so it is for a segment that has nothing better. Never
     within a word.
     """
-    if next(placeholder_encoding.marks_in(text), None) is None:
+    if next(placeholder_encoding.placeholders_in(text), None) is None:
         pieces = smaller(text, language)
         ends = [piece.text[-1] for piece in pieces if isinstance(piece, Segment)][:-1]
         if not anywhere and any(end.isalnum() for end in ends):
@@ -37,7 +37,7 @@ def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
     parts: list[str] = []
     words = ""
     for char in text:
-        if next(placeholder_encoding.marks_in(char), None) is None:
+        if next(placeholder_encoding.placeholders_in(char), None) is None:
             words += char
             continue
         parts += [*_trimmed(words), char]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from apiserver.formats.document import Placeholder, without_marks
+from apiserver.formats.document import Placeholder, without_placeholders
 from apiserver.guards import cleanup
 from apiserver.guards.issues import Output, OutputIssue, placeholder_lost
 from apiserver.guards.quality_guard import QualityGuard
@@ -128,7 +128,7 @@ async def translate_segment(
     elif (projected := await _projected(text, marks, way, depth)) is not None and seen.add(projected):
         return seen.result("projected")
     # Pieces cut at marks have none left, so these cuts end by themselves.
-    deeper = depth < MAX_DEPTH or next(placeholder_encoding.marks_in(text), None) is not None
+    deeper = depth < MAX_DEPTH or next(placeholder_encoding.placeholders_in(text), None) is not None
     parts = cut_into_pieces(text, way.pair.source, anywhere=not seen.shown) if deeper else []
     if (pieces := await _in_pieces(parts, marks, way, depth)) is not None and seen.add(pieces):
         return seen.result("pieces")
@@ -139,12 +139,12 @@ def _forms(
     text: str, marks: Sequence[Placeholder], way: SegmentContext
 ) -> Iterator[Callable[[], placeholder_encoding.EncodedText | None]]:
     """Yield the forms in which the marks can travel, the likeliest first."""
-    if next(placeholder_encoding.marks_in(text), None) is None:
+    if next(placeholder_encoding.placeholders_in(text), None) is None:
         yield lambda: placeholder_encoding.EncodedText(text, ())
         return
     if way.family.copies_literals:
         yield lambda: placeholder_encoding.literally(text, marks, terms_in_prompt=way.family.term_prompt)
-    yield lambda: placeholder_encoding.marked(text, marks, way.family.marks)
+    yield lambda: placeholder_encoding.marked(text, marks, way.family.placeholder_style)
 
 
 async def _attempt(
@@ -166,15 +166,15 @@ async def _attempt(
 
 def _same_marks(words: str, form: placeholder_encoding.EncodedText) -> bool:
     """Say whether the words have the segment's marks and no other: a model can write a mark's character by itself."""
-    return sorted(char for char, _ in placeholder_encoding.marks_in(words)) == sorted(
+    return sorted(char for char, _ in placeholder_encoding.placeholders_in(words)) == sorted(
         char for _, char in form.spellings
     )
 
 
 def _terms(form: placeholder_encoding.EncodedText, marks: Sequence[Placeholder]) -> dict[str, str]:
     """Return the terms that stand in this segment: a prompt names no others."""
-    found = (marks[index] for _, char in form.spellings for _, index in placeholder_encoding.marks_in(char))
-    return {mark.source: mark.target for mark in found if mark.words and mark.source != mark.target}
+    found = (marks[index] for _, char in form.spellings for _, index in placeholder_encoding.placeholders_in(char))
+    return {mark.source: mark.target for mark in found if mark.is_text and mark.source != mark.target}
 
 
 async def _projected(text: str, marks: Sequence[Placeholder], way: SegmentContext, depth: int) -> SegmentResult | None:
@@ -218,4 +218,4 @@ async def _in_pieces(
 
 def _plain(text: str) -> str:
     """Return a text's words, a space for each of its marks."""
-    return " ".join(without_marks(text).split())
+    return " ".join(without_placeholders(text).split())

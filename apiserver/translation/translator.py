@@ -15,7 +15,7 @@ from apiserver.engine.prompt_encoder import PromptEncoder
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
 from apiserver.prompts.sampling import Sampling
-from apiserver.protection.placeholder_encoding import marks_in
+from apiserver.protection.placeholder_encoding import placeholders_in
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS, BatchSlots
 from apiserver.scheduling.fair_queue import SlotRequest
 from apiserver.scheduling.work_item import WorkItem
@@ -143,7 +143,7 @@ class Translator:
     ) -> Assembler:
         """Do what :meth:`_run` does for a plan of one segment, as most texts are: there is nothing to share out among tasks."""
         assembly = Assembler(planned, on_delta)
-        made = await translate_segment(only.text, only.block.marks, way)
+        made = await translate_segment(only.text, only.block.placeholders, way)
         self._count(planned.pair, made)
         assembly.done(planned.segments[0], made)
         done()
@@ -189,13 +189,15 @@ class Translator:
                     done()
                     continue
                 coming: asyncio.Future[SegmentResult] = asyncio.get_running_loop().create_future()
-                if next(marks_in(step.text), None) is None:  # marks of one spelling may be others in the next block
+                if (
+                    next(placeholders_in(step.text), None) is None
+                ):  # marks of one spelling may be others in the next block
                     said[step.text] = coming
                 async with self._climbs.hold(claim) if claim.is_long else nullcontext():
                     if not let_in:
                         let_in = True
                         grow(2)
-                    made = await translate_segment(step.text, step.block.marks, way)
+                    made = await translate_segment(step.text, step.block.placeholders, way)
                 coming.set_result(made)
                 self._count(planned.pair, made)
                 assembly.done(index, made)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import Block, Placeholder, PlaceholderKind, mark_char
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.guards.issues import OutputIssue
 from apiserver.translation.assembler import UNTRANSLATED, Assembler
 from apiserver.translation.planner import GapStep, Plan, Step, TextStep
@@ -96,11 +96,11 @@ def test_an_answer_is_not_closed_before_it_is_whole() -> None:
 def test_words_are_escaped_and_marks_are_not() -> None:
     marks = (
         Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
-        Placeholder(PlaceholderKind.NAME, "a&b", "a&b", words=True),
+        Placeholder(PlaceholderKind.NAME, "a&b", "a&b", is_text=True),
     )
     block = Block("", marks, "", escape=lambda text: text.replace("&", "&amp;"))
     assembly = Assembler(planned(words("x", block)), None)
-    assembly.done(0, SegmentResult(f"B & {mark_char(1)}{mark_char(0)}C"))
+    assembly.done(0, SegmentResult(f"B & {placeholder_char(1)}{placeholder_char(0)}C"))
     assembly.close()
     assert assembly.text == "B &amp; a&amp;b<br>C"
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from apiserver.formats.document import mark_char
+from apiserver.formats.document import placeholder_char
 from apiserver.segmentation.text_boundaries import best_break, clause_ends, cluster_ends, middle_break
 
 FAMILY = "👩‍👩‍👧‍👦"
@@ -34,7 +34,7 @@ def test_a_cluster_that_reaches_too_far_has_no_break() -> None:
     [
         ("en", "It is late. However, we go on to the end", "It is late. "),
         ("en", "It is 10:30, or 3,50 as they say there", "It is 10:30, "),
-        ("en", f"It was <late>,{mark_char(0)} and we went on there", f"It was <late>,{mark_char(0)} "),
+        ("en", f"It was <late>,{placeholder_char(0)} and we went on there", f"It was <late>,{placeholder_char(0)} "),
         ("en", "one two three four five six", "one two three "),
         ("en", "https://example.org/one/two?three=four", "https://example.org/"),
         ("zh", "我们去看书，然后回家因为很晚了", "我们去看书，"),

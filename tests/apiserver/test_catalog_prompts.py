@@ -115,7 +115,7 @@ def test_a_template_of_ones_own_works_like_a_family(tmp_path: Path) -> None:
     assert family.stop == ("<sep>",)
     assert family.term_prompt
     assert family.copies_literals
-    assert family.marks == TAGS
+    assert family.placeholder_style == TAGS
     assert not family.begin
 
 

@@ -377,7 +377,7 @@ def test_one_model_of_x_alma_knows_one_group() -> None:
 
 def test_stand_ins_and_tags_are_spelt_apart() -> None:
     for family in FAMILIES.values():
-        style = family.marks
+        style = family.placeholder_style
         tags = [tag.format(n=7) for tag in (style.open, style.close, style.alone) if tag is not None]
         assert len(tags) in {0, 3}
         words = [*style.names, *style.quantities, *tags]

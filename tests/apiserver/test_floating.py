@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import Block, Placeholder, PlaceholderKind, mark_char
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.emoji import put_back_emoji, take_out_emoji
 from apiserver.protection.placeholders import Protection, protect
 from apiserver.segmentation.segmenter import skeleton
 
-A, B, C = (mark_char(index) for index in range(3))
+A, B, C = (placeholder_char(index) for index in range(3))
 MARKS = [
-    Placeholder(PlaceholderKind.FLOAT, "🎉", "🎉", words=True),
-    Placeholder(PlaceholderKind.FLOAT, "🔥", "🔥", words=True),
+    Placeholder(PlaceholderKind.EMOJI, "🎉", "🎉", is_text=True),
+    Placeholder(PlaceholderKind.EMOJI, "🔥", "🔥", is_text=True),
     Placeholder(PlaceholderKind.NAME, "%s", "%s"),
 ]
 
@@ -46,24 +46,27 @@ def test_they_come_back_near_where_they_were_and_in_order(source: str, words: st
 @pytest.mark.parametrize("sign", ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", "✓", "👍🏽", "⏰"])
 def test_pictures_are_protected_as_floating(sign: str) -> None:
     block = protect(Block(f"I like {sign} you", (), ""), Protection.of((), {}))
-    assert [(mark.kind, mark.source) for mark in block.marks] == [(PlaceholderKind.FLOAT, sign)]
+    assert [(mark.kind, mark.source) for mark in block.placeholders] == [(PlaceholderKind.EMOJI, sign)]
 
 
 @pytest.mark.parametrize("sign", ["\ufeff", "\u2066", "\u200b", "\u00ad", "\x00", "\x1b"])
 def test_what_is_not_seen_is_protected_too(sign: str) -> None:
     block = protect(Block(f"{sign}I like you", (), ""), Protection.of((), {}))
-    assert [(mark.kind, mark.source) for mark in block.marks] == [(PlaceholderKind.FLOAT, sign)]
+    assert [(mark.kind, mark.source) for mark in block.placeholders] == [(PlaceholderKind.EMOJI, sign)]
 
 
 @pytest.mark.parametrize("text", ["• One dog", "one\n\t- two", "★ Good", "→ Good"])
 def test_a_bullet_is_one_only_where_a_line_begins(text: str) -> None:
-    assert [mark.kind for mark in protect(Block(text, (), ""), Protection.of((), {})).marks] == [PlaceholderKind.FLOAT]
+    assert [mark.kind for mark in protect(Block(text, (), ""), Protection.of((), {})).placeholders] == [
+        PlaceholderKind.EMOJI
+    ]
 
 
 @pytest.mark.parametrize("text", ["A → B", "one - two", "-5 dogs", "one * two", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
 def test_signs_that_say_something_stay_words(text: str) -> None:
     assert all(
-        mark.kind is not PlaceholderKind.FLOAT for mark in protect(Block(text, (), ""), Protection.of((), {})).marks
+        mark.kind is not PlaceholderKind.EMOJI
+        for mark in protect(Block(text, (), ""), Protection.of((), {})).placeholders
     )
 
 

@@ -9,7 +9,7 @@ import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import MAX_MARKS, PlaceholderKind
+from apiserver.formats.document import MAX_PLACEHOLDERS, PlaceholderKind
 from apiserver.formats.parser import parse
 from shared.protocol.messages import TextFormat
 from tests.apiserver.reassembly import source_of, texts, written
@@ -131,12 +131,12 @@ def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -
 )  # fmt: skip
 def test_tags_around_all_the_words_stay_outside(text: str) -> None:
     (block,) = parse(text, TextFormat.HTML).blocks
-    assert (block.text, block.marks) == ("whole", ())
+    assert (block.text, block.placeholders) == ("whole", ())
 
 
 def test_pairs_know_each_other_and_others_stand_alone() -> None:
     (block,) = parse("a <b>b <i>c</b> d</i> <a>e</a> f", TextFormat.HTML).blocks
-    kinds = [(mark.kind, mark.source, mark.partner) for mark in block.marks]
+    kinds = [(mark.kind, mark.source, mark.partner) for mark in block.placeholders]
     assert kinds == [
         (PlaceholderKind.OPEN, "<b>", 2),
         (PlaceholderKind.ALONE, "<i>", None),
@@ -215,5 +215,5 @@ def test_a_long_row_of_anything_is_taken_apart(piece: str) -> None:
 
 
 def test_more_marks_than_there_are_leave_the_block_as_it_is() -> None:
-    text = "x<b>" * (MAX_MARKS + 2) + "</p>word"
+    text = "x<b>" * (MAX_PLACEHOLDERS + 2) + "</p>word"
     assert len(parse(text, TextFormat.HTML).blocks) == 1

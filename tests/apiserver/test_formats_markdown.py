@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyromark import Options
 
-from apiserver.formats.document import Block, PlaceholderKind, mark_char
+from apiserver.formats.document import Block, PlaceholderKind, placeholder_char
 from apiserver.formats.parser import parse
 from shared.protocol.messages import TextFormat
 from tests.apiserver.reassembly import source_of, texts, written
@@ -201,18 +201,18 @@ def test_words_that_are_no_syntax_are_written_as_they_are(words: str) -> None:
 )
 def test_emphasis_is_read_as_emphasis_next_to_any_letter(translation: str, answer: str) -> None:
     (block,) = parse("a **b** c\n", TextFormat.MARKDOWN).blocks
-    text = translation.replace("{", mark_char(0)).replace("}", mark_char(1))
-    assert block.written(text) == answer
+    text = translation.replace("{", placeholder_char(0)).replace("}", placeholder_char(1))
+    assert block.write(text) == answer
 
 
 def test_neighbouring_pairs_do_not_run_into_each_other() -> None:
     (block,) = parse("x *a* *b* x\n", TextFormat.MARKDOWN).blocks
-    assert block.written(block.text.replace(" ", "")) == "x<em>a</em><em>b</em>x"
+    assert block.write(block.text.replace(" ", "")) == "x<em>a</em><em>b</em>x"
 
 
 def test_pairs_and_names_are_told_apart() -> None:
     (block,) = parse("a [**b**](c) `d` <br/>\n", TextFormat.MARKDOWN).blocks
-    assert [(mark.kind, mark.source) for mark in block.marks] == [
+    assert [(mark.kind, mark.source) for mark in block.placeholders] == [
         (PlaceholderKind.OPEN, "[**"),
         (PlaceholderKind.CLOSE, "**](c)"),
         (PlaceholderKind.NAME, "`d`"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import MAX_MARKS, PlaceholderKind
+from apiserver.formats.document import MAX_PLACEHOLDERS, PlaceholderKind
 from apiserver.formats.parser import parse
 from shared.protocol.messages import TextFormat
 from tests.apiserver.reassembly import seen, source_of, written
@@ -28,18 +28,18 @@ def test_a_text_without_words_makes_no_block(text: str) -> None:
 
 def test_a_text_is_one_block_with_its_white_space() -> None:
     (block,) = parse(" a\n\n<b>&amp; *c* ", TextFormat.TEXT).blocks
-    assert (block.text, block.marks) == (" a\n\n<b>&amp; *c* ", ())
+    assert (block.text, block.placeholders) == (" a\n\n<b>&amp; *c* ", ())
 
 
 def test_characters_of_the_private_planes_are_marks() -> None:
     (block,) = parse("a \U000f0001\U0010fffd b \U000f0000", TextFormat.TEXT).blocks
     assert seen(block) == "a ⟦0⟧ b ⟦1⟧"
-    assert [(mark.kind, mark.target) for mark in block.marks] == [
+    assert [(mark.kind, mark.target) for mark in block.placeholders] == [
         (PlaceholderKind.NAME, "\U000f0001\U0010fffd"),
         (PlaceholderKind.NAME, "\U000f0000"),
     ]
 
 
 def test_a_text_with_more_marks_than_there_are_stays_as_it_is() -> None:
-    assert parse("a\U000f0000" * (MAX_MARKS + 1), TextFormat.TEXT).blocks == ()
-    assert len(parse("a\U000f0000" * MAX_MARKS, TextFormat.TEXT).blocks) == 1
+    assert parse("a\U000f0000" * (MAX_PLACEHOLDERS + 1), TextFormat.TEXT).blocks == ()
+    assert len(parse("a\U000f0000" * MAX_PLACEHOLDERS, TextFormat.TEXT).blocks) == 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char, mark_index
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char, placeholder_index
 from apiserver.guards.issues import Output
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
@@ -29,7 +29,7 @@ from shared.languages import LanguagePair
 
 EN_DE = LanguagePair("en", "de")
 LANGUAGES = OutputLanguage()
-A, B = mark_char(0), mark_char(1)
+A, B = placeholder_char(0), placeholder_char(1)
 DEMO, HUNYUAN = FAMILIES["demo-tags"], FAMILIES["hy-mt2"]
 GERMAN = "Das Haus am See gehört meiner alten Tante."
 ENGLISH = "The house by the lake belongs to my old aunt."
@@ -70,7 +70,7 @@ async def climbed(
 
 
 def name(source: str, target: str | None = None) -> Placeholder:
-    return Placeholder(PlaceholderKind.NAME, source, target or source, words=True)
+    return Placeholder(PlaceholderKind.NAME, source, target or source, is_text=True)
 
 
 def tags() -> list[Placeholder]:
@@ -207,7 +207,7 @@ async def test_numbered_tags_come_back_where_the_model_puts_them() -> None:
 
 
 def marks_of(text: str) -> list[str]:
-    return sorted(char for char in text if mark_index(char) is not None)
+    return sorted(char for char in text if placeholder_index(char) is not None)
 
 
 WORDS = st.sampled_from(["house", "the", "Tom", "a", "%s", "<b>", "\n", "  ", "é", "</s>", "家", "7"])

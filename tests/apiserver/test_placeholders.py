@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import MAX_MARKS, Block, Placeholder, PlaceholderKind, mark_char, mark_index
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char,
+    placeholder_index,
+)
 from apiserver.protection.placeholders import Protection, invented, literals, protect
 
 NOTHING = Protection.of([], {})
@@ -20,11 +27,13 @@ def block(text: str, *marks: Placeholder) -> Block:
 
 
 def restored(made: Block) -> str:
-    return "".join(char if (index := mark_index(char)) is None else made.marks[index].source for char in made.text)
+    return "".join(
+        char if (index := placeholder_index(char)) is None else made.placeholders[index].source for char in made.text
+    )
 
 
 def marked(text: str, protection: Protection = NOTHING) -> list[tuple[str, str, str]]:
-    return [(mark.kind.value, mark.source, mark.target) for mark in protect(block(text), protection).marks]
+    return [(mark.kind.value, mark.source, mark.target) for mark in protect(block(text), protection).placeholders]
 
 
 def test_a_text_without_literals_is_the_block_itself() -> None:
@@ -34,15 +43,15 @@ def test_a_text_without_literals_is_the_block_itself() -> None:
 
 def test_literals_become_marks_of_their_kind() -> None:
     made = protect(block("Hello %s, write to a@b.de within 5 km for $3."), NOTHING)
-    names = ["".join(char if mark_index(char) is None else "#" for char in made.text)]
+    names = ["".join(char if placeholder_index(char) is None else "#" for char in made.text)]
     assert names == ["Hello #, write to # within # for #."]
-    assert [(mark.kind, mark.source) for mark in made.marks] == [
+    assert [(mark.kind, mark.source) for mark in made.placeholders] == [
         (PlaceholderKind.NAME, "%s"),
         (PlaceholderKind.NAME, "a@b.de"),
         (PlaceholderKind.QUANTITY, "5 km"),
         (PlaceholderKind.QUANTITY, "$3"),
     ]
-    assert all(mark.words and mark.source == mark.target for mark in made.marks)
+    assert all(mark.is_text and mark.source == mark.target for mark in made.placeholders)
 
 
 @pytest.mark.parametrize(
@@ -93,21 +102,21 @@ def test_where_they_overlap_literals_grow_together_and_terms_give_way(
 
 def test_marks_that_a_block_has_keep_their_index() -> None:
     bold = (Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 1), Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 0))
-    made = protect(block(f"{mark_char(0)}Hi %s{mark_char(1)}!", *bold), NOTHING)
-    assert made.text == f"{mark_char(0)}Hi {mark_char(2)}{mark_char(1)}!"
-    assert made.marks == (*bold, Placeholder(PlaceholderKind.NAME, "%s", "%s", words=True))
+    made = protect(block(f"{placeholder_char(0)}Hi %s{placeholder_char(1)}!", *bold), NOTHING)
+    assert made.text == f"{placeholder_char(0)}Hi {placeholder_char(2)}{placeholder_char(1)}!"
+    assert made.placeholders == (*bold, Placeholder(PlaceholderKind.NAME, "%s", "%s", is_text=True))
 
 
 def test_private_characters_that_are_no_marks_become_marks() -> None:
-    made = protect(block(f"a{mark_char(7)}b{mark_char(0)}c"), NOTHING)
-    assert made.text == f"a{mark_char(0)}b{mark_char(1)}c"
-    assert restored(made) == f"a{mark_char(7)}b{mark_char(0)}c"
+    made = protect(block(f"a{placeholder_char(7)}b{placeholder_char(0)}c"), NOTHING)
+    assert made.text == f"a{placeholder_char(0)}b{placeholder_char(1)}c"
+    assert restored(made) == f"a{placeholder_char(7)}b{placeholder_char(0)}c"
 
 
 def test_a_block_never_has_more_marks_than_there_are_characters_for() -> None:
-    full = tuple(Placeholder(PlaceholderKind.ALONE, "", "") for _ in range(MAX_MARKS - 1))
+    full = tuple(Placeholder(PlaceholderKind.ALONE, "", "") for _ in range(MAX_PLACEHOLDERS - 1))
     made = protect(Block("{a} or {b}", full, ""), NOTHING)
-    assert made.text == f"{mark_char(MAX_MARKS - 1)} or {{b}}"
+    assert made.text == f"{placeholder_char(MAX_PLACEHOLDERS - 1)} or {{b}}"
 
 
 PIECES = st.sampled_from(
@@ -121,14 +130,14 @@ TEXTS = st.lists(PIECES | st.text(st.characters(codec=None), max_size=4), max_si
 def test_the_marks_sources_give_the_text_back(text: str) -> None:
     made = protect(block(text), Protection.of(["Tom", "x"], {"word": "Wort", "w": ""}))
     assert restored(made) == text
-    used = [index for char in made.text if (index := mark_index(char)) is not None]
-    assert used == list(range(len(made.marks)))
+    used = [index for char in made.text if (index := placeholder_index(char)) is not None]
+    assert used == list(range(len(made.placeholders)))
 
 
 @given(TEXTS)
 def test_what_is_protected_once_has_no_literals_left(text: str) -> None:
     made = protect(block(text), NOTHING)
-    outside = "".join("\n" if mark_index(char) is not None else char for char in made.text)
+    outside = "".join("\n" if placeholder_index(char) is not None else char for char in made.text)
     assert sum(literals(outside).values()) <= sum(literals(text).values())
     assert protect(made, NOTHING).text == made.text or literals(outside)
 
@@ -156,5 +165,5 @@ def test_many_phrases_in_a_long_text_take_linear_time() -> None:
     names, terms = [f"Name {n}" for n in range(256)], {f"term {n}": f"Wort {n}" for n in range(256)}
     text = "Name 7 wrote term 9 about 5 km to {x}. " * 5000
     started = time.process_time()
-    assert len(protect(block(text), Protection.of(names, terms)).marks) == 20_000
+    assert len(protect(block(text), Protection.of(names, terms)).placeholders) == 20_000
     assert time.process_time() - started < 10  # takes half a second

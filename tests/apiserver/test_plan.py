@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import Block, Placeholder, PlaceholderKind, mark_char
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget, skeleton
 from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan, untranslated
@@ -71,10 +71,10 @@ def test_protected_words_are_marks_and_terms_carry_their_translation() -> None:
 def test_words_are_escaped_and_syntax_is_not() -> None:
     marks = (
         Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
-        Placeholder(PlaceholderKind.NAME, "<x>", "<x>", words=True),
+        Placeholder(PlaceholderKind.NAME, "<x>", "<x>", is_text=True),
     )
     block = Block("", marks, "", escape=lambda text: text.replace("<", "&lt;"))
-    assert block.written(f"a<b{mark_char(0)}{mark_char(1)}") == "a&lt;b<br>&lt;x>"
+    assert block.write(f"a<b{placeholder_char(0)}{placeholder_char(1)}") == "a&lt;b<br>&lt;x>"
 
 
 @settings(max_examples=200, deadline=None)

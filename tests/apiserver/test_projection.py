@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.tag_projection import MAX_STRETCHES, TaggedSpan, place, untagged
 
-A, B, C, D = (mark_char(index) for index in range(4))
+A, B, C, D = (placeholder_char(index) for index in range(4))
 MARKS = [
     Placeholder(PlaceholderKind.OPEN, "<a>", "<a>", 1),
     Placeholder(PlaceholderKind.CLOSE, "</a>", "</a>", 0),
     Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 3),
     Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 2),
-    Placeholder(PlaceholderKind.NAME, "%s", "%s", words=True),
+    Placeholder(PlaceholderKind.NAME, "%s", "%s", is_text=True),
     Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
 ]
-NAME, ALONE = mark_char(4), mark_char(5)
+NAME, ALONE = placeholder_char(4), placeholder_char(5)
 OUTER, INNER = TaggedSpan(A, B, "very important"), TaggedSpan(C, D, "important")
 
 
@@ -53,7 +53,7 @@ def test_too_many_stretches_are_left_to_the_pieces() -> None:
             Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", number + 1),
             Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", number),
         ]
-        text += f"{mark_char(number)}x{mark_char(number + 1)} "
+        text += f"{placeholder_char(number)}x{placeholder_char(number + 1)} "
     assert untagged(text, marks) is None
 
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import Placeholder, PlaceholderKind, mark_char
-from apiserver.prompts.family import MarkStyle
-from apiserver.protection.placeholder_encoding import EncodedText, in_order, literally, marked, marks_in
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
+from apiserver.prompts.family import PlaceholderStyle
+from apiserver.protection.placeholder_encoding import EncodedText, in_order, literally, marked, placeholders_in
 
-NUMBERED = MarkStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
-WORDS = MarkStyle(names=("Tom", "Boston"), quantities=("7",))
-A, B, C, D = (mark_char(index) for index in range(4))
+NUMBERED = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
+WORDS = PlaceholderStyle(names=("Tom", "Boston"), quantities=("7",))
+A, B, C, D = (placeholder_char(index) for index in range(4))
 
 
 def name(source: str, target: str | None = None) -> Placeholder:
-    return Placeholder(PlaceholderKind.NAME, source, target or source, words=True)
+    return Placeholder(PlaceholderKind.NAME, source, target or source, is_text=True)
 
 
 def pair(first: int, second: int, tag: str = "b") -> list[Placeholder]:
@@ -49,7 +49,7 @@ def test_a_long_spelling_is_not_taken_for_a_short_one_in_it() -> None:
 
 
 def test_a_number_is_not_found_inside_another() -> None:
-    rendering = marked(f"It weighs {A}.", [Placeholder(PlaceholderKind.QUANTITY, "5 kg", "5 kg", words=True)], WORDS)
+    rendering = marked(f"It weighs {A}.", [Placeholder(PlaceholderKind.QUANTITY, "5 kg", "5 kg", is_text=True)], WORDS)
     assert rendering is not None
     assert rendering.text == "It weighs 7."
     assert rendering.restore("Es wiegt 17.") is None
@@ -72,7 +72,7 @@ def test_tags_never_travel_literally() -> None:
 
 def test_pairs_share_a_number_and_every_other_mark_has_its_own() -> None:
     marks = [*pair(0, 1), name("%s"), *pair(3, 4, "i")]
-    text = f"{A}a{B} {C} {D}b{mark_char(4)}"
+    text = f"{A}a{B} {C} {D}b{placeholder_char(4)}"
     rendering = marked(text, marks, NUMBERED)
     assert rendering is not None
     assert rendering.text == "<g1>a</g1> <x3/> <g4>b</g4>" or rendering.text.count("<g") == 2
@@ -121,5 +121,5 @@ def test_what_goes_out_comes_back_or_is_refused(text: str) -> None:
     marks = [name("%d"), name("{y}")]
     for rendering in (literally(once, marks, terms_in_prompt=False), marked(once, marks, WORDS)):
         if rendering is not None:
-            assert not list(marks_in(rendering.text))
+            assert not list(placeholders_in(rendering.text))
             assert rendering.restore(rendering.text) in {once, None}

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from apiserver.formats.document import mark_char
+from apiserver.formats.document import placeholder_char
 from apiserver.segmentation.rejoin import joint
 from apiserver.segmentation.segmenter import CHARS_PER_TOKEN, Budget, Piece, Segment, segment, skeleton, smaller
 from apiserver.segmentation.text_boundaries import cluster_ends
 
 MODELS = Path(__file__).parents[2] / "models"
-OPEN, CLOSE = mark_char(0), mark_char(1)
+OPEN, CLOSE = placeholder_char(0), placeholder_char(1)
 FAMILY = "👩‍👩‍👧‍👦"
 HARD = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
 LANGUAGES = st.sampled_from(["en", "de", "fr", "it", "ja", "zh-Hant", "th", "ar", "km", "da", "und", ""])

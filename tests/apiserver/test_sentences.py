@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import mark_char
+from apiserver.formats.document import placeholder_char
 from apiserver.segmentation.sentence_splitter import WINDOW, sentence_ends, window_ends
 from apiserver.segmentation.text_boundaries import cluster_ends
 
-OPEN, CLOSE, NAME = mark_char(0), mark_char(1), mark_char(2)
+OPEN, CLOSE, NAME = placeholder_char(0), placeholder_char(1), placeholder_char(2)
 
 
 def sentences(text: str, language: str) -> list[str]:

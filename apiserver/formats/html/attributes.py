@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from apiserver.formats.document import MAX_MARKS, Block, Placeholder
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder
 from apiserver.formats.document_builder import PlacedBlock
 from apiserver.formats.html.tokens import HtmlToken
 from apiserver.formats.runs import has_words, set_apart
@@ -70,7 +70,7 @@ def _placed(text: str, start: int, end: int, value: str, quotes: str) -> list[Pl
     before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
     marks: list[Placeholder] = []
     words = set_apart(value[before : len(value) - behind], marks)
-    if not has_words(words) or len(marks) > MAX_MARKS:
+    if not has_words(words) or len(marks) > MAX_PLACEHOLDERS:
         return []
     source = raw[before : len(raw) - behind]
     return [

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from apiserver.formats.document import Placeholder, PlaceholderKind, Written
+from apiserver.formats.document import Placeholder, PlaceholderKind, WrittenRun
 
 _OPENING: Final = re.compile(r"[*_~]+")
 _CLOSING: Final = re.compile(r"[*_~]++\Z")
@@ -20,7 +20,7 @@ _DELIMITER: Final = re.compile(r"\*\*|__|\*|_|~~|~")
 _ELEMENTS: Final = {"**": "strong", "__": "strong", "*": "em", "_": "em", "~~": "del", "~": "del"}
 
 
-def join_emphasis(pieces: Sequence[Written]) -> str:
+def join_emphasis(pieces: Sequence[WrittenRun]) -> str:
     """Put words and marks together so that every pair of delimiters is read as a pair."""
     row = _spaced(pieces)
     texts = [text for text, _ in row]
@@ -43,9 +43,9 @@ def join_emphasis(pieces: Sequence[Written]) -> str:
     return "".join(texts)
 
 
-def _spaced(pieces: Sequence[Written]) -> list[Written]:
+def _spaced(pieces: Sequence[WrittenRun]) -> list[WrittenRun]:
     """Move white space at the ends of emphasis out of it, where it would keep it from being read."""
-    row: list[Written] = []
+    row: list[WrittenRun] = []
     space = ""  # to come behind the closing
     for (text, mark), (_, following) in zip(pieces, (*pieces[1:], ("", None)), strict=True):
         if mark is not None:
@@ -63,7 +63,7 @@ def _spaced(pieces: Sequence[Written]) -> list[Written]:
     return [piece for piece in row if piece[0]]
 
 
-def _opens(row: Sequence[Written], place: int, run: str) -> bool:
+def _opens(row: Sequence[WrittenRun], place: int, run: str) -> bool:
     text, _ = row[place]
     before = row[place - 1] if place else ("", None)
     behind = text[len(run) :] or (row[place + 1][0] if place + 1 < len(row) else "")
@@ -73,7 +73,7 @@ def _opens(row: Sequence[Written], place: int, run: str) -> bool:
     return is_left and (run[0] != "_" or not is_right or _is_punctuation(before[0][-1:]))
 
 
-def _closes(row: Sequence[Written], place: int, run: str) -> bool:
+def _closes(row: Sequence[WrittenRun], place: int, run: str) -> bool:
     text, _ = row[place]
     before = text[: len(text) - len(run)] or row[place - 1][0]
     behind = row[place + 1] if place + 1 < len(row) else ("", None)

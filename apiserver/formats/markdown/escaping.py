@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from apiserver.formats.document import Written
+from apiserver.formats.document import WrittenRun
 from apiserver.formats.markdown.emphasis import join_emphasis
 
-_NOTHING: Final[Written] = ("", None)
+_NOTHING: Final[WrittenRun] = ("", None)
 _LINE_ENDS: Final = re.compile(r"\s*[\r\n]+\s*")
 # What begins a heading, a quotation, an item, a rule, a fence or a definition where a line begins.
 _LINE_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+:](?=\s|$)|[-=+]+\s*$|:::|\[[ xX]\](?=\s|$)")
@@ -52,7 +52,7 @@ class MarkdownWriter:
         # A backslash does not keep a backtick from ending code that another one began.
         return written.replace("`", "&#96;").replace("\u00a0", self.no_break_space)
 
-    def join(self, pieces: Sequence[Written]) -> str:
+    def join(self, pieces: Sequence[WrittenRun]) -> str:
         """Put escaped words and marks together; what they would be at the ends of a line, and together, is escaped."""
         row = [
             (text[:-1] + "\\!" if text.endswith("!") and following.startswith("[") else text, mark)
@@ -69,6 +69,6 @@ class MarkdownWriter:
         return written
 
 
-def _is_words(piece: Written) -> bool:
+def _is_words(piece: WrittenRun) -> bool:
     _, mark = piece
-    return mark is None or mark.words
+    return mark is None or mark.is_text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from apiserver.formats.document import MAX_MARKS, Block, Placeholder
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder
 from apiserver.formats.document_builder import PlacedBlock
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import EventKind, MarkdownEvent
@@ -52,7 +52,7 @@ def _placed(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[Pl
     source = source.strip()
     marks: list[Placeholder] = []
     words = set_apart(source, marks)
-    if not has_words(words) or len(marks) > MAX_MARKS:
+    if not has_words(words) or len(marks) > MAX_PLACEHOLDERS:
         return ()
     return (
         PlacedBlock(start + before, end - behind, Block(words, tuple(marks), source, partial(_escaped, writer=writer))),

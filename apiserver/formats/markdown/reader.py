@@ -233,7 +233,7 @@ class _MarkdownReader:
         return 2 if event.tag == "Strong" else 1
 
     def _finish(self, start: int, block: Block) -> Block:
-        syntax = "".join(mark.source for mark in block.marks if not mark.words)
+        syntax = "".join(mark.source for mark in block.placeholders if not mark.is_text)
         may_have_brackets = (
             "[" in block.text and "\\[" not in block.source and "[" not in syntax and not self._has_references
         )
