@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Final, Union, get_args, get_origin
 
-from apiserver.catalog.declared_arguments import unknown
-from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_entry import ModelEntry, got, suggestion
 
 log = logging.getLogger(__name__)
 
 # How an entry can say what part of a GPU's memory is its own.
 MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
+# The kinds that a scalar of YAML can be told apart by, in words.
+_WORDS: Final[dict[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 class EngineArgumentError(ValueError):
-    """The catalog names an engine argument that vLLM does not have."""
+    """The catalog gives vLLM's engine an argument that it does not take, or no memory share where it needs one."""
 
 
-def check_arguments(entry: ModelEntry, known: Collection[str]) -> None:
-    """Refuse engine arguments that vLLM does not have; the catalog's own check needs vLLM's source, this one does not.
+def issue_of(name: str, value: object, types: Mapping[str, object]) -> str | None:
+    """Say what is wrong with an argument and what would be right; None where nothing is, or it can not be told.
+
+    ``types`` are vLLM's arguments with the type that each is declared with; of a type that is more than scalars, vLLM
+    itself judges the value.
+    """
+    if name not in types:
+        return f"is no vLLM engine argument{suggestion(name, types)}"
+    kinds = _kinds(types[name])
+    kind = type(value)
+    if not kinds or kind in kinds or (kind is int and float in kinds):
+        return None
+    right = " or ".join(words for kind, words in _WORDS.items() if kind in kinds)
+    if value is None:
+        return f"must be {right}{got(value)}; leave it out for vLLM's default"
+    return f"must be {right}{got(value)}{'; put it in quotes' if str in kinds and kind in _WORDS else ''}"
+
+
+def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
+    """Refuse engine arguments that vLLM does not have or take; ``types`` as in :func:`issue_of`.
 
     Raises:
-        EngineArgumentError: names the argument and the closest one that exists.
+        EngineArgumentError: names each wrong argument, its value and what would be right.
     """
-    for name in entry.engine:
-        if name not in known:
-            raise EngineArgumentError(f"models.{entry.name}.engine.{name} {unknown(name, known)}")
+    issues = [
+        f"models.{entry.name}.engine.{name} {why}"
+        for name, value in entry.engine.items()
+        if (why := issue_of(name, value, types)) is not None
+    ]
+    if issues:
+        raise EngineArgumentError("; ".join(issues))
 
 
 def check_share(entry: ModelEntry, device: str) -> None:
@@ -44,3 +68,9 @@ def check_share(entry: ModelEntry, device: str) -> None:
             f"share in engine ({' or '.join(sorted(MEMORY_SHARES))}), or host one model per server (APISERVER_MODELS)"
         )
     log.warning("several engines share a device and will fight for it", extra={"model": entry.name, "device": device})
+
+
+def _kinds(declared: object) -> frozenset[object]:
+    """Return the kinds of ``int | None`` and its like; nothing where anything else is among them."""
+    kinds = frozenset(get_args(declared) if get_origin(declared) in {Union, UnionType} else (declared,))
+    return kinds if kinds <= {*_WORDS, NoneType} else frozenset()

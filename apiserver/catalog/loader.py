@@ -15,7 +15,8 @@ from typing import Any, Final, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from apiserver.catalog import declared_arguments, yaml_file
+from apiserver.catalog import yaml_file
+from apiserver.catalog.engine_arguments import issue_of
 from apiserver.catalog.model_entry import (
     PROMPT_KINDS,
     SHOWN_CHARS,
@@ -58,8 +59,10 @@ def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
     return read(path, names).hosted
 
 
-def read(path: Path, names: Sequence[str] = ()) -> Catalog:
+def read(path: Path, names: Sequence[str] = (), argument_types: Mapping[str, object] | None = None) -> Catalog:
     """Read the catalog; hosted are the named models, all when none is named.
+
+    ``argument_types`` are vLLM's engine arguments with their types; without them the engine checks them when it starts.
 
     Raises:
         CatalogError: the file, an entry, a name or a model's folder is wrong; says each, its line and what would be right.
@@ -73,8 +76,9 @@ def read(path: Path, names: Sequence[str] = ()) -> Catalog:
             entries.append(_entry(name, written))
         except EntryError as error:
             faults += [file.fault(("models", name, *where), message) for where, message in error.faults]
-    told = {fault.where for fault in faults}
-    faults += [fault for fault in _wrong_arguments(file, models) if fault.where not in told]
+    if argument_types is not None:
+        known = {fault.where for fault in faults}
+        faults += [fault for fault in _wrong_arguments(file, models, argument_types) if fault.where not in known]
     if unknown := [name for name in names if name not in models]:
         faults.append(CatalogIssue(None, (), f"has no model {', '.join(unknown)}; it has {', '.join(models)}"))
     located: list[ModelEntry] = []
@@ -112,18 +116,17 @@ def _entry(name: str, written: object) -> ModelEntry:
         raise EntryError(fault for item in error.errors(include_url=False) for fault in _faults(item)) from error
 
 
-def _wrong_arguments(file: CatalogFile, models: Mapping[str, object]) -> Iterator[CatalogIssue]:
-    """Hold ``engine`` of every entry, wrong in other ways or not, against the arguments of the vLLM installed here."""
-    written = [
-        ((name, argument), value)
-        for name, entry in models.items()
-        if isinstance(entry, dict) and isinstance(engine := cast("dict[str, object]", entry).get("engine"), dict)
-        for argument, value in cast("dict[str, object]", engine).items()
-    ]
-    known = declared_arguments.installed() if written else {}
-    for (name, argument), value in written:
-        if (why := declared_arguments.fault(argument, value, known)) is not None:
-            yield file.fault(("models", name, "engine", argument), why)
+def _wrong_arguments(
+    file: CatalogFile, models: Mapping[str, object], argument_types: Mapping[str, object]
+) -> Iterator[CatalogIssue]:
+    """Hold ``engine`` of every entry, wrong in other ways or not, against vLLM's arguments."""
+    for name, entry in models.items():
+        engine = cast("dict[str, object]", entry).get("engine") if isinstance(entry, dict) else None
+        if not isinstance(engine, dict):
+            continue
+        for argument, value in cast("dict[str, object]", engine).items():
+            if (why := issue_of(argument, value, argument_types)) is not None:
+                yield file.fault(("models", name, "engine", argument), why)
 
 
 def _faults(item: ErrorDetails) -> Iterator[tuple[Where, str]]:

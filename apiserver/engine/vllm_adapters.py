@@ -12,8 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from apiserver.engine.interface import EngineGoneError
 from apiserver.engine.step_metrics import StepCounter, StepHistogram
 from apiserver.prompts.sampling import Sampling
-from apiserver.scheduling.admission import RETRY_AFTER_MIN
-from shared.protocol.errors import BadRequestError, OverloadedError
+from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
 
 # A pattern of up to 24 tokens (a clause) four times over is a loop: no reference translation of ours has one, and a
 # loop of that length is found long before the output budget is used up (docs/decisions/0009-guards.md).
@@ -46,7 +45,7 @@ def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
 
 @contextmanager
 def mapped_errors() -> Generator[None]:
-    """Map vLLM's errors into ours at this one door."""
+    """Map vLLM's errors into ours."""
     try:
         yield
     except Exception as error:

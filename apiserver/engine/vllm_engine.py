@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
@@ -45,7 +45,11 @@ ENVIRONMENT: Final = {
 }
 
 
-T = TypeVar("T")
+def argument_types() -> dict[str, object]:
+    """Return vLLM's engine arguments with the type that each is declared with; imports vLLM."""
+    from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
+
+    return {field.name: field.type for field in dataclasses.fields(AsyncEngineArgs)}
 
 
 class VllmEngine:
@@ -78,7 +82,7 @@ class VllmEngine:
         ``alone`` says that no other model is hosted by this server; where it is not, a GPU must be shared out.
 
         Raises:
-            EngineArgumentError: an argument of ``engine:`` that vLLM does not have, or a missing memory share.
+            EngineArgumentError: a wrong argument of ``engine:``, or a missing memory share.
             Exception: whatever vLLM raises when the model can not be loaded.
         """
         return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
@@ -89,7 +93,7 @@ class VllmEngine:
         from vllm.platforms import current_platform  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
-        check_arguments(entry, {field.name for field in dataclasses.fields(AsyncEngineArgs)})
+        check_arguments(entry, argument_types())
         if not alone:
             check_share(entry, device=str(current_platform.device_type))
         arguments: dict[str, Any] = {

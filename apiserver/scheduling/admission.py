@@ -29,7 +29,7 @@ from typing import Final, Literal
 from apiserver.scheduling.batch_slots import LONG_SHARE
 from apiserver.scheduling.in_flight import InFlightLedger
 from apiserver.scheduling.throughput import ThroughputMeter
-from shared.protocol.errors import OverloadedError
+from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
 from shared.protocol.lanes import Lane, cost_of, is_long
 from shared.protocol.priority import Priority
 from shared.protocol.report import ClassCapacity
@@ -39,8 +39,7 @@ CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Prior
 # delay held is that of an engine at its measured rate; this is for one that became slower meanwhile, and for classes
 # that others go before. Long texts wait for theirs until their deadline.
 PATIENCE: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
-# Bounds of Retry-After, seconds: less is no use in whole seconds, and what a minute brings nobody knows.
-RETRY_AFTER_MIN: Final = 1.0
+# Most seconds of a Retry-After: what a minute brings nobody knows.
 RETRY_AFTER_MAX: Final = 60.0
 # A rate to divide by: an engine that stands still has none.
 SLOWEST_RATE: Final = 1e-3

@@ -27,7 +27,10 @@ Those of access are a file of their own, shared/protocol/access_errors.py; share
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+# Least seconds of a Retry-After: less is no use in whole seconds.
+RETRY_AFTER_MIN: Final = 1.0
 
 
 class PairwayError(Exception):

@@ -16,7 +16,6 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.scheduling.admission import (
     CLASS_SHARES,
     RETRY_AFTER_MAX,
-    RETRY_AFTER_MIN,
     AdmissionRequest,
     ModelAdmission,
     QueueBounds,
@@ -24,7 +23,7 @@ from apiserver.scheduling.admission import (
 from apiserver.scheduling.batch_slots import LONG_SHARE
 from apiserver.scheduling.model_capacity import FASTEST, FULL_TAKES, ModelCapacity
 from apiserver.scheduling.throughput import GAP_SECONDS, ThroughputMeter
-from shared.protocol.errors import OverloadedError
+from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
 from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane
 from shared.protocol.priority import Priority
 from tests.apiserver.hand_clock import HandClock

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from apiserver.catalog.__main__ import main as catalog_main
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder
 from apiserver.guards.issues import budget
@@ -302,3 +303,23 @@ async def test_no_text_stands_in_vllms_logs(
     await real.served.translate("Zitronenfalter and Zitronenfalter")
     assert "Zitronenfalter" not in caplog.text
     assert "Zitronenfalter" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.usefixtures("real")  # vLLM is imported and its environment is set
+def test_catalog_check_names_every_wrong_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = tmp_path / "models.yaml"
+    wrong.write_text(
+        "models:\n  m:\n    path: org/m\n    pairs: [en-de]\n    prompt: demo-tags\n"
+        "    engine: {max_modellen: 5, enforce_eager: 1, dtype: float32}\n"
+    )
+    assert catalog_main(["check", str(wrong)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        f"{wrong}:6: models.m.engine.max_modellen: is no vLLM engine argument; did you mean max_model_len?",
+        f"{wrong}:6: models.m.engine.enforce_eager: must be true or false; got 1",
+    ]
+
+
+@pytest.mark.usefixtures("real")
+def test_catalog_check_accepts_every_catalog_delivered() -> None:
+    assert catalog_main(["check", *map(str, sorted((ROOT / "deploy" / "models").glob("*.yaml")))]) == 0

@@ -1,22 +1,12 @@
-"""Settings: read from the environment, misspelt names refused; what an engine may be told."""
+"""Settings: read from the environment, misspelt names refused."""
 
 from __future__ import annotations
-
-import logging
 
 import pytest
 from pydantic import ValidationError
 
-from apiserver.catalog.engine_arguments import EngineArgumentError, check_arguments, check_share
-from apiserver.catalog.model_entry import ModelEntry
 from apiserver.settings import PREFIX, ApiServerSettings
 from shared.runtime.settings import UnknownSettingError, refuse_unknown
-
-
-def entry(**engine: object) -> ModelEntry:
-    return ModelEntry.model_validate(
-        {"name": "m", "path": "org/m", "pairs": ["en-de"], "prompt": "demo-tags", "engine": engine}
-    )
 
 
 @pytest.mark.parametrize("name", ["APISERVER_MODLES", "APISERVER_", "apiserver_prot", "APISERVER_PROXY_PORT"])
@@ -74,34 +64,3 @@ def test_a_queue_longer_than_a_request_may_take_is_refused_and_both_are_named(mo
     monkeypatch.setenv("APISERVER_QUEUE_SECONDS", "31")
     with pytest.raises(ValidationError, match=r"QUEUE_SECONDS \(31 s\) .* APISERVER_REQUEST_TIMEOUT \(30 s\)"):
         ApiServerSettings()
-
-
-def test_an_argument_that_vllm_does_not_have_is_refused_with_the_closest() -> None:
-    with pytest.raises(EngineArgumentError, match=r"models\.m\.engine\.max_num_seq is no .* max_num_seqs"):
-        check_arguments(entry(max_num_seq=1), {"max_num_seqs", "dtype"})
-
-
-def test_an_argument_like_none_of_vllms_is_refused_without_a_guess() -> None:
-    with pytest.raises(EngineArgumentError) as caught:
-        check_arguments(entry(zzz=1), {"max_num_seqs", "dtype"})
-    assert "did you mean" not in str(caught.value)
-
-
-def test_arguments_that_vllm_has_are_let_through() -> None:
-    check_arguments(entry(dtype="float32"), {"max_num_seqs", "dtype"})
-
-
-def test_several_engines_on_a_gpu_each_need_a_share() -> None:
-    with pytest.raises(EngineArgumentError, match=r"models\.m .*cuda.*gpu_memory_utilization"):
-        check_share(entry(), "cuda")
-
-
-@pytest.mark.parametrize("share", ["gpu_memory_utilization", "kv_cache_memory_bytes"])
-def test_several_engines_on_a_gpu_with_shares_are_warned_about(share: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        check_share(entry(**{share: 0.4}), "cuda")
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-
-
-def test_several_engines_on_a_cpu_need_no_share() -> None:
-    check_share(entry(), "cpu")

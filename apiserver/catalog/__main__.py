@@ -1,0 +1,43 @@
+"""``python -m apiserver.catalog check FILE…``: say what is wrong in catalogs, before a server starts.
+
+The server's own check at start does not know vLLM's engine arguments, whose import takes many seconds; this one imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from apiserver.catalog import loader
+from apiserver.catalog.yaml_file import CatalogError
+from apiserver.engine.vllm_engine import ENVIRONMENT, argument_types
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the files; return 0 where nothing is wrong, else 1 with a line for each wrong entry."""
+    parser = argparse.ArgumentParser(prog="python -m apiserver.catalog", description="Catalogs of models.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="say everything that is wrong, vLLM's engine arguments included")
+    check.add_argument("files", type=Path, nargs="+", help="catalogs, such as deploy/models/demo.yaml")
+    paths: list[Path] = parser.parse_args(arguments).files
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    types = argument_types()
+    return max([_check(path, types) for path in paths])
+
+
+def _check(path: Path, types: Mapping[str, object]) -> int:
+    try:
+        catalog = loader.read(path, argument_types=types)
+    except CatalogError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{path}: nothing is wrong with its models {', '.join(model.name for model in catalog.models)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
