@@ -35,6 +35,7 @@ from proxy.fleet.store import FleetStore
 from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
 from proxy.forwarding.retry_budget import RetryBudget
+from proxy.forwarding.retry_policy import RetryPolicy
 from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.cached_store import Clocks
@@ -100,11 +101,10 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
             forwarder = Forwarder(
                 registry,
                 UpstreamRequest(client, evidence, metrics),
-                ReplicaSelector(evidence, rng),
-                evidence,
-                RetryBudget(time.monotonic),
+                RetryPolicy(
+                    ReplicaSelector(evidence, rng), evidence, RetryBudget(time.monotonic), settings.max_attempts
+                ),
                 metrics,
-                settings.max_attempts,
             )
             pivots = Pivots(settings.preferred_pivots, lambda pair: evidence.pool(pair).usual)
             dispatcher = Dispatcher(

@@ -1,4 +1,4 @@
-"""Canaries: tiny real translations sent to replicas in doubt, so that no client has to try them out."""
+"""Canary probes: tiny real translations sent to replicas in doubt, so that no client has to try them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from random import Random
 from typing import Final
 
@@ -16,9 +17,10 @@ from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
 from proxy.request_cost import work_of
-from proxy.upstream.client import Answer, ReplicaClient
+from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
-from proxy.upstream.response_classifier import OK, AttemptOutcome, classify
+from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.response_classifier import AttemptOutcome, classify
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.headers import REQUEST_ID_HEADER
@@ -48,15 +50,14 @@ class CanaryProber:
     def __init__(
         self,
         registry: Registry,
-        evidence: LocalStats,
+        stats: LocalStats,
         client: ReplicaClient,
         metrics: ProxyMetrics,
         clock: Callable[[], float],
         rng: Random,
     ) -> None:
-        """Take the parts; ``clock`` gives monotonic seconds."""
         self._registry = registry
-        self._evidence = evidence
+        self._stats = stats
         self._client = client
         self._metrics = metrics
         self._clock = clock
@@ -75,16 +76,16 @@ class CanaryProber:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Tell those who wait for a replica that stands still, and send the canaries that are due."""
-        self._evidence.look_for_stalls()
-        for url, pair, rank in self._evidence.suspects(self._registry.snapshot):
+        """Look for replicas that stand still, and send the canaries that are due."""
+        self._stats.look_for_stalls()
+        for url, pair, rank in self._stats.suspects(self._registry.snapshot):
             if len(self._tasks) >= MAX_CONCURRENT:
                 break
             key = (url, pair)
-            if key in self._tasks or self._evidence.pair_standing(url, pair).canary_due > self._clock():
+            if key in self._tasks or self._stats.pair_standing(url, pair).canary_due > self._clock():
                 continue
             if (text := self._text(url, pair)) is not None:
-                task = asyncio.create_task(self._try_out(url, pair, rank, text), name=f"canary:{url}:{pair}")
+                task = asyncio.create_task(self._probe(url, pair, rank, text), name=f"canary:{url}:{pair}")
                 self._tasks[key] = task
                 task.add_done_callback(lambda done, key=key: self._ended(key, done))
 
@@ -94,44 +95,44 @@ class CanaryProber:
             log.error("canary raised", extra={"replica": key[0], "pair": str(key[1])}, exc_info=error)
 
     def _text(self, url: str, pair: LanguagePair) -> str | None:
-        """Return the text that the replica itself names for this pair; without one only a client's request can tell."""
+        """Return the text that the replica itself names for this pair; None if it names none."""
         report = self._registry.snapshot.replicas[url].report
-        found = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
-        return next(iter(found), None)
+        texts = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
+        return next(iter(texts), None)
 
-    async def _try_out(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
+    async def _probe(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
         work = work_of(len(text))
-        usual = self._evidence.pool(pair).paces[rank].usual * work
+        usual = self._stats.pool(pair).paces[rank].usual * work
         limit = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, USUAL_FACTOR * usual))
         body = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target).model_dump_json()
         deadline = Deadline.after(limit, self._clock)
-        own = self._evidence.pair_standing(url, pair)
+        own = self._stats.pair_standing(url, pair)
         began = self._clock()
         own.canary_due = began + limit + PAUSE_SECONDS
         try:
-            told = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
-            answer = await self._client.translate(url, body.encode(), deadline, told)
-            verdict = _verdict(pair, answer, text, deadline)
+            headers = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
+            response = await self._client.translate(url, body.encode(), deadline, headers)
+            outcome = _judge(pair, response, text, deadline)
         except (UnreachableError, BrokenAnswerError, SilentError):
-            verdict = AttemptOutcome.FAILED
-        if own is not self._evidence.pair_standing(url, pair):
+            outcome = AttemptOutcome.FAILED
+        if own is not self._stats.pair_standing(url, pair):
             return  # another process serves there by now
-        if verdict is AttemptOutcome.GOOD:
-            self._evidence.canary_passed(url, pair, rank, (self._clock() - began) / work)
-        elif verdict in {AttemptOutcome.FAILED, AttemptOutcome.REFUSED}:
-            self._evidence.canary_failed(url, pair)
-        self._metrics.canaries.labels(url, verdict.value).inc()
-        pause = SLOW_PAUSE_SECONDS if verdict is AttemptOutcome.GOOD and not own.is_out else PAUSE_SECONDS
+        if outcome is AttemptOutcome.GOOD:
+            self._stats.canary_passed(url, pair, rank, (self._clock() - began) / work)
+        elif outcome in {AttemptOutcome.FAILED, AttemptOutcome.REFUSED}:
+            self._stats.canary_failed(url, pair)
+        self._metrics.canaries.labels(url, outcome.value).inc()
+        pause = SLOW_PAUSE_SECONDS if outcome is AttemptOutcome.GOOD and not own.is_out else PAUSE_SECONDS
         own.canary_due = self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER)
 
 
-def _verdict(pair: LanguagePair, answer: Answer, text: str, deadline: Deadline) -> AttemptOutcome:
+def _judge(pair: LanguagePair, response: ReplicaResponse, text: str, deadline: Deadline) -> AttemptOutcome:
     """Judge a canary: it must come back translated."""
-    if answer.status != OK:
-        verdict = classify(pair, answer.status, answer.problem, answer.retry_after, deadline).verdict
-        return AttemptOutcome.FAILED if verdict is AttemptOutcome.ANSWERED else verdict
+    if response.status != HTTPStatus.OK:
+        outcome = classify(pair, response.status, response.problem, response.retry_after, deadline).outcome
+        return AttemptOutcome.FAILED if outcome is AttemptOutcome.ANSWERED else outcome
     try:
-        translation = Translation.model_validate_json(answer.body).translation
+        translation = Translation.model_validate_json(response.body).translation
     except ValidationError:
         return AttemptOutcome.FAILED
     good = translation is not None and translation.strip() and translation.strip().casefold() != text.casefold()

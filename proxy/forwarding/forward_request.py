@@ -1,4 +1,4 @@
-"""Errand: what is sent to one replica, where its parts go, and what became of it so far."""
+"""Forward request: texts of one pair for one replica, their deltas, and the history of attempts."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from shared.protocol.sse import OnDelta
 
 
 class AttemptFailedError(Exception):
-    """One replica could not serve the errand; another may. ``error`` is what to say if none can."""
+    """One replica could not serve the request; another may. ``error`` is for the client if none can."""
 
     def __init__(self, error: PairwayError) -> None:
-        """Take the error for the client."""
         super().__init__(error.detail)
         self.error = error
 
 
 class DeltaRelay:
-    """Passes a replica's deltas on to the client; once one was, no other replica can take over: ``begun``."""
+    """Passes a replica's deltas on to the client; once ``is_started``, no other replica can take over."""
 
     def __init__(self, on_delta: OnDelta, indices: Sequence[int]) -> None:
-        """Take whom to tell, and the index in the client's request of each of the replica's texts."""
+        """Take the client's callback, and the index in the client's request of each of the replica's texts."""
         self._on_delta = on_delta
         self._indices = indices
-        self.begun = False
+        self.is_started = False
 
     def __call__(self, index: int, text: str) -> None:
         """Pass one on.
@@ -45,21 +44,21 @@ class DeltaRelay:
         if not 0 <= index < len(self._indices):
             raise BrokenAnswerError(f"a delta of text {index} of {len(self._indices)}")
         if text:
-            self.begun = True
+            self.is_started = True
             self._on_delta(self._indices[index], text)
 
 
-# What the proxy says itself, or obeys itself.
-_OURS: Final = {"source_lang", "target_lang", "pivot"}
+# Fields that the proxy sets itself, or obeys itself.
+_PROXY_FIELDS: Final = {"source_lang", "target_lang", "pivot"}
 
 
 @dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
 class ForwardRequest:
-    """What is sent to one replica: texts of one pair, as the client wants them; ``relay`` where it wants a stream."""
+    """What is sent to one replica: texts of one pair, as the client named it; ``delta_relay`` where it wants a stream."""
 
-    wanted: LanguagePair
+    pair: LanguagePair
     call: TranslationCall
-    relay: DeltaRelay | None
+    delta_relay: DeltaRelay | None
 
     @property
     def request(self) -> TranslateRequest:
@@ -72,36 +71,36 @@ class ForwardRequest:
         return self.call.freight
 
     @property
-    def begun(self) -> bool:
+    def is_started(self) -> bool:
         """Whether a part of a replica's answer is on its way to the client."""
-        return self.relay is not None and self.relay.begun
+        return self.delta_relay is not None and self.delta_relay.is_started
 
     def body_for(self, pair: LanguagePair) -> bytes:
         """Return the request to a replica: the pair that the route chose, and nothing that only a proxy can obey."""
-        members = self.request.model_dump(mode="json", exclude_defaults=True, exclude=_OURS)
-        members["source_lang"], members["target_lang"] = pair
-        return to_json(members)
+        fields = self.request.model_dump(mode="json", exclude_defaults=True, exclude=_PROXY_FIELDS)
+        fields["source_lang"], fields["target_lang"] = pair
+        return to_json(fields)
 
 
 @dataclass(slots=True)
 class AttemptHistory:
-    """One errand under way: who was tried, how they failed, how many of them could not even be reached.
+    """Attempts of one request so far: who was tried, how they failed, how many could not even be reached.
 
-    ``paid`` are attempts that the RetryBudget has paid for and that were not made yet.
+    ``prepaid_attempts`` are those that the retry budget has paid for and that were not made yet.
     """
 
-    errand: ForwardRequest
-    tried: set[str] = field(default_factory=set[str])
-    failed: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
-    unreached: int = 0
-    paid: int = 0
+    forward_request: ForwardRequest
+    tried_urls: set[str] = field(default_factory=set[str])
+    errors: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
+    unreachable_count: int = 0
+    prepaid_attempts: int = 0
 
     @property
     def deadline(self) -> Deadline:
         """When the client's time is over."""
-        return self.errand.call.deadline
+        return self.forward_request.call.deadline
 
     @property
     def attempts(self) -> int:
-        """Replicas that were sent the errand."""
-        return len(self.tried) - self.unreached
+        """Number of replicas that were sent the request."""
+        return len(self.tried_urls) - self.unreachable_count

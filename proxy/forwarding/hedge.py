@@ -4,55 +4,63 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from enum import Enum
 from types import TracebackType
 from typing import Self
 
 from shared.protocol.errors import RelayedError
 
 
-class HedgeReason(Enum):
-    """Why the wait for a replica was ended before its time."""
+class HedgeWonError(Exception):
+    """The wait for a replica was ended: another replica answered first."""
 
-    BEATEN = "beaten"
-    """Another replica answered first."""
-    LOST = "lost"
-    """The replica is down or stands still, and another can take over."""
+
+class ReplicaLostError(Exception):
+    """The wait for a replica was ended: it is down or stands still, and another can take over."""
 
 
 class CancellableWait:
-    """The wait for a replica, as a context manager, which others can end: it raises TimeoutError then.
+    """The wait for a replica, as a context manager, which others can end: it raises their reason then.
 
     Mutable state: the wait under way, and why it was ended.
     """
 
     def __init__(self) -> None:
-        """Begin with no wait."""
-        self._wait: asyncio.Timeout | None = None
-        self.ended: HedgeReason | None = None
+        self._timeout: asyncio.Timeout | None = None
+        self._reason: HedgeWonError | ReplicaLostError | None = None
 
     async def __aenter__(self) -> None:
         """Wait from now on."""
-        self._wait = asyncio.timeout(None)
-        await self._wait.__aenter__()
+        self._timeout = asyncio.timeout(None)
+        await self._timeout.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        """Wait no longer."""
-        wait, self._wait = self._wait, None
-        return None if wait is None else await wait.__aexit__(kind, error, trace)
+        """Wait no longer.
+
+        Raises:
+            HedgeWonError, ReplicaLostError: the wait was ended for this reason.
+        """
+        timeout, self._timeout = self._timeout, None
+        if timeout is None:
+            return None
+        try:
+            return await timeout.__aexit__(kind, error, trace)
+        except TimeoutError as ended:
+            if self._reason is None:
+                raise
+            raise self._reason from ended
 
     @property
     def lasts(self) -> bool:
         """Whether somebody waits and nobody ended it."""
-        return self._wait is not None and self.ended is None
+        return self._timeout is not None and self._reason is None
 
-    def end(self, reason: HedgeReason) -> None:
+    def end(self, reason: HedgeWonError | ReplicaLostError) -> None:
         """End the wait, unless it has ended or not begun."""
-        if self._wait is not None and self.ended is None:
-            self.ended = reason
-            self._wait.reschedule(asyncio.get_running_loop().time())
+        if self._timeout is not None and self._reason is None:
+            self._reason = reason
+            self._timeout.reschedule(asyncio.get_running_loop().time())
 
 
 class Hedge:
@@ -66,6 +74,7 @@ class Hedge:
         self._delay = delay
         self._begin = begin
         self._first = first
+        self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -74,8 +83,9 @@ class Hedge:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop whatever is left of it."""
-        self._timer.cancel()
+        """Stop the timer and the second attempt."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
 
@@ -92,4 +102,4 @@ class Hedge:
     def _done(self, task: asyncio.Task[bytes]) -> None:
         """End the first one's wait where this is an answer, if only that the request is wrong; else it may still come."""
         if not task.cancelled() and (task.exception() is None or isinstance(task.exception(), RelayedError)):
-            self._first.end(HedgeReason.BEATEN)
+            self._first.end(HedgeWonError())

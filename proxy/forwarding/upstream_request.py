@@ -1,19 +1,21 @@
-"""Exchange: one request to one replica, and what its answer or silence says."""
+"""Upstream request: one request to one replica, and what its response or silence means."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
 
 from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.local_stats import LocalStats
 from proxy.forwarding.forward_request import AttemptFailedError, AttemptHistory, ForwardRequest
-from proxy.forwarding.hedge import CancellableWait, HedgeReason
+from proxy.forwarding.hedge import CancellableWait, HedgeWonError, ReplicaLostError
 from proxy.metrics import ProxyMetrics
-from proxy.upstream.client import Answer, ReplicaClient
+from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
-from proxy.upstream.response_classifier import OK, RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, classify
-from shared.languages import LanguagePair
+from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, classify
 from shared.protocol.error_codes import CODES
 from shared.protocol.errors import PairUnavailableError, ReplicaFailedError
 from shared.protocol.headers import CALLER_HEADER, REQUEST_ID_HEADER
@@ -22,107 +24,120 @@ from shared.protocol.priority import PRIORITY_HEADER
 log = logging.getLogger(__name__)
 
 
-class HedgeWonError(Exception):
-    """A hedge was answered first."""
-
-
 class UpstreamRequest:
-    """Sends, and maps what comes back; holds no state of its own."""
+    """Sends requests to replicas and maps what comes back; holds no state of its own."""
 
-    def __init__(self, client: ReplicaClient, evidence: LocalStats, metrics: ProxyMetrics) -> None:
-        """Take the parts."""
+    def __init__(self, client: ReplicaClient, stats: LocalStats, metrics: ProxyMetrics) -> None:
         self._client = client
-        self._evidence = evidence
+        self._stats = stats
         self._metrics = metrics
 
     async def send(
-        self, choice: Selection, journey: AttemptHistory, patience: CancellableWait, lost: Callable[[], None]
+        self, selection: Selection, history: AttemptHistory, wait: CancellableWait, on_lost: Callable[[], None]
     ) -> bytes:
         """Return the body of the replica's translation.
 
         Raises:
-            AttemptFailedError: it did not serve the errand, another may.
+            AttemptFailedError: it did not serve the request, another may.
             HedgeWonError: the wait was ended because a hedge was answered.
             PairwayError: what holds for the client whoever answers.
         """
-        errand, pair = journey.errand, choice.pair
-        errand.call.measured.replicas.append(choice.url)
-        body = errand.body_for(pair)
-        attempt = self._evidence.attempt(choice, errand.freight, lost)
+        request = history.forward_request
+        request.call.measured.replicas.append(selection.url)
+        body = request.body_for(selection.pair)
+        attempt = self._stats.attempt(selection, request.freight, on_lost)
         try:
             with attempt:
                 try:
-                    async with patience:
-                        answer = await self._client.translate(
-                            choice.url, body, journey.deadline, _headers(errand), attempt.relayed(errand.relay)
+                    async with wait:
+                        response = await self._client.translate(
+                            selection.url,
+                            body,
+                            history.deadline,
+                            _headers(request),
+                            attempt.relayed(request.delta_relay),
                         )
-                except UnreachableError as error:
-                    attempt.outcome = "unreachable"
-                    raise self._unreachable(attempt, journey, pair, error) from error
-                except BrokenAnswerError as error:
-                    attempt.outcome = "broken-answer"
-                    attempt.says(AttemptOutcome.FAILED)
-                    log.warning("replica broke off", extra={"replica": choice.url, "error": str(error)})
-                    message = "A replica broke off its answer, and no other could take over."
-                    raise AttemptFailedError(ReplicaFailedError(message)) from error
-                except TimeoutError as error:
-                    if patience.ended is HedgeReason.BEATEN:
-                        attempt.outcome = "beaten"
-                        attempt.beaten()
-                        raise HedgeWonError from error
-                    attempt.outcome = "replica-lost"
-                    attempt.says(AttemptOutcome.FAILED)
-                    log.warning("replica lost with a request in hand", extra={"replica": choice.url})
-                    message = "A replica was lost with the request in hand, and no other could take over."
-                    raise AttemptFailedError(ReplicaFailedError(message)) from error
-                except SilentError as error:
-                    attempt.outcome = "deadline-exceeded"
-                    attempt.expires()
-                    raise journey.deadline.exceeded() from error
-                attempt.outcome = _outcome(answer)
-                if answer.status == OK:
+                except _FAILURE_TYPES as failure:
+                    attempt.outcome, conclude = _FAILURES[type(failure)]
+                    raise conclude(attempt, history, failure) from failure
+                attempt.outcome = _outcome_label(response)
+                if response.status == HTTPStatus.OK:
                     attempt.says(AttemptOutcome.GOOD)
-                    return answer.body
-                raise self._refused(attempt, journey, pair, answer)
+                    return response.body
+                raise _conclude_refusal(attempt, history, response)
         finally:
-            self._metrics.attempts_of(choice.url, attempt.outcome).inc()
-
-    @staticmethod
-    def _unreachable(
-        attempt: Attempt, journey: AttemptHistory, pair: LanguagePair, error: UnreachableError
-    ) -> AttemptFailedError:
-        if not attempt.own.is_out:  # else it is no news
-            log.warning("replica unreachable", extra={"replica": attempt.choice.url, "error": str(error)})
-        attempt.says(AttemptOutcome.FAILED, unreachable=True)
-        journey.unreached += 1
-        why = "its replicas can not be reached"
-        return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS))
-
-    @staticmethod
-    def _refused(attempt: Attempt, journey: AttemptHistory, pair: LanguagePair, answer: Answer) -> Exception:
-        found = classify(pair, answer.status, answer.problem, answer.retry_after, journey.deadline)
-        url = attempt.choice.url
-        if found.verdict is AttemptOutcome.FAILED:
-            level = logging.ERROR if answer.status in UNTRUSTED else logging.WARNING
-            code = answer.problem.code if answer.problem is not None else None
-            log.log(level, "replica failed", extra={"replica": url, "status": answer.status, "code": code})
-        if found.verdict is AttemptOutcome.NONE:
-            attempt.expires()
-        else:
-            attempt.says(found.verdict, full_for=found.error.retry_after or RETRY_AFTER_SECONDS)
-        return AttemptFailedError(found.error) if found.elsewhere else found.error
+            self._metrics.attempts_of(selection.url, attempt.outcome).inc()
 
 
-def _headers(errand: ForwardRequest) -> dict[str, str]:
-    """Return what a replica is told of the call beside its texts."""
-    call = errand.call
+def _conclude_unreachable(attempt: Attempt, history: AttemptHistory, failure: Exception) -> Exception:
+    selection = attempt.choice
+    if not attempt.own.is_out:  # else it is no news
+        log.warning("replica unreachable", extra={"replica": selection.url, "error": str(failure)})
+    attempt.says(AttemptOutcome.FAILED, unreachable=True)
+    history.unreachable_count += 1
+    why = "its replicas can not be reached"
+    return AttemptFailedError(PairUnavailableError(str(selection.pair), why, retry_after=RETRY_AFTER_SECONDS))
+
+
+def _conclude_broken_answer(attempt: Attempt, _: AttemptHistory, failure: Exception) -> Exception:
+    attempt.says(AttemptOutcome.FAILED)
+    log.warning("replica broke off", extra={"replica": attempt.choice.url, "error": str(failure)})
+    return AttemptFailedError(ReplicaFailedError("A replica broke off its answer, and no other could take over."))
+
+
+def _conclude_lost(attempt: Attempt, _: AttemptHistory, __: Exception) -> Exception:
+    attempt.says(AttemptOutcome.FAILED)
+    log.warning("replica lost with a request in hand", extra={"replica": attempt.choice.url})
+    message = "A replica was lost with the request in hand, and no other could take over."
+    return AttemptFailedError(ReplicaFailedError(message))
+
+
+def _conclude_hedge_won(attempt: Attempt, _: AttemptHistory, __: Exception) -> Exception:
+    attempt.beaten()
+    return HedgeWonError()
+
+
+def _conclude_silence(attempt: Attempt, history: AttemptHistory, _: Exception) -> Exception:
+    attempt.expires()
+    return history.deadline.exceeded()
+
+
+# What ends an attempt without a response: its label in metrics, and what notes it and returns the error to raise.
+_FAILURES: Final[dict[type[Exception], tuple[str, Callable[[Attempt, AttemptHistory, Exception], Exception]]]] = {
+    UnreachableError: ("unreachable", _conclude_unreachable),
+    BrokenAnswerError: ("broken-answer", _conclude_broken_answer),
+    ReplicaLostError: ("replica-lost", _conclude_lost),
+    HedgeWonError: ("beaten", _conclude_hedge_won),
+    SilentError: ("deadline-exceeded", _conclude_silence),
+}
+_FAILURE_TYPES: Final = tuple(_FAILURES)
+
+
+def _conclude_refusal(attempt: Attempt, history: AttemptHistory, response: ReplicaResponse) -> Exception:
+    """Note what a response other than a translation says of the replica; return the error to raise."""
+    url, pair = attempt.choice.url, attempt.choice.pair
+    refusal = classify(pair, response.status, response.problem, response.retry_after, history.deadline)
+    if refusal.outcome is AttemptOutcome.FAILED:
+        level = logging.ERROR if response.status in UNTRUSTED else logging.WARNING
+        code = response.problem.code if response.problem is not None else None
+        log.log(level, "replica failed", extra={"replica": url, "status": response.status, "code": code})
+    if refusal.outcome is AttemptOutcome.NONE:
+        attempt.expires()
+    else:
+        attempt.says(refusal.outcome, full_for=refusal.error.retry_after or RETRY_AFTER_SECONDS)
+    return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
+
+
+def _headers(request: ForwardRequest) -> dict[str, str]:
+    """Return what a replica learns of the call beside its texts."""
+    call = request.call
     return {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
 
 
-def _outcome(answer: Answer) -> str:
-    """Name an answer's end for metrics; labels are bounded whatever a replica writes."""
-    if answer.status == OK:
+def _outcome_label(response: ReplicaResponse) -> str:
+    """Name a response's outcome for metrics; labels are bounded whatever a replica writes."""
+    if response.status == HTTPStatus.OK:
         return "ok"
-    if answer.problem is not None:
-        return answer.problem.code if answer.problem.code in CODES else "other"
-    return str(answer.status)
+    if response.problem is not None:
+        return response.problem.code if response.problem.code in CODES else "other"
+    return str(response.status)

@@ -25,7 +25,7 @@ class ReportParser:
         # Pairs that no live report holds any more drop out by themselves.
         self._known: WeakValueDictionary[bytes, ServedPairs] = WeakValueDictionary()
 
-    def report(self, body: bytes) -> ReplicaReport:
+    def parse(self, body: bytes) -> ReplicaReport:
         """Parse a report.
 
         Raises:

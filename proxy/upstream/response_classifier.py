@@ -1,10 +1,11 @@
-"""What a replica's answer means: for the client, and for the trust in that replica. Pure."""
+"""Meaning of a replica's response: for the client, and for the trust in that replica."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from http import HTTPStatus
 from typing import Final
 
 from shared.languages import LanguagePair
@@ -12,7 +13,6 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
 from shared.protocol.messages import Problem
 
-OK: Final = 200
 # What a replica that is full or lost the pair asks us to wait, when it does not say; and the most that it can ask.
 RETRY_AFTER_SECONDS: Final = 1.0
 LONGEST_RETRY_AFTER_SECONDS: Final = 60.0
@@ -21,7 +21,7 @@ TIME_LEFT_SECONDS: Final = 0.05
 # Problems that hold for the client whoever answers: what it asked for is wrong, or the model fails at this very text.
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
 # What would be wrong with the proxy, never with the client: a key that the fleet asks for and the proxy lacks.
-UNTRUSTED: Final = frozenset({401, 403})
+UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class AttemptOutcome(Enum):
@@ -36,7 +36,7 @@ class AttemptOutcome(Enum):
     REFUSED = "refused"
     """It does not serve the pair any more."""
     FULL = "full"
-    """It has no room now: back-pressure, not death."""
+    """It is full now: back-pressure, not death."""
     NONE = "none"
     """Nothing: the client went away, or gave too little time."""
 
@@ -45,7 +45,7 @@ class AttemptOutcome(Enum):
 class Refusal:
     """An answer that is no translation: ``error`` is what to tell the client, unless ``elsewhere`` another may serve."""
 
-    verdict: AttemptOutcome
+    outcome: AttemptOutcome
     error: PairwayError
     elsewhere: bool
 
@@ -55,37 +55,38 @@ def classify(
 ) -> Refusal:
     """Classify an answer to a request with that Deadline by its problem's code, by its status only where it has none."""
     wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or RETRY_AFTER_SECONDS)
-    error = ReplicaFailedError(_said(status, problem))
+    error = ReplicaFailedError(_failure_detail(status, problem))
     failed = Refusal(AttemptOutcome.FAILED, error, elsewhere=True)
     if status in UNTRUSTED:
         return failed
-    found = Refusal(AttemptOutcome.ANSWERED, error, elsewhere=True) if 400 <= status < 500 else failed
+    is_client_error = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    refusal = Refusal(AttemptOutcome.ANSWERED, error, elsewhere=True) if is_client_error else failed
     if problem is None:
-        return found
+        return refusal
     match problem.code:
         case "overloaded" | "rate-limited":
             reason = (problem.model_extra or {}).get("reason", "full")
             late = reason == "late"  # too much for the time that this one client has: it may have room for others
             why = problem.detail if late else "Every replica for this pair is full."
             full = OverloadedError(why, retry_after=wait, facts={"reason": str(reason)})
-            found = Refusal(AttemptOutcome.ANSWERED if late else AttemptOutcome.FULL, full, elsewhere=True)
+            refusal = Refusal(AttemptOutcome.ANSWERED if late else AttemptOutcome.FULL, full, elsewhere=True)
         case "unknown-pair" | "pair-unavailable":
             why = "the replicas that served it are not ready for it any more"
-            found = Refusal(
+            refusal = Refusal(
                 AttemptOutcome.REFUSED, PairUnavailableError(str(pair), why, retry_after=wait), elsewhere=True
             )
         case "deadline-exceeded":
             over = deadline.remaining() <= TIME_LEFT_SECONDS
-            verdict = AttemptOutcome.NONE if over else AttemptOutcome.FAILED
-            found = Refusal(verdict, deadline.exceeded(), elsewhere=not over)
+            outcome = AttemptOutcome.NONE if over else AttemptOutcome.FAILED
+            refusal = Refusal(outcome, deadline.exceeded(), elsewhere=not over)
         case code if code in FINAL_CODES:
-            found = Refusal(AttemptOutcome.ANSWERED, _relayed(status, problem), elsewhere=False)
+            refusal = Refusal(AttemptOutcome.ANSWERED, _relayed(status, problem), elsewhere=False)
         case _:
             pass
-    return found
+    return refusal
 
 
-def _said(status: int, problem: Problem | None) -> str:
+def _failure_detail(status: int, problem: Problem | None) -> str:
     if status in UNTRUSTED:
         return f"A replica refuses this proxy ({status}): an operator has to look."
     return (
@@ -98,12 +99,15 @@ def _relayed(status: int, problem: Problem) -> RelayedError:
     return RelayedError(code=problem.code, http_status=status, title=problem.title, detail=problem.detail, facts=facts)
 
 
-def most_telling(failures: Mapping[str, PairwayError]) -> PairwayError:
-    """Return what to say when no replica could: one that is full or gone may be back soon, one that fails may not."""
+def most_useful_error(errors: Iterable[PairwayError]) -> PairwayError:
+    """Return the error for the client when every attempt failed.
+
+    One of a replica that is full or gone comes first: it may be back soon, one that fails may not.
+    """
     kinds = (OverloadedError, PairUnavailableError)
 
-    def place(error: PairwayError) -> tuple[int, float]:
+    def rank(error: PairwayError) -> tuple[int, float]:
         kind = next((n for n, each in enumerate(kinds) if isinstance(error, each)), len(kinds))
         return kind, error.retry_after or 0.0
 
-    return min(failures.values(), key=place)
+    return min(errors, key=rank)

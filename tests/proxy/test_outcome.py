@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.upstream.response_classifier import AttemptOutcome, classify, most_telling
+from proxy.upstream.response_classifier import AttemptOutcome, classify, most_useful_error
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, ReplicaFailedError
 from shared.protocol.messages import Problem
@@ -43,7 +43,7 @@ def test_each_code_has_its_meaning(
     status: int, code: str | None, verdict: AttemptOutcome, elsewhere: bool, told: str
 ) -> None:
     found = classify(pair("en>de"), status, problem(code, status) if code else None, None, LEFT)
-    assert (found.verdict, found.elsewhere, found.error.code) == (verdict, elsewhere, told)
+    assert (found.outcome, found.elsewhere, found.error.code) == (verdict, elsewhere, told)
 
 
 def test_a_full_replica_is_given_the_time_it_asks_for() -> None:
@@ -56,14 +56,14 @@ def test_a_full_replica_is_given_the_time_it_asks_for() -> None:
 def test_time_that_is_really_over_speaks_against_nobody() -> None:
     over = Deadline.after(0, lambda: 0.0)
     found = classify(pair("en>de"), 504, problem("deadline-exceeded", 504), None, over)
-    assert (found.verdict, found.elsewhere) == (AttemptOutcome.NONE, False)
+    assert (found.outcome, found.elsewhere) == (AttemptOutcome.NONE, False)
 
 
 def test_what_may_be_over_soon_is_told_before_what_may_not() -> None:
     failed, gone = ReplicaFailedError("x"), PairUnavailableError("en-de", "x", retry_after=1)
     full = OverloadedError("x", retry_after=1)
-    assert most_telling({"a": failed, "b": gone, "c": full}) is full
-    assert most_telling({"a": failed, "b": gone}) is gone
-    assert most_telling({"a": failed}) is failed
+    assert most_useful_error([failed, gone, full]) is full
+    assert most_useful_error([failed, gone]) is gone
+    assert most_useful_error([failed]) is failed
     sooner = OverloadedError("x", retry_after=0.5)
-    assert most_telling({"a": full, "b": sooner}) is sooner
+    assert most_useful_error([full, sooner]) is sooner

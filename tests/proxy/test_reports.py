@@ -22,13 +22,13 @@ def written(*ready: str, **changes: Any) -> bytes:
 def test_what_is_said_alike_is_shared_and_everything_else_is_new() -> None:
     reports = ReportParser()
     bodies = [written("en>de", "en>fr", replica_id=name, in_flight=number) for number, name in enumerate("abc")]
-    read = [reports.report(body) for body in bodies]
+    read = [reports.parse(body) for body in bodies]
     assert read == [ReplicaReport.model_validate_json(body) for body in bodies]
     assert [each.in_flight for each in read] == [0, 1, 2]
     assert read[0].pairs is read[1].pairs is read[2].pairs
-    other = reports.report(written("en>de"))
+    other = reports.parse(written("en>de"))
     assert list(other.pairs) == ["en>de"]
-    assert reports.report(bodies[0]).pairs is read[0].pairs
+    assert reports.parse(bodies[0]).pairs is read[0].pairs
 
 
 def test_records_of_replicas_share_too() -> None:
@@ -47,31 +47,31 @@ def test_records_of_replicas_share_too() -> None:
 )
 def test_marks_in_strings_mislead_nobody(name: str) -> None:
     body = written("en>de", starting=("en>fr",), replica_id=name, models=models(ahead=1, limit=2, name=name))
-    assert ReportParser().report(body) == ReplicaReport.model_validate_json(body)
+    assert ReportParser().parse(body) == ReplicaReport.model_validate_json(body)
 
 
 def test_a_report_in_another_form_is_read_as_a_whole() -> None:
     body = b" " + written("en>de").replace(b":", b" : ").replace(b",", b" , ")
-    assert ReportParser().report(body).pairs == report("en>de").pairs
+    assert ReportParser().parse(body).pairs == report("en>de").pairs
     never = Replica.unseen("http://a", 1.0)
     assert parse_replica(ReportParser(), never.model_dump_json().encode()) == never
 
 
 def test_what_is_wrong_is_told_by_its_place_in_the_whole() -> None:
     with pytest.raises(ValidationError) as caught:
-        ReportParser().report(written("en>de").replace(b'"ready":true', b'"ready":7'))
+        ReportParser().parse(written("en>de").replace(b'"ready":true', b'"ready":7'))
     assert caught.value.errors()[0]["loc"][:3] == ("pairs", "en>de", "ready")
     with pytest.raises(ValidationError):
-        ReportParser().report(written("en>de")[:-1])
+        ReportParser().parse(written("en>de")[:-1])
     with pytest.raises(ValidationError):
-        ReportParser().report(b"")
+        ReportParser().parse(b"")
 
 
 def test_what_no_report_holds_any_more_is_forgotten() -> None:
     reports = ReportParser()
-    held = [reports.report(written("en>de", name)) for name in ("en>fr", "en>es")]
+    held = [reports.parse(written("en>de", name)) for name in ("en>fr", "en>es")]
     for number in range(5):
-        reports.report(written("en>de").replace(b'"why":null', b'"why":"%d"' % number))
+        reports.parse(written("en>de").replace(b'"why":null', b'"why":"%d"' % number))
     assert len(reports._known) == 2  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     held.clear()
     assert not reports._known  # pyright: ignore[reportPrivateUsage] - the same

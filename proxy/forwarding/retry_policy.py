@@ -1,0 +1,142 @@
+"""Retry policy: whether a request is sent to another replica, when, and to which one. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.selector import ReplicaSelector
+from proxy.fleet.snapshot import Snapshot
+from proxy.forwarding.forward_request import AttemptFailedError, AttemptHistory
+from proxy.forwarding.retry_budget import RetryBudget
+from proxy.routing.routes import find_pair
+from proxy.upstream.response_classifier import most_useful_error
+from shared.protocol.errors import PairUnavailableError, PairwayError
+
+# A replica that cannot be reached costs next to nothing, and its breaker opens at once: it does not count among the
+# attempts that a request may make, but no request tries more such replicas than these.
+MAX_UNREACHABLE: Final = 10
+
+
+class RetryPolicy:
+    """Decides on each attempt of a request; what it allows is paid from the retry budget.
+
+    A request is sent to no replica twice, and to ``max_attempts`` replicas at most, hedges included.
+    """
+
+    def __init__(self, selector: ReplicaSelector, stats: LocalStats, budget: RetryBudget, max_attempts: int) -> None:
+        self._selector = selector
+        self._stats = stats
+        self._budget = budget
+        self._max_attempts = max_attempts
+
+    @property
+    def max_tries(self) -> int:
+        """The most replicas that one request tries, unreachable ones included."""
+        return self._max_attempts + MAX_UNREACHABLE
+
+    def first(self, history: AttemptHistory, snapshot: Snapshot) -> Selection:
+        """Return the replica for the first attempt.
+
+        Raises:
+            PairwayError: there is none, or the time is over.
+        """
+        self._budget.deposit()
+        selection = self._select(history, snapshot)
+        if isinstance(selection, PairwayError):
+            raise selection
+        return selection
+
+    def next(self, history: AttemptHistory, last: AttemptFailedError, snapshot: Snapshot) -> Selection:
+        """Return the replica for the next attempt after a failure, and pay for it.
+
+        Raises:
+            PairwayError: no further attempt may be made; says how the others failed, or that the time is over.
+        """
+        error = most_useful_error(history.errors.values()) if history.errors else last.error
+        if self._is_exhausted(history):
+            raise error
+        selection = self._select(history, snapshot)
+        if isinstance(selection, PairwayError):
+            raise error
+        if history.prepaid_attempts:
+            history.prepaid_attempts -= 1
+        elif not self._budget.withdraw():
+            self._selector.give_back(selection)
+            raise error
+        return selection
+
+    def hedge_delay(self, first: Selection, history: AttemptHistory, snapshot: Snapshot) -> float | None:
+        """Return the seconds after which a hedge may begin, None for never: not for streams, nor while the fleet is slow.
+
+        The hedge policy counts the request.
+        """
+        request = history.forward_request
+        hedge_policy = self._stats.pool(first.pair).paces[first.rank].hedging
+        hedge_policy.request()
+        if request.delta_relay is not None or self._max_attempts == 1 or len(snapshot.ready[first.pair]) == 1:
+            return None
+        delay = hedge_policy.delay(request.freight.work)
+        return None if delay is None or delay >= history.deadline.remaining() else delay
+
+    def hedge(self, first: Selection, history: AttemptHistory, snapshot: Snapshot) -> Selection | None:
+        """Return the replica for a hedge beside the first attempt, and pay for it; None where it may not be made."""
+        if self._is_exhausted(history):
+            return None
+        selection = self._selector.choose_beside(first, history.tried_urls, history.forward_request.freight, snapshot)
+        hedge_policy = self._stats.pool(first.pair).paces[first.rank].hedging
+        if selection is None or not hedge_policy.take() or not self._budget.withdraw():
+            return None
+        return selection
+
+    def may_abandon(self, history: AttemptHistory, snapshot: Snapshot) -> bool:
+        """Say whether to stop waiting for a lost replica, and pay for the attempt that takes over.
+
+        Not where no other replica can take over: the lost one may still answer.
+        """
+        if (
+            history.forward_request.is_started
+            or self._is_exhausted(history)
+            or not self._has_untried_replica(history, snapshot)
+        ):
+            return False
+        if not self._budget.withdraw():
+            return False
+        history.prepaid_attempts += 1
+        return True
+
+    def _is_exhausted(self, history: AttemptHistory) -> bool:
+        """Say whether the request was sent as often as it may be."""
+        return history.attempts >= self._max_attempts or history.unreachable_count >= MAX_UNREACHABLE
+
+    def _select(self, history: AttemptHistory, snapshot: Snapshot) -> Selection | PairwayError:
+        """Return the best replica that was not tried yet; the error to give where there is none.
+
+        Raises:
+            DeadlineExceededError: the time is over.
+        """
+        request = history.forward_request
+        try:
+            pair = find_pair(request.pair, snapshot)
+        except PairwayError as error:
+            return error
+        if history.deadline.remaining() <= 0:
+            raise history.deadline.exceeded()
+        selection = self._selector.choose(pair, history.tried_urls, request.freight, snapshot)
+        if selection is None:
+            why = "the replicas that report it refuse it"
+            retry_after = self._stats.retry_in(pair, snapshot.ready[pair])
+            return PairUnavailableError(str(pair), why, retry_after=retry_after)
+        return selection
+
+    def _has_untried_replica(self, history: AttemptHistory, snapshot: Snapshot) -> bool:
+        """Say whether there is a replica that the request could still go to."""
+        try:
+            pair = find_pair(history.forward_request.pair, snapshot)
+        except PairwayError:
+            return False
+        return any(
+            url not in history.tried_urls and not self._stats.pair_standing(url, pair).refused
+            for url in snapshot.ready[pair]
+        )
