@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -18,6 +20,11 @@ from tests.processes import Server, free_port, redis_server
 PREFIX = "pairway-test:"
 # What operators keep until they revoke it: keys, and the index of them.
 KEPT = (f"{PREFIX}key:", f"{PREFIX}keys")
+
+TESTS = Path(__file__).parent
+# Fixtures that start the real engine, and folders whose tests start a whole system.
+ENGINES = {"real", "fleet"}
+SYSTEMS = {"system", "faults"}
 
 # The gate judges a commit, so it tries the same examples every time; `make fuzz` looks for new ones.
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
@@ -97,6 +104,56 @@ def own_redis(tmp_path: Path) -> Iterator[RedisAtHand]:
     """A Redis of the test's own, to be frozen and killed."""
     with _running_redis(tmp_path) as at_hand:
         yield at_hand
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _children_hear_hang_ups() -> None:
+    """Under `nohup` this process ignores SIGHUP, and so would all that it starts; a handler does not pass an exec."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _go_on)
+
+
+def _go_on(_number: int, _frame: object) -> None:
+    """Do nothing, as a process that ignores the signal."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs an engine or a system, keep together what shares one, and begin with what takes longest."""
+    for item in items:
+        for mark in _marks(item):
+            item.add_marker(mark)
+    items.sort(key=_turn)
+
+
+def _marks(item: pytest.Item) -> Iterator[pytest.MarkDecorator]:
+    fixtures = _fixtures(item)
+    if not ENGINES.isdisjoint(fixtures):
+        yield pytest.mark.engine
+    if not SYSTEMS.isdisjoint(item.path.relative_to(TESTS).parts):
+        yield pytest.mark.system
+    if "real" in fixtures:
+        yield pytest.mark.xdist_group("real")
+    elif "module" in fixtures.values():
+        # The tests of a file in one process, that what they share is started once.
+        yield pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix())
+
+
+def _fixtures(item: pytest.Item) -> dict[str, str]:
+    """Return the scope of each fixture that a test uses, by its name."""
+    # Any: pytest gives out no fixture's scope but by what it has inside.
+    found: dict[str, Any] = cast("Any", item)._fixtureinfo.name2fixturedefs
+    return {name: definitions[-1].scope for name, definitions in found.items()}
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return a test's place: workers take what is first, and nobody should wait for a long one at the end."""
+    return -sum(item.get_closest_marker(name) is not None for name in ("engine", "system"))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes run tests: most of a test's time is waiting for other processes."""
+    return len(os.sched_getaffinity(0)) + 3
 
 
 @pytest.hookimpl(trylast=True)

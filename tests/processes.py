@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import importlib.util
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,34 +21,52 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 
 
-# Ports that were given out: who asked before may not listen there yet.
-_GIVEN: set[int] = set()
-# Of some 28,000 that a kernel hands out.
+# Below those that kernels give to connections, so that none takes a port before its server listens there.
+PORTS = range(10_000, 32_768)
 MOST_TRIES = 1000
+# What this process was given.
+_GIVEN: set[int] = set()
+# Every test process of this machine locks the bytes of its ports here, as long as it lives.
+_CLAIMS = Path(tempfile.gettempdir()) / f"pairway-test-ports-{os.getuid()}"
 
 
 def free_ports(count: int) -> int:
-    """Return the first of ``count`` neighbouring ports that were free on the loopback a moment ago; none is given twice."""
+    """Return the first of ``count`` neighbouring free ports of the loopback; no test process on this machine shares one."""
     for _ in range(MOST_TRIES):
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
+        port = PORTS.start + secrets.randbelow(len(PORTS) - count)
         wanted = range(port, port + count)
-        if not _GIVEN.isdisjoint(wanted):
-            continue
-        try:
-            for other in wanted:
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", other))
-        except (OSError, OverflowError):
-            continue
-        _GIVEN.update(wanted)
-        return port
+        if _GIVEN.isdisjoint(wanted) and all(map(_is_free, wanted)) and _claim(wanted):
+            _GIVEN.update(wanted)
+            return port
     raise AssertionError(f"no {count} neighbouring ports are free")
 
 
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@functools.cache
+def _claims() -> int:
+    """Open the file of claims for the life of this process."""
+    return os.open(_CLAIMS, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def _claim(ports: range) -> bool:
+    """Lock the ports' bytes, which other processes then find locked."""
+    try:
+        fcntl.lockf(_claims(), fcntl.LOCK_EX | fcntl.LOCK_NB, len(ports), ports.start)
+    except OSError:
+        return False
+    return True
+
+
 def free_port() -> int:
-    """Return a port that was free a moment ago, and none twice."""
+    """Return a free port of the loopback that no other test process is given."""
     return free_ports(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.waiting import wait_until
 
 # Three API servers import vLLM and start their engines at once on two cores.
 READY_WITHIN = 180.0
+FLEET_MARK = "PAIRWAY_FLEET_TEST"
 
 
 @dataclass
@@ -29,6 +31,8 @@ class Fleet:
     fr: Server
     proxy: Server
     client: httpx.AsyncClient
+    # In the environment of the API servers, and so of their EngineCores, orphans included.
+    mark: str
     de_urls: tuple[str, str] = field(default=("", ""))
     fr_url: str = ""
 
@@ -59,14 +63,14 @@ class Fleet:
         return "\n".join(f"--- {name}\n{server.tail(8)}" for name, server in servers.items())
 
 
-def api_server(model: str, port: int, folder: Path, name: str) -> Server:
+def api_server(model: str, port: int, folder: Path, name: str, mark: str) -> Server:
     environment = {
         "APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"),
         "APISERVER_MODELS": model,
         "APISERVER_PORT": str(port),
         "APISERVER_DRAIN_SECONDS": "0",
         "APISERVER_LOG_FORMAT": "text",
-        "PAIRWAY_FLEET_TEST": "1",  # inherited by EngineCores, so that orphans can be told
+        FLEET_MARK: mark,
     }
     return python_server("apiserver", folder, environment, name)
 
@@ -85,15 +89,16 @@ async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Flee
         "PROXY_LOG_FORMAT": "text",
     }
     redis = redis_server(redis_port, folder)
-    de = api_server("en-de", ports[0], folder, "de")
-    de_too = api_server("en-de", ports[1], folder, "de_too")
-    fr = api_server("en-fr", ports[2], folder, "fr")
+    mark = uuid.uuid4().hex
+    de = api_server("en-de", ports[0], folder, "de", mark)
+    de_too = api_server("en-de", ports[1], folder, "de_too", mark)
+    fr = api_server("en-fr", ports[2], folder, "fr", mark)
     proxy = python_server("proxy", folder, environment, "proxy")
     servers = (redis, de, de_too, fr, proxy)
     for server in servers:
         server.start()
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{proxy_port}", timeout=30, trust_env=False) as client:
-        fleet = Fleet(redis, redis_port, de, de_too, fr, proxy, client, (urls[0], urls[1]), urls[2])
+        fleet = Fleet(redis, redis_port, de, de_too, fr, proxy, client, mark, (urls[0], urls[1]), urls[2])
         try:
 
             async def answers() -> bool:

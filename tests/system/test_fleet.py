@@ -14,7 +14,7 @@ import pytest
 
 from apiserver.segmentation.segmenter import skeleton
 from tests.processes import Server
-from tests.system.conftest import Fleet
+from tests.system.conftest import FLEET_MARK, Fleet
 from tests.system.load import steady_load
 from tests.waiting import Awake, wait_until
 
@@ -117,7 +117,7 @@ async def test_a_killed_replica_costs_nothing_but_its_requests_in_flight(fleet: 
         fleet.de_too.kill()
         killed = time.monotonic()
         await wait_until(lambda: _is(fleet, "en-de", 1), 3, "the killed replica to be seen")
-        await wait_until(lambda: _engines() == 2, 5, "its orphaned EngineCore to be reaped")
+        await wait_until(lambda: _engines(fleet) == 2, 5, "its orphaned EngineCore to be reaped")
         await asyncio.sleep(1)
     in_flight = [outcome for outcome in load.failed() if outcome.sent <= killed]
     assert load.failed() == in_flight, "a request sent after the kill failed"
@@ -220,7 +220,7 @@ async def test_sigterm_ends_every_server_cleanly(fleet: Fleet) -> None:
         server.signal(signal.SIGTERM)
     for server in (fleet.proxy, fleet.de, fleet.de_too, fleet.fr):
         assert await asyncio.to_thread(_exit_code, server) == 0, server.tail()
-    await wait_until(lambda: _engines() == 0, 5, "no EngineCore left")
+    await wait_until(lambda: _engines(fleet) == 0, 5, "no EngineCore left")
 
 
 def _exit_code(server: Server) -> int:
@@ -251,14 +251,14 @@ def document(chars: int) -> str:
     return "".join(parts)
 
 
-def _engines() -> int:
+def _engines(fleet: Fleet) -> int:
     """Count the EngineCores that this fleet's servers started, orphans included: they inherit its mark."""
-    return sum(1 for process in psutil.process_iter(["name", "environ"]) if _is_ours(process))
+    return sum(1 for process in psutil.process_iter() if _is_of(fleet, process))
 
 
-def _is_ours(process: psutil.Process) -> bool:
+def _is_of(fleet: Fleet, process: psutil.Process) -> bool:
     try:
-        return "EngineCore" in " ".join(process.cmdline()) and "PAIRWAY_FLEET_TEST" in process.environ()
+        return "EngineCore" in " ".join(process.cmdline()) and process.environ().get(FLEET_MARK) == fleet.mark
     except psutil.Error:
         return False
 
