@@ -34,7 +34,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys test fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
+.PHONY: help up keys test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
 	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale plan
 
 help:  ## Show this list.
@@ -51,8 +51,18 @@ keys: environment  ## Create, list, limit and revoke callers' keys. (ARGS="creat
 	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat .run/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
 		$(BIN)/python -m proxy.keys $(ARGS)
 
-test: check  ## Run the gates, then every test.
-	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+# Processes that run tests; auto is what tests/conftest.py says.
+WORKERS ?= auto
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
+
+test: check  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
+	@$(PYTEST) -m "not long" --cov --cov-report=term:skip-covered
+
+test-fast: dev  ## Run the tests that start neither an engine nor a system.
+	@$(PYTEST) -m "not engine and not system and not long"
+
+test-all: check  ## Run the gates and everything that runs without Docker.
+	@$(PYTEST) --cov --cov-report=term:skip-covered
 
 fuzz: dev  ## Try new examples for every property, again and again. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \

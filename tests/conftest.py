@@ -128,15 +128,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _marks(item: pytest.Item) -> Iterator[pytest.MarkDecorator]:
     fixtures = _fixtures(item)
-    if not ENGINES.isdisjoint(fixtures):
+    engine = (
+        any(fixtures.get(name) in ("module", "session") for name in ENGINES)
+        or item.get_closest_marker("engine") is not None
+    )
+    if engine:
         yield pytest.mark.engine
     if not SYSTEMS.isdisjoint(item.path.relative_to(TESTS).parts):
         yield pytest.mark.system
-    if "real" in fixtures:
-        yield pytest.mark.xdist_group("real")
-    elif "module" in fixtures.values():
+    if "module" in fixtures.values():
         # The tests of a file in one process, that what they share is started once.
         yield pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix())
+    elif engine:
+        # One after the other: each takes all cores and gigabytes while it starts.
+        yield pytest.mark.xdist_group("engine")
 
 
 def _fixtures(item: pytest.Item) -> dict[str, str]:

@@ -64,18 +64,19 @@ class Loaded:
     backend_tokenizer = Tokenizer.from_str(SAVED)
 
 
+LOADED = ModelTokenizer(Loaded())
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=20))
 def test_an_answer_decoded_at_once_is_what_its_tokens_are_one_by_one(text: str) -> None:
-    tokenizer = ModelTokenizer(Loaded())
-    ids = tokenizer.encode_text(text)
+    ids = LOADED.encode_text(text)
     stream = DecodeStream(ids=[CONTROL["<sep>"]], skip_special_tokens=True)
     one_by_one = "".join(stream.step(Loaded.backend_tokenizer, each) or "" for each in [*ids, CONTROL["</s>"]])
-    assert tokenizer.decode([*ids, CONTROL["</s>"]]) == one_by_one
+    assert LOADED.decode([*ids, CONTROL["</s>"]]) == one_by_one
 
 
 def test_a_character_that_is_cut_off_leaves_no_trace() -> None:
-    tokenizer = ModelTokenizer(Loaded())
-    ids = tokenizer.encode_text("Tee 🫖")
-    assert tokenizer.decode(ids).strip() == "Tee 🫖"
+    ids = LOADED.encode_text("Tee 🫖")
+    assert LOADED.decode(ids).strip() == "Tee 🫖"
     assert tokenizer.decode(ids[:-1]).strip() == "Tee"

@@ -18,9 +18,11 @@ from tests.conftest import PREFIX
 from tests.fakes import FakeReplica, Serving
 from tests.waiting import wait_until
 
-# Short, so that tests are; the time-out is not, so that a machine with other work finds no replica dead.
+# Short, so that tests are; the time-out is not, so that a machine with other work finds no replica dead. Tests in which
+# reports hang set the shorter one.
 PROBE_INTERVAL = 0.1
-PROBE_TIMEOUT = 1.5
+PROBE_TIMEOUT = 10.0
+SHORT_PROBE_TIMEOUT = 1.5
 # For bodies that a test writes itself.
 JSON = {"Content-Type": "application/json"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeReplica, Fault, Script, replicas
-from tests.proxy.proxies import RunningProxy, all_at_once, proxy
+from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, RunningProxy, all_at_once, proxy
 from tests.streams import Heard, hear
 from tests.waiting import Awake, wait_until
 
@@ -249,7 +249,7 @@ async def test_two_hung_replicas_of_three_cost_no_request() -> None:
     fakes = [FakeReplica("en>de", name=name) for name in ("one", "two", "three")]
     for fake in fakes:
         fake.canary = CANARY
-    async with replicas(*fakes), proxy(fakes) as running:
+    async with replicas(*fakes), proxy(fakes, probe_timeout=SHORT_PROBE_TIMEOUT) as running:
         for _ in range(4):
             assert set(await all_at_once(running, 10)) == {200}
         for fake in fakes[:2]:

@@ -54,6 +54,7 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
         return json.load(answer)
 
 
+@pytest.mark.engine
 @pytest.mark.timeout(300)
 async def test_serves_translations_and_stops(processes: Marked) -> None:
     """Ready without a hand, real translations of both models, and nothing left after SIGTERM."""
@@ -71,6 +72,7 @@ async def test_serves_translations_and_stops(processes: Marked) -> None:
     assert processes.commands() == []
 
 
+@pytest.mark.engine
 @pytest.mark.timeout(300)
 async def test_a_killed_launcher_leaves_nothing(processes: Marked) -> None:
     """In the middle of the engines' start too."""
