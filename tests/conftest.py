@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -14,6 +16,12 @@ from typing import Any, cast
 import pytest
 from hypothesis import settings
 from redis import Redis
+from typing_extensions import override
+from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - annotated, though not marked so
+from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs]
+    LoadScopeScheduling,
+    Scheduling,
+)
 
 from tests.processes import Server, free_port, redis_server
 
@@ -117,9 +125,8 @@ def _go_on(_number: int, _frame: object) -> None:
     """Do nothing, as a process that ignores the signal."""
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs an engine or a system, keep together what shares one, and begin with what takes longest."""
+    """Mark what needs an engine or a system, and begin with it: it takes longest, and nobody should wait for it at the end."""
     for item in items:
         for mark in _marks(item):
             item.add_marker(mark)
@@ -127,33 +134,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _marks(item: pytest.Item) -> Iterator[pytest.MarkDecorator]:
-    fixtures = _fixtures(item)
-    engine = (
-        any(fixtures.get(name) in ("module", "session") for name in ENGINES)
-        or item.get_closest_marker("engine") is not None
-    )
-    if engine:
+    # Any: pytest gives out no fixture's scope but by what it has inside.
+    found: dict[str, Any] = cast("Any", item)._fixtureinfo.name2fixturedefs
+    if any(name in found and found[name][-1].scope != "function" for name in ENGINES):
         yield pytest.mark.engine
     if not SYSTEMS.isdisjoint(item.path.relative_to(TESTS).parts):
         yield pytest.mark.system
-    if "module" in fixtures.values():
-        # The tests of a file in one process, that what they share is started once.
-        yield pytest.mark.xdist_group(item.path.relative_to(TESTS).as_posix())
-    elif engine:
-        # One after the other: each takes all cores and gigabytes while it starts.
-        yield pytest.mark.xdist_group("engine")
-
-
-def _fixtures(item: pytest.Item) -> dict[str, str]:
-    """Return the scope of each fixture that a test uses, by its name."""
-    # Any: pytest gives out no fixture's scope but by what it has inside.
-    found: dict[str, Any] = cast("Any", item)._fixtureinfo.name2fixturedefs
-    return {name: definitions[-1].scope for name, definitions in found.items()}
 
 
 def _turn(item: pytest.Item) -> int:
-    """Return a test's place: workers take what is first, and nobody should wait for a long one at the end."""
     return -sum(item.get_closest_marker(name) is not None for name in ("engine", "system"))
+
+
+class FilesTogether(LoadScopeScheduling):
+    """Gives each file to one worker, so that it starts once what its tests share; files of one xdist_group to the same.
+
+    xdist's own loadgroup does not see the marks: it writes them where pytest 9.2 no longer looks.
+    """
+
+    @override
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid.partition("::")[0])
+
+
+@functools.cache
+def _group(file: str) -> str:
+    named = re.search(r'xdist_group\("(\w+)"\)', (TESTS.parent / file).read_text())
+    return file if named is None else named[1]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Return how tests are given to workers where `--dist=loadgroup` says so."""
+    return FilesTogether(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -19,6 +19,8 @@ from tests.apiserver.conftest import PAIRS
 from tests.processes import ROOT, Server, free_port, python_server
 from tests.waiting import Awake, wait_until
 
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
+
 # Two engines start one after the other, each importing vLLM: 15 s on an idle machine, several times that on a busy one.
 START_SECONDS = 150
 GREETINGS = {"en-de": "Good morning!", "de-en": "Guten Morgen!", "en-fr": "Good morning!", "fr-en": "Bonjour !"}
@@ -96,7 +98,6 @@ async def exit_code(server: Server, within: float) -> int:
     return await asyncio.to_thread(server.process.wait, within)
 
 
-@pytest.mark.engine
 @pytest.mark.timeout(400)
 async def test_an_engine_killed_or_hung_takes_only_its_pairs_and_comes_back_and_a_killed_server_leaves_none(
     tmp_path: Path,
@@ -186,7 +187,6 @@ def wide_catalog(folder: Path) -> Path:
     return folder / "wide.yaml"
 
 
-@pytest.mark.engine
 @pytest.mark.timeout(300)
 async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0_and_leaves_nothing(
     tmp_path: Path,
@@ -222,7 +222,6 @@ async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0
     assert "Traceback" not in server.log.read_text()
 
 
-@pytest.mark.engine
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("stage", ["import", "EngineCore"])
 async def test_sigterm_while_an_engine_starts_takes_less_than_15_s_and_leaves_nothing(

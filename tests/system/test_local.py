@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
+
 # Imports of vLLM in four processes and two engines: 25 s on two free cores.
 READY_SECONDS = 240.0
 # The guard's grace and the time to look.
@@ -54,7 +56,6 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
         return json.load(answer)
 
 
-@pytest.mark.engine
 @pytest.mark.timeout(300)
 async def test_serves_translations_and_stops(processes: Marked) -> None:
     """Ready without a hand, real translations of both models, and nothing left after SIGTERM."""
@@ -72,7 +73,6 @@ async def test_serves_translations_and_stops(processes: Marked) -> None:
     assert processes.commands() == []
 
 
-@pytest.mark.engine
 @pytest.mark.timeout(300)
 async def test_a_killed_launcher_leaves_nothing(processes: Marked) -> None:
     """In the middle of the engines' start too."""
