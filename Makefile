@@ -51,9 +51,10 @@ keys: environment  ## Create, list, limit and revoke callers' keys. (ARGS="creat
 	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat .run/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
 		$(BIN)/python -m proxy.keys $(ARGS)
 
-# Processes that run tests; auto is what tests/conftest.py says.
+# Processes that run tests; auto is what tests/conftest.py says. Without bytecode each of them, and each server that they
+# start, would compile every file by itself.
 WORKERS ?= auto
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS)
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
 	@$(PYTEST) -m "not long" --cov --cov-report=term:skip-covered
@@ -66,7 +67,7 @@ test-all: check  ## Run the gates and everything that runs without Docker.
 
 fuzz: dev  ## Try new examples for every property, again and again. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
-		$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
+		$(PYTEST) -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
 
 check: dev  ## Run the gates alone: ruff, basedpyright, import-linter.
 	@$(BIN)/ruff check .

@@ -197,21 +197,25 @@ async def test_sigterm_under_load_answers_all_that_is_in_flight_then_ends_with_0
     # Twenty of them are more work than should wait elsewhere, and than sixteen at once would take on.
     settings["APISERVER_QUEUE_SECONDS"] = "5"
     settings["APISERVER_CATALOG"] = str(wide_catalog(tmp_path))
+    # The engine is stopped until all texts are there, however long this machine takes to send them.
+    settings |= {"APISERVER_STALL_SECONDS": "600", "APISERVER_CANARY_TIMEOUT": "600"}
     with api_server(tmp_path, **settings) as (server, port):
         async with client_of(port) as client:
             await until_ready(client, {"en-de", "de-en"}, server)
             whole = family(server)
-            assert len(server.children("EngineCore")) == 1
-            # Long texts are served one after the other: the longest go first, so that none is done before all are there.
-            texts = [long_text(number, 66 if number < 4 else 22) for number in range(20)]
-            in_flight = [asyncio.create_task(translate(client, "en-de", text)) for text in texts]
+            (engine,) = server.children("EngineCore")
+            engine.suspend()
+            in_flight = [asyncio.create_task(translate(client, "en-de", long_text(number, 22))) for number in range(20)]
 
             async def all_in_flight() -> bool:
-                assert not any(task.done() for task in in_flight), "the texts are too short for this machine"
                 return (await client.get("/report")).json()["in_flight"] == len(in_flight)
 
             await wait_until(all_in_flight, 20)
             server.signal(signal.SIGTERM)
+            with Awake() as awake:
+                await wait_until(lambda: awake.seconds > float(settings["APISERVER_REQUEST_TIMEOUT"]), 10)
+            assert not any(task.done() for task in in_flight)
+            engine.resume()
             answers = await asyncio.gather(*in_flight)
             assert [answer.status_code for answer in answers] == [200] * 20
             assert len({answer.json()["translation"] for answer in answers}) == 20
