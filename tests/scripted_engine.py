@@ -51,7 +51,7 @@ def in_brackets(asked: Asked) -> GenerationResult:
         said = " ".join(
             words[number % len(words)] if word.isalpha() else word for number, word in enumerate(said.split(" "))
         )
-    return GenerationResult(f"[{said}]", [0] * (len(said) + 2), "stop")
+    return GenerationResult(f"[{said}]", "stop", [0] * (len(said) + 2))
 
 
 class ScriptedEngine:
@@ -98,8 +98,8 @@ class ScriptedEngine:
         del arguments
         return self.template("".join(message["content"] for message in messages))
 
-    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
-        asked = _read(ask, request_id)
+    async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
+        asked = _read(request, request_id)
         self.asked.append(asked)
         self.running += 1
         self.most_running = max(self.most_running, self.running)

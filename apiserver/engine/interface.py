@@ -1,10 +1,10 @@
-"""Generation: what an engine is asked, what it answers, and what every engine can do."""
+"""The engine interface: a request, its result, and what every engine can do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 from prometheus_client.registry import Collector
 
@@ -28,7 +28,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """What an engine made of a prompt: its text, its token ids, and why it stopped.
+    """What an engine made of a prompt: its text, why it stopped, and its token ids.
 
     ``finish_reason`` is ``stop`` where the model came to an end; anything else (``length``, ``abort``, …) is not whole.
     ``repeats`` says that the engine ended it because it went round in circles, ``leaked_controls`` that it made control
@@ -36,14 +36,18 @@ class GenerationResult:
     """
 
     text: str
-    token_ids: Sequence[int]
     finish_reason: str | None
+    token_ids: Sequence[int] = ()
     repeats: bool = False
     leaked_controls: bool = False
 
+    def with_text(self, text: str) -> Self:
+        """Return the same result with its text tidied."""
+        return self if text == self.text else replace(self, text=text)
+
 
 class Engine(Protocol):
-    """A running model. One real one (engine.py); tests bring scripted ones."""
+    """A running model. ``VllmEngine`` is the real one; tests bring scripted ones."""
 
     @property
     def alive(self) -> bool:
@@ -86,7 +90,7 @@ class Engine(Protocol):
         """Render a conversation with the model's chat template and its arguments, generation prompt included."""
         ...
 
-    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
+    async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
         """Generate; cancelling aborts the engine's request.
 
         Raises:

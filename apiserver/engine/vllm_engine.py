@@ -137,31 +137,31 @@ class VllmEngine:
         """Render a conversation with the model's chat template and its arguments, generation prompt included."""
         return self._tokenizer.chat_template(messages, arguments)
 
-    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
+    async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
         """Generate one answer; cancelling the task aborts the engine's request."""
         # Vllm's rendered form (vllm.inputs.TokensInput): what is not rendered goes through a thread of its renderer first.
-        prompt = {"type": "token", "prompt_token_ids": list(ask.prompt_ids)}
-        priority = ask.priority if self._by_priority else 0
-        sampling = self._sampling(ask.sampling, ask.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
+        prompt = {"type": "token", "prompt_token_ids": list(request.prompt_ids)}
+        priority = request.priority if self._by_priority else 0
+        sampling = self._sampling(request.sampling, request.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
         with mapped_errors():
             outputs = self._llm.generate(prompt, sampling, request_id, priority=priority)
             last = None
             async for output in outputs:  # to its end: a generator that is left early costs a task, and an abort
                 last = output
         if last is not None and last.finished:
-            return self._generation(last.outputs[0])
+            return self._result(last.outputs[0])
         message = f"{self._entry.name}: the engine ended a request without an answer"
         raise EngineGoneError(message)
 
-    def _generation(self, made: Any) -> GenerationResult:
-        ids = list(made.token_ids)
+    def _result(self, output: Any) -> GenerationResult:
+        ids = list(output.token_ids)
         # The token that ended the answer is no part of it.
-        body = ids[:-1] if made.finish_reason == "stop" else ids
+        body = ids[:-1] if output.finish_reason == "stop" else ids
         return GenerationResult(
             self._tokenizer.decode(body),
+            output.finish_reason,
             ids,
-            made.finish_reason,
-            repeats=made.stop_reason == "repetition_detected",
+            repeats=output.stop_reason == "repetition_detected",
             leaked_controls=not self._tokenizer.silent.isdisjoint(body),
         )
 

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final, Self
+from dataclasses import dataclass
+from typing import Final
 
 # Output tokens allowed for a source of n tokens: 3 n + 32. The longest ratio between languages in one vocabulary is
 # about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop, not a translation.
 BUDGET_PER_TOKEN: Final = 3
 BUDGET_EXTRA: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """What an engine made of one segment.
-
-    ``repeats``: the engine ended it because it went round in circles; ``leaked_controls``: it made control tokens in
-    mid-answer.
-    """
-
-    text: str
-    finish_reason: str | None
-    repeats: bool = False
-    leaked_controls: bool = False
-
-    def with_text(self, text: str) -> Self:
-        """Return the same output with its text tidied."""
-        return self if text == self.text else replace(self, text=text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from typing import Final
 
+from apiserver.engine.interface import GenerationResult
 from apiserver.guards import cleanup
 from apiserver.guards.issues import (
     CONTROLS,
@@ -26,7 +27,6 @@ from apiserver.guards.issues import (
     TOO_WORDY,
     WORDLESS,
     WRONG_LANGUAGE,
-    Output,
     OutputIssue,
 )
 from apiserver.guards.length import band
@@ -72,7 +72,7 @@ class QualityGuard:
         """Take the door to language identification."""
         self._languages = languages
 
-    def faults(self, source: str, output: Output, pair: LanguagePair) -> list[OutputIssue]:
+    def faults(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
         """Return all that is wrong with an output (cleaned: cleanup.py) for a source as the model saw it."""
         if output.repeats:
             return [REPEATS]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
-from apiserver.engine.interface import Engine, GenerationRequest
+from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder
-from apiserver.guards.issues import Output, budget
+from apiserver.guards.issues import budget
 from apiserver.prompts.sampling import Sampling
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.fair_queue import SlotRequest
@@ -31,7 +31,7 @@ class EngineRequester:
     request_id: str
     _numbers: Iterator[int] = field(default_factory=count)
 
-    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> Output:
+    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
         """Ask once; a prompt that leaves no room for an answer counts as an answer that ran out of it.
 
         Raises:
@@ -43,12 +43,11 @@ class EngineRequester:
             prompt = self.frame.ids(words, terms)
             room = self.engine.max_model_len - len(prompt)
             if room < ANSWER_MARGIN:
-                return Output("", "length", repeats=False, leaked_controls=False)
+                return GenerationResult("", "length")
             most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
             priority = CANARY_PRIORITY if self.claim.lane is None else self.claim.lane
-            made = await self.engine.generate(
+            return await self.engine.generate(
                 GenerationRequest(prompt, sampling, most, priority), f"{self.request_id}-{next(self._numbers)}"
             )
         finally:
             self.slots.give(self.claim)
-        return Output(made.text, made.finish_reason, repeats=made.repeats, leaked_controls=made.leaked_controls)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
+from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, without_placeholders
 from apiserver.guards import cleanup
-from apiserver.guards.issues import Output, OutputIssue, placeholder_lost
+from apiserver.guards.issues import OutputIssue, placeholder_lost
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling, retry_sampling
@@ -32,7 +33,7 @@ MAX_PIECES: Final = 32
 class Asker(Protocol):
     """Asks the engine to translate words; what it makes is not yet looked at."""
 
-    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> Output:
+    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
         """Return what the engine made of the words; ``terms`` are for the family's term prompt."""
         ...
 
@@ -209,7 +210,7 @@ async def _in_pieces(
     words = None if all(each.words is None for each in made) else "".join(joined)
     if words is not None:
         # A piece may be too short to tell its language, or to miss a word in; the whole is not.
-        whole = way.guards.faults(_plain("".join(parts)), Output(_plain(words), "stop"), way.pair)
+        whole = way.guards.faults(_plain("".join(parts)), GenerationResult(_plain(words), "stop"), way.pair)
         known = {fault.code for fault in faults}
         faults += tuple(fault for fault in whole if fault.code not in known)
     caught = (*(code for each in made for code in each.caught), *(fault.code for fault in faults))

@@ -22,7 +22,6 @@ from sacrebleu.metrics.chrf import CHRF
 
 from apiserver.catalog import loader
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import Output
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.protection.placeholders import literals
@@ -125,7 +124,9 @@ async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: 
     cared = await host.translate(pair, [text.wanted for text in texts])
     table: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
     for text, raw, made in zip(texts, bare, cared, strict=True):
-        output = Output(raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls)
+        output = GenerationResult(
+            raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls
+        )
         wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + literals(text.wanted.text)
         row = table[text.kind]
         row[0] += 1

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from apiserver.engine.interface import GenerationResult
 from apiserver.guards.cleanup import Cleaned, cleaned
-from apiserver.guards.issues import Output, OutputIssue
+from apiserver.guards.issues import OutputIssue
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
@@ -154,7 +155,7 @@ def _joined(cases: Sequence[Case]) -> list[Case]:
 
 def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Verdict:
     tidy = cleaned(text, case.source, pair)
-    return Verdict(tidy, guards.faults(case.source, Output(tidy.text, "stop"), pair))
+    return Verdict(tidy, guards.faults(case.source, GenerationResult(tidy.text, "stop"), pair))
 
 
 def _false_alarms(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.guards.issues import Output, budget, placeholder_lost
+from apiserver.engine.interface import GenerationResult
+from apiserver.guards.issues import budget, placeholder_lost
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
@@ -20,25 +21,27 @@ def guards() -> QualityGuard:
     return QualityGuard(OutputLanguage())
 
 
-def codes(guards: QualityGuard, source: str, output: str | Output, pair: str = "en-de") -> list[str]:
-    made = output if isinstance(output, Output) else Output(output, "stop")
+def codes(guards: QualityGuard, source: str, output: str | GenerationResult, pair: str = "en-de") -> list[str]:
+    made = output if isinstance(output, GenerationResult) else GenerationResult(output, "stop")
     return [fault.code for fault in guards.faults(source, made, LanguagePair(*pair.split("-", 1)))]
 
 
 @pytest.mark.parametrize(
     ("output", "code"),
     [
-        (Output(RIGHT, "length"), "output-too-long"),
-        (Output(RIGHT, "abort"), "output-incomplete"),
-        (Output(RIGHT, "error"), "output-incomplete"),
-        (Output(RIGHT, None), "output-incomplete"),
-        (Output(RIGHT, "stop", repeats=True), "output-repeats"),
-        (Output(RIGHT, "repetition", repeats=True), "output-repeats"),
-        (Output("", "stop"), "output-empty"),
-        (Output(" \n\u00a0", "stop"), "output-empty"),
+        (GenerationResult(RIGHT, "length"), "output-too-long"),
+        (GenerationResult(RIGHT, "abort"), "output-incomplete"),
+        (GenerationResult(RIGHT, "error"), "output-incomplete"),
+        (GenerationResult(RIGHT, None), "output-incomplete"),
+        (GenerationResult(RIGHT, "stop", repeats=True), "output-repeats"),
+        (GenerationResult(RIGHT, "repetition", repeats=True), "output-repeats"),
+        (GenerationResult("", "stop"), "output-empty"),
+        (GenerationResult(" \n\u00a0", "stop"), "output-empty"),
     ],
 )
-def test_what_is_no_whole_translation_is_never_usable(guards: QualityGuard, output: Output, code: str) -> None:
+def test_what_is_no_whole_translation_is_never_usable(
+    guards: QualityGuard, output: GenerationResult, code: str
+) -> None:
     [fault] = guards.faults(SOURCE, output, LanguagePair("en", "de"))
     assert fault.code == code
     assert not fault.usable
@@ -62,12 +65,12 @@ def test_what_is_no_whole_translation_is_never_usable(guards: QualityGuard, outp
             "output-too-wordy",
         ),
         (RIGHT.replace("sich", "<|im_end|>"), "output-leaks-control"),
-        (Output(RIGHT, "stop", leaked_controls=True), "output-leaks-control"),
+        (GenerationResult(RIGHT, "stop", leaked_controls=True), "output-leaks-control"),
         (f"{RIGHT} Note: formal", "output-has-notes"),
         (RIGHT.replace("Haushalt", "{haushalt}"), "placeholder-invented"),
     ],
 )
-def test_each_guard_catches_what_it_is_for(guards: QualityGuard, output: str | Output, code: str) -> None:
+def test_each_guard_catches_what_it_is_for(guards: QualityGuard, output: str | GenerationResult, code: str) -> None:
     assert code in codes(guards, SOURCE, output)
 
 
@@ -119,7 +122,7 @@ def test_other_scripts_and_their_neighbours_are_told_apart(
 
 
 def test_several_faults_are_all_said_and_never_with_the_text(guards: QualityGuard) -> None:
-    output = Output(f"{SOURCE} Note: %s <|im_end|> {SOURCE} {SOURCE}", "stop")
+    output = GenerationResult(f"{SOURCE} Note: %s <|im_end|> {SOURCE} {SOURCE}", "stop")
     faults = guards.faults(SOURCE, output, LanguagePair("en", "de"))
     assert len(faults) >= 4
     assert all(fault.usable and "committee" not in fault.message and fault.weight > 0 for fault in faults)
@@ -127,7 +130,9 @@ def test_several_faults_are_all_said_and_never_with_the_text(guards: QualityGuar
 
 
 def test_tidied_text_keeps_what_the_engine_said() -> None:
-    assert Output("x ", "stop", leaked_controls=True).with_text("x") == Output("x", "stop", leaked_controls=True)
+    assert GenerationResult("x ", "stop", leaked_controls=True).with_text("x") == GenerationResult(
+        "x", "stop", leaked_controls=True
+    )
 
 
 def test_lost_placeholders_are_never_shown() -> None:

@@ -132,7 +132,7 @@ async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(fact
     def echoing(engine: ScriptedEngine) -> None:
         fine = engine.answer
         engine.answer = lambda asked: (
-            GenerationResult(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
+            GenerationResult(asked.text, "stop") if asked.before == "<s><en><de>" else fine(asked)
         )
 
     factory.prepare = echoing
@@ -145,7 +145,7 @@ async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(fact
     await settle(host)
     assert len(engine.asked) == before
     clock.now += 2
-    engine.answer = lambda _: GenerationResult("Wo ist der Bahnhof?", [], "stop")
+    engine.answer = lambda _: GenerationResult("Wo ist der Bahnhof?", "stop")
     await settle(host)
     assert [asked.before for asked in engine.asked[before:]] == ["<s><en><de>"]
     assert all(report.ready for report in host.pair_reports().values())
@@ -229,7 +229,7 @@ async def test_an_engine_that_hangs_while_a_failed_pair_is_tried_again_is_seen_a
     def echoing(engine: ScriptedEngine) -> None:
         fine = engine.answer
         engine.answer = lambda asked: (
-            GenerationResult(asked.text, [], "stop") if asked.before == "<s><en><de>" else fine(asked)
+            GenerationResult(asked.text, "stop") if asked.before == "<s><en><de>" else fine(asked)
         )
 
     factory.prepare = echoing

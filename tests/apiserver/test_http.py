@@ -274,9 +274,9 @@ async def test_an_idle_server_takes_any_legal_list_however_short_its_queue(
 
 def of(text: str, reason: str | None) -> Callable[[Asked], GenerationResult]:
     return lambda asked: (
-        GenerationResult(f"[{asked.text}]", [], "stop")
+        GenerationResult(f"[{asked.text}]", "stop")
         if asked.text == "good"
-        else GenerationResult(text, [], reason, repeats=reason == "repetition")
+        else GenerationResult(text, reason, repeats=reason == "repetition")
     )
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char, placeholder_index
-from apiserver.guards.issues import Output
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.builtin import FAMILIES
@@ -39,12 +39,12 @@ ENGLISH = "The house by the lake belongs to my old aunt."
 class Asked:
     """Answers from a script, by the words or one after the other; remembers what was asked."""
 
-    script: Callable[[str, Sampling], Output]
+    script: Callable[[str, Sampling], GenerationResult]
     words: list[str] = field(default_factory=list[str])
     terms: list[Mapping[str, str]] = field(default_factory=list[Mapping[str, str]])
     samplings: list[Sampling] = field(default_factory=list[Sampling])
 
-    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> Output:
+    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
         await asyncio.sleep(0)
         self.words.append(words)
         self.terms.append(terms)
@@ -52,11 +52,11 @@ class Asked:
         return self.script(words, sampling)
 
 
-def says(text: str, finish_reason: str = "stop", *, repeats: bool = False) -> Output:
-    return Output(text, finish_reason, repeats=repeats, leaked_controls=False)
+def says(text: str, finish_reason: str = "stop", *, repeats: bool = False) -> GenerationResult:
+    return GenerationResult(text, finish_reason, repeats=repeats, leaked_controls=False)
 
 
-def one_after_the_other(*outputs: Output) -> Callable[[str, Sampling], Output]:
+def one_after_the_other(*outputs: GenerationResult) -> Callable[[str, Sampling], GenerationResult]:
     waiting = list(outputs)
     return lambda _, __: waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
@@ -94,10 +94,12 @@ async def test_a_good_answer_is_asked_for_once() -> None:
         pytest.param(says("La maison au bord du lac appartient à ma vieille tante."), id="output-wrong-language"),
         pytest.param(says("Das."), id="output-too-short"),
         pytest.param(says(f"{GERMAN} " * 9), id="output-repeats"),
-        pytest.param(Output(GERMAN, "stop", repeats=False, leaked_controls=True), id="output-leaks-control"),
+        pytest.param(GenerationResult(GERMAN, "stop", repeats=False, leaked_controls=True), id="output-leaks-control"),
     ],
 )
-async def test_a_bad_answer_is_mended_by_another_decoding(bad: Output, request: pytest.FixtureRequest) -> None:
+async def test_a_bad_answer_is_mended_by_another_decoding(
+    bad: GenerationResult, request: pytest.FixtureRequest
+) -> None:
     asked = Asked(one_after_the_other(bad, says(GERMAN)))
     made = await climbed(asked)
     assert (made.words, made.faults, made.rung) == (GERMAN, (), "second")

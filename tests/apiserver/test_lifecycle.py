@@ -104,15 +104,15 @@ async def test_a_prompt_that_can_not_be_rendered_ends_the_engine_instead_of_leav
 
 
 def echoes(asked: Asked) -> GenerationResult:
-    return GenerationResult(asked.text, [], "stop")
+    return GenerationResult(asked.text, "stop")
 
 
 def is_silent(_: Asked) -> GenerationResult:
-    return GenerationResult("", [], "stop")
+    return GenerationResult("", "stop")
 
 
 def rambles(_: Asked) -> GenerationResult:
-    return GenerationResult("la la la", [], "length")
+    return GenerationResult("la la la", "length")
 
 
 def raises(_: Asked) -> GenerationResult:

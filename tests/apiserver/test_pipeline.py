@@ -62,7 +62,7 @@ def german(asked: Asked) -> GenerationResult:
         word if not word.isalpha() or word in {"Tom", "Boston"} else GERMAN[number % len(GERMAN)]
         for number, word in enumerate(asked.text.split(" "))
     ]
-    return GenerationResult(" ".join(words), [], "stop")
+    return GenerationResult(" ".join(words), "stop")
 
 
 def numbered(count: int) -> str:
@@ -92,7 +92,7 @@ def nasty(seed: int, choices: list[str]) -> Answer:
     def answer(asked: Asked) -> GenerationResult:
         text = rng.choice([*choices, asked.text, asked.text[::-1], f"Haus {asked.text}"])
         reason = rng.choice(["stop"] * 6 + ["length", "repetition", "abort", "error"])
-        return GenerationResult(text, [], reason, repeats=reason == "repetition", leaked_controls=rng.random() < 0.1)
+        return GenerationResult(text, reason, repeats=reason == "repetition", leaked_controls=rng.random() < 0.1)
 
     return answer
 
@@ -272,7 +272,7 @@ async def test_terms_that_leave_no_room_are_too_large() -> None:
 
 
 async def test_what_guards_catch_and_what_came_of_it_is_counted() -> None:
-    answers = iter([GenerationResult("x", [], "length")])
+    answers = iter([GenerationResult("x", "length")])
     translator, _ = translator_of(lambda asked: next(answers, None) or german(asked))
     await translated(translator, "One is here.")
     metrics = translator._metrics  # pyright: ignore[reportPrivateUsage]

@@ -27,14 +27,14 @@ class Holding(ScriptedEngine):
         self.given_up = 0
 
     @override
-    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
-        if "slow" in "".join(chr(token) for token in ask.prompt_ids if token < FRAME):
+    async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
+        if "slow" in "".join(chr(token) for token in request.prompt_ids if token < FRAME):
             try:
                 await self.slow.wait()
             except asyncio.CancelledError:
                 self.given_up += 1
                 raise
-        return await super().generate(ask, request_id)
+        return await super().generate(request, request_id)
 
 
 class HoldingFactory(ScriptedFactory):
@@ -86,7 +86,7 @@ async def test_a_text_without_usable_output_is_502_alone_and_null_without_deltas
 ) -> None:
     engine = factory.engine("en-de")
     answer = engine.answer
-    engine.answer = lambda asked: GenerationResult("", [], "stop") if "bad" in asked.text else answer(asked)
+    engine.answer = lambda asked: GenerationResult("", "stop") if "bad" in asked.text else answer(asked)
     heard = await ask(served, "bad")
     assert (heard.status, heard.problem["code"]) == (502, "unusable-output")
     heard = await ask(served, ["good", "bad"])

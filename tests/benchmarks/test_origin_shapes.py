@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import Output
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.prompts.sampling import Sampling
 from benchmarks.origin.designs.pairway_server import Unheeded, whole
@@ -94,13 +93,13 @@ def test_what_a_model_lacks_for_a_shape_is_named(catalog: Path, tmp_path: Path) 
 
 
 def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
-    assert whole(GenerationResult("so", TOKENS, "length")).finish_reason == "stop"
+    assert whole(GenerationResult("so", "length", TOKENS)).finish_reason == "stop"
     with pytest.raises(RuntimeError, match="made 2 tokens"):
-        whole(GenerationResult("so", [1, 2], "length"))
+        whole(GenerationResult("so", "length", [1, 2]))
 
 
 def test_guards_find_nothing_whatever_there_is() -> None:
-    output = Output("so so so so so so so so", "stop")
+    output = GenerationResult("so so so so so so so so", "stop")
     assert Unheeded(OutputLanguage()).faults("We saw it.", output, LanguagePair("en", "de")) == []
 
 

@@ -46,9 +46,9 @@ class SteppingEngine(ScriptedEngine):
         self.aborted_ids = aborted
 
     @override
-    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
+    async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
         try:
-            return await super().generate(ask, request_id)
+            return await super().generate(request, request_id)
         except asyncio.CancelledError:
             self.aborted_ids.append(request_id)
             raise

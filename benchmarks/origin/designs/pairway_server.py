@@ -16,7 +16,7 @@ from unittest.mock import patch
 from apiserver.app import create_app
 from apiserver.engine.vllm_adapters import SAMPLINGS
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
-from apiserver.guards.issues import Output, OutputIssue
+from apiserver.guards.issues import OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.engine_record import Record, step_logger
@@ -47,10 +47,10 @@ def noting(record: Record) -> type[VllmEngine]:
             if self._random:
                 self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_to_the_last)
 
-        async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
+        async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
             """Generate and note it."""
             with record.request():
-                made = await super().generate(ask, request_id)
+                made = await super().generate(request, request_id)
             return whole(made) if self._random else made
 
     return NotingEngine
@@ -71,7 +71,7 @@ def whole(made: GenerationResult) -> GenerationResult:
 class Unheeded(QualityGuard):
     """Guards that do their work and find nothing."""
 
-    def faults(self, source: str, output: Output, pair: LanguagePair) -> list[OutputIssue]:
+    def faults(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
         """Judge, and say that all is well."""
         super().faults(source, output, pair)
         return []

@@ -68,7 +68,7 @@ class OnceEngine(VllmEngine):
         self.own_tokenizer = llm.get_tokenizer()
         self.asked: dict[str, GenerationRequest] = {}
 
-    async def generate(self, ask: GenerationRequest, request_id: str) -> GenerationResult:
+    async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
         """Generate one answer for the text.
 
         Raises:
@@ -77,8 +77,8 @@ class OnceEngine(VllmEngine):
         text_id = request_id.rpartition("-")[0]
         if text_id in self.asked:
             raise AskedAgainError
-        self.asked[text_id] = ask
-        return await super().generate(ask, request_id)
+        self.asked[text_id] = request
+        return await super().generate(request, request_id)
 
 
 class Screen:
