@@ -18,7 +18,7 @@ from apiserver.scheduling.admission import AdmissionRequest
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TranslateOptions
-from apiserver.translation.translator import INLINE_CHARS, Translator, segments_of
+from apiserver.translation.translator import INLINE_CHARS, Translator, segment_count
 from shared.languages import LanguagePair, closeness, stand_ins
 from shared.literals import needs_translation
 from shared.protocol.deadline import Deadline
@@ -176,7 +176,7 @@ class ModelServer:
                         work.on_begin = begin
                         translator = host.translator(job.pair)
                         plans = await _planned(translator, job)
-                        if not any(segments_of(plan) > SHORT_SEGMENTS for plan in plans):
+                        if not any(segment_count(plan) > SHORT_SEGMENTS for plan in plans):
                             timer.reschedule(min(ends, loop.time() + host.room.admission.patience(job.priority)))
                         return await _translate_all(translator, plans, job, work, demand.cost)
                 except TimeoutError:
@@ -259,7 +259,7 @@ async def _planned(translator: Translator, job: _Job) -> list[Plan]:
     request = job.request
     wish = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
     aside = request.chars > INLINE_CHARS
-    return [await translator.prepare(job.pair, text, wish, aside=aside) for text in request.texts]
+    return [await translator.prepare(job.pair, text, wish, in_thread=aside) for text in request.texts]
 
 
 async def _translate_all(

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from apiserver.formats.document_builder import DocumentBuilder
 from apiserver.formats.runs import TextRun, has_words
-from apiserver.formats.tag_nesting import Finish, TagNester
+from apiserver.formats.tag_nesting import FinishBlock, TagNester
 
 
 class BlockBuilder:
     """Collects pieces until a border, then places what they make: one block, with as few marks as can be."""
 
-    def __init__(self, text: str, splice: DocumentBuilder, finish: Finish) -> None:
+    def __init__(self, text: str, splice: DocumentBuilder, finish: FinishBlock) -> None:
         self._text = text
         self._splice = splice
         self._finish = finish
@@ -22,7 +22,7 @@ class BlockBuilder:
         """Take the next piece."""
         self._pieces.append(piece)
 
-    def border(self, *, keep_space: bool = False) -> None:
+    def end_block(self, *, keep_space: bool = False) -> None:
         """End the block; white space in it becomes one space unless it is to be kept."""
         pieces, self._pieces = self._pieces, []
         if not any(piece.kind is None and has_words(piece.words) for piece in pieces):
@@ -39,5 +39,5 @@ class BlockBuilder:
 
     def _place_inner(self, pieces: Sequence[TextRun]) -> None:
         for piece in pieces:
-            for placed in piece.placed:
+            for placed in piece.inner_blocks:
                 self._splice.place(placed)

@@ -34,7 +34,7 @@ class TextRun:
     kind: PlaceholderKind | None = None  # None: words
     words: str = ""
     name: str = ""
-    placed: tuple[PlacedBlock, ...] = ()
+    inner_blocks: tuple[PlacedBlock, ...] = ()
     target: str | None = None
 
 
@@ -43,15 +43,15 @@ def has_words(text: str) -> bool:
     return _A_WORD.search(text) is not None
 
 
-def set_apart(words: str, marks: list[Placeholder]) -> str:
+def replace_private_chars(words: str, marks: list[Placeholder]) -> str:
     """Return the words with a mark, added to the marks, in place of every run of characters taken for marks."""
     runs = _LIKE_A_MARK.split(words)
     for index in range(1, len(runs), 2):
         marks.append(Placeholder(PlaceholderKind.NAME, runs[index], runs[index], is_text=True))
-        runs[index] = char_of(len(marks) - 1)
+        runs[index] = placeholder_char_or_empty(len(marks) - 1)
     return "".join(runs)
 
 
-def char_of(index: int) -> str:
+def placeholder_char_or_empty(index: int) -> str:
     """Stand for a mark; beyond the last there is none, and the block will not be made."""
     return placeholder_char(index) if index < MAX_PLACEHOLDERS else ""

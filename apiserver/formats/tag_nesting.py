@@ -9,13 +9,13 @@ from typing import Final
 
 from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, PlaceholderKind
 from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock
-from apiserver.formats.runs import TextRun, char_of, set_apart
+from apiserver.formats.runs import TextRun, placeholder_char_or_empty, replace_private_chars
 
 # HTML's white space (infra.spec.whatwg.org, "ASCII whitespace"), which a browser shows as one space; Markdown's too.
 _SOFT_SPACE: Final = re.compile(r"[ \t\n\f\r]+")
 
 # Completes a block that starts at an offset with how its translation is written.
-Finish = Callable[[int, Block], Block]
+FinishBlock = Callable[[int, Block], Block]
 
 
 class TagNester:
@@ -30,7 +30,7 @@ class TagNester:
         self._marks: list[Placeholder] = []
         self.first, self.past = self._trimmed()
 
-    def block(self, finish: Finish) -> PlacedBlock | None:
+    def block(self, finish: FinishBlock) -> PlacedBlock | None:
         """Return the pieces' block at its place; None where it would hold more marks than there are."""
         head, tail = self._pieces[self.first], self._pieces[self.past - 1]
         start = head.start + _margin(head, head.words.lstrip())
@@ -134,7 +134,7 @@ class TagNester:
         words = "".join(piece.words for piece in self._pieces[begin:past])
         if not self._keep_space:
             words = _SOFT_SPACE.sub(" ", words)
-        return set_apart(words, self._marks)
+        return replace_private_chars(words, self._marks)
 
     def _mark(self, begin: int, past: int, kind: PlaceholderKind, partner: int | None = None) -> str:
         pieces = self._pieces[begin:past]
@@ -146,11 +146,11 @@ class TagNester:
             )
         inside = DocumentBuilder(self._text, start, end)
         for piece in pieces:
-            for placed in piece.placed:
+            for placed in piece.inner_blocks:
                 inside.place(placed)
-        parts = inside.parts() if any(piece.placed for piece in pieces) else ()
+        parts = inside.parts() if any(piece.inner_blocks for piece in pieces) else ()
         self._marks.append(Placeholder(kind, source, target, partner, inner_parts=parts))
-        return char_of(len(self._marks) - 1)
+        return placeholder_char_or_empty(len(self._marks) - 1)
 
 
 def _margin(piece: TextRun, trimmed: str) -> int:

@@ -104,7 +104,7 @@ REFUSAL: Final = re.compile(
 
 
 @lru_cache(maxsize=CACHED_LABELS)
-def label(tag: str) -> re.Pattern[str]:
+def label_pattern(tag: str) -> re.Pattern[str]:
     """Return the pattern of a language's name or tag and a colon, as a prompt may have it before the translation."""
     language = Language.get(tag)
     names = {language.display_name("en"), language.language_name("en"), language.autonym(), language.language_name(tag)}
@@ -113,6 +113,6 @@ def label(tag: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=CACHED_LABELS)
-def next_example(tag: str) -> re.Pattern[str]:
+def next_example_pattern(tag: str) -> re.Pattern[str]:
     """Return the pattern of a new line that begins with a language's label, as raw prompts go on with another example."""
-    return re.compile(rf"\n\s{{0,8}}+(?={label(tag).pattern})", re.IGNORECASE)
+    return re.compile(rf"\n\s{{0,8}}+(?={label_pattern(tag).pattern})", re.IGNORECASE)

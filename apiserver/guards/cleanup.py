@@ -30,14 +30,14 @@ _WRAPPING_TAG: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanedText:
     """A model's words without what stood around them; ``removed`` are the codes of what that was, each once."""
 
     text: str
     removed: tuple[str, ...]
 
 
-def cleaned(text: str, source: str, pair: LanguagePair) -> Cleaned:
+def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
     """Take away thinking, control tokens, further turns, notes, preambles, labels and wrappings; tidy white space.
 
     What comes back holds no hard white space: each run of it is one space (a no-break space alone stays), none at the
@@ -64,10 +64,10 @@ def cleaned(text: str, source: str, pair: LanguagePair) -> Cleaned:
         attempt("removed-quotes", _without_quotes(text, source))
         if text == before:
             break
-    return Cleaned(_UNTIDY.sub(" ", text).strip(), tuple(dict.fromkeys(removed)))
+    return CleanedText(_UNTIDY.sub(" ", text).strip(), tuple(dict.fromkeys(removed)))
 
 
-def leftover(text: str, source: str) -> bool:
+def has_leftover_chat(text: str, source: str) -> bool:
     """Say whether cleaned words still hold a note, a preamble, a code fence or a refusal that the source does not."""
     if _colons(text) > _colons(source):
         notes = sum(1 for _ in chat_patterns.NOTE.finditer(text)), sum(1 for _ in chat_patterns.NOTE.finditer(source))
@@ -78,7 +78,7 @@ def leftover(text: str, source: str) -> bool:
     return bool(chat_patterns.REFUSAL.search(text)) and not chat_patterns.REFUSAL.search(source)
 
 
-def controls(text: str, source: str) -> bool:
+def has_control_tokens(text: str, source: str) -> bool:
     """Say whether words hold the spelling of a control token that the source does not."""
     return any(match.group() not in source for match in chat_patterns.CONTROL.finditer(text))
 
@@ -106,7 +106,9 @@ def _without_leading_controls(text: str, source: str) -> str | None:
 def _without_next_turn(text: str, source: str, pair: LanguagePair) -> str | None:
     """Cut where another turn begins after words: a control token in the middle of a sentence is a guard's business."""
     examples = (
-        (chat_patterns.next_example(pair.source), chat_patterns.next_example(pair.target)) if "\n" in text else ()
+        (chat_patterns.next_example_pattern(pair.source), chat_patterns.next_example_pattern(pair.target))
+        if "\n" in text
+        else ()
     )
     for pattern in (chat_patterns.NEXT_TURN, chat_patterns.SPOKEN_TURN, *examples):
         match = pattern.search(text) if pattern in examples else _first_not_in(source, pattern, text)
@@ -170,7 +172,7 @@ def _without_tags(text: str, source: str) -> str | None:
 
 def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
     """Take away an announcement that ends in a colon, if what is left has as many colons as the source."""
-    for pattern in (chat_patterns.PREAMBLE, chat_patterns.label(pair.target)):
+    for pattern in (chat_patterns.PREAMBLE, chat_patterns.label_pattern(pair.target)):
         match = pattern.match(text)
         if match is not None and _colons(text[match.end() :]) >= _colons(source):
             return text[match.end() :]

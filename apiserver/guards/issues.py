@@ -33,13 +33,13 @@ INCOMPLETE: Final = OutputIssue(
     "output-incomplete", "The engine ended early; what it made is not the whole.", usable=False, weight=100
 )
 EMPTY: Final = OutputIssue("output-empty", "The model answered with nothing.", usable=False, weight=100)
-LOST: Final = OutputIssue(
+PLACEHOLDER_LOST: Final = OutputIssue(
     "placeholder-lost",
     "A placeholder, tag or protected word of the text is missing, changed or repeated in the translation.",
     usable=False,
     weight=100,
 )
-INVENTED: Final = OutputIssue(
+PLACEHOLDER_INVENTED: Final = OutputIssue(
     "placeholder-invented",
     "The translation has a placeholder or tag that the text does not have.",
     usable=True,
@@ -74,9 +74,9 @@ NOTES: Final = OutputIssue(
 
 def placeholder_lost() -> OutputIssue:
     """Return the fault of words in which the marks were not found again: no such words may be shown."""
-    return LOST
+    return PLACEHOLDER_LOST
 
 
-def budget(source_tokens: int) -> int:
+def max_output_tokens(source_tokens: int) -> int:
     """Return how many tokens the translation of that many may have."""
     return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA

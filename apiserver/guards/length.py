@@ -43,7 +43,7 @@ class LengthBand(NamedTuple):
     most: float
 
 
-def band(weight: float, pair: LanguagePair) -> LengthBand:
+def length_band(weight: float, pair: LanguagePair) -> LengthBand:
     """Return the band for a source of that weight."""
     source, target = (tag.partition("-")[0] for tag in (pair.source, pair.target))
     measured = _TERSE if target == "ja" else _MEASURED

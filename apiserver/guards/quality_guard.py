@@ -18,9 +18,9 @@ from apiserver.guards.issues import (
     ECHO,
     EMPTY,
     INCOMPLETE,
-    INVENTED,
     LOOP,
     NOTES,
+    PLACEHOLDER_INVENTED,
     REPEATS,
     TOO_LONG,
     TOO_SHORT,
@@ -29,10 +29,10 @@ from apiserver.guards.issues import (
     WRONG_LANGUAGE,
     OutputIssue,
 )
-from apiserver.guards.length import band
+from apiserver.guards.length import length_band
 from apiserver.guards.output_language import OutputLanguage
-from apiserver.guards.repetition import repeats
-from apiserver.guards.scripts import LATIN, UNKNOWN, scripts_in, scripts_of, weigh, weight
+from apiserver.guards.repetition import count_repetitions
+from apiserver.guards.scripts import LATIN, UNKNOWN, letters_weight, scripts_in, scripts_of, text_weight
 from apiserver.protection import placeholders
 from shared.languages import LanguagePair
 from shared.literals import literals_in
@@ -72,7 +72,7 @@ class QualityGuard:
         """Take the door to language identification."""
         self._languages = languages
 
-    def faults(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
+    def find_issues(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
         """Return all that is wrong with an output (cleaned: cleanup.py) for a source as the model saw it."""
         if output.repeats:
             return [REPEATS]
@@ -81,16 +81,16 @@ class QualityGuard:
         words = output.text.strip()
         if not words:
             return [EMPTY]
-        said, meant = weight(words), band(weight(source), pair)
+        said, meant = text_weight(words), length_band(text_weight(source), pair)
         wordless = not any(map(str.isalpha, words)) and any(map(str.isalpha, source))
         found = [
             (_loops(source, words), LOOP),
             (said < meant.least and not wordless, TOO_SHORT),
             (wordless, WORDLESS),
             (said > meant.most, TOO_WORDY),
-            (output.leaked_controls or cleanup.controls(words, source), CONTROLS),
-            (cleanup.leftover(words, source), NOTES),
-            (placeholders.invented(source, words), INVENTED),
+            (output.leaked_controls or cleanup.has_control_tokens(words, source), CONTROLS),
+            (cleanup.has_leftover_chat(words, source), NOTES),
+            (placeholders.has_invented_placeholder(source, words), PLACEHOLDER_INVENTED),
         ]
         if self._echoes(source, words, pair):
             found.append((True, ECHO))
@@ -135,10 +135,10 @@ class QualityGuard:
 
 
 def _loops(source: str, words: str) -> bool:
-    made = repeats(words, PHRASE_WEIGHT)
+    made = count_repetitions(words, PHRASE_WEIGHT)
     if made.words < WORD_TIMES and made.phrase < PHRASE_TIMES:
         return False
-    given = repeats(source, PHRASE_WEIGHT).words
+    given = count_repetitions(source, PHRASE_WEIGHT).words
     return given == 1 or made.words > 2 * given
 
 
@@ -148,10 +148,10 @@ def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: La
     others = {script: count for script, count in letters.items() if script not in {*own, LATIN, UNKNOWN}}
     left = {script: count for script, count in others.items() if script in source}
     intruders = {script: max(0, count - of_source[script]) for script, count in others.items() if script not in source}
-    total = weigh(letters)
-    if sum(intruders.values()) >= MIN_INTRUDERS and weigh(intruders) >= INTRUDERS_SHARE * total:
+    total = letters_weight(letters)
+    if sum(intruders.values()) >= MIN_INTRUDERS and letters_weight(intruders) >= INTRUDERS_SHARE * total:
         return True
-    if weigh(left) > FOREIGN_SHARE * total:
+    if letters_weight(left) > FOREIGN_SHARE * total:
         return True
     return any(script in own and not letters[script] and letters["Hani"] >= most for script, most in MOST_HAN.items())
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Final, NamedTuple
 
-from apiserver.guards.scripts import weight
+from apiserver.guards.scripts import text_weight
 
 # A word; in scripts without spaces, one character.
 _TOKEN: Final = re.compile(
@@ -17,19 +17,19 @@ _TOKEN: Final = re.compile(
 MAX_TOKENS: Final = 400
 
 
-class Repeats(NamedTuple):
+class RepetitionCounts(NamedTuple):
     """How often words stand in a row in a text's last part, at most: any words, and a phrase; 1 where fewer than 3."""
 
     words: int
     phrase: int
 
 
-def repeats(text: str, phrase_weight: float) -> Repeats:
+def count_repetitions(text: str, phrase_weight: float) -> RepetitionCounts:
     """Count repetitions; a phrase has at least that weight (scripts.py). What the end cuts off is not counted."""
     tokens = [token.casefold() for token in _TOKEN.findall(text)][-MAX_TOKENS:]
     words = phrase = 1
     if max(Counter(tokens).values(), default=0) < 3:  # most texts: nothing stands in them three times at all
-        return Repeats(words, phrase)
+        return RepetitionCounts(words, phrase)
     for period in range(1, len(tokens) // 3 + 1):
         run = best = at = 0
         for index in range(period, len(tokens)):
@@ -40,6 +40,6 @@ def repeats(text: str, phrase_weight: float) -> Repeats:
         if times < 3:
             continue
         words = max(words, times)
-        if weight("".join(tokens[at - period + 1 : at + 1])) >= phrase_weight:
+        if text_weight("".join(tokens[at - period + 1 : at + 1])) >= phrase_weight:
             phrase = max(phrase, times)
-    return Repeats(words, phrase)
+    return RepetitionCounts(words, phrase)

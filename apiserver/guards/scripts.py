@@ -105,13 +105,13 @@ def scripts_of(tag: str) -> frozenset[str]:
     return _WRITTEN_IN.get(script, frozenset({script}))
 
 
-def weight(text: str) -> float:
+def text_weight(text: str) -> float:
     """Return how much a text says, in Latin letters of English; digits count as letters."""
     if not text or max(text) < _FIRST_HEAVY:
         return float(sum(map(str.isalnum, text)))
-    return weigh(Counter(script_of(char) for char in text if char.isalnum()))
+    return letters_weight(Counter(script_of(char) for char in text if char.isalnum()))
 
 
-def weigh(letters: Mapping[str, int]) -> float:
+def letters_weight(letters: Mapping[str, int]) -> float:
     """Return how much letters say that were counted by their script."""
     return sum(_WEIGHTS.get(script, 1.0) * count for script, count in letters.items())

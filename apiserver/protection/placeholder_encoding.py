@@ -63,12 +63,12 @@ def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
         yield char, ord(char) - FIRST_PLACEHOLDER
 
 
-def fill(text: str, said: Mapping[str, str]) -> str:
+def substitute(text: str, said: Mapping[str, str]) -> str:
     """Return the text with each mark's character replaced by what ``said`` has for it."""
     return "".join(said.get(char, char) for char in text) if said else text
 
 
-def literally(text: str, marks: Sequence[Placeholder], *, terms_in_prompt: bool) -> EncodedText | None:
+def encode_literally(text: str, marks: Sequence[Placeholder], *, terms_in_prompt: bool) -> EncodedText | None:
     """Let marks for words stand in the text as they are written; None where there are others.
 
     A term stands there in the target language, for the model to copy, unless its prompt names the terms.
@@ -77,10 +77,10 @@ def literally(text: str, marks: Sequence[Placeholder], *, terms_in_prompt: bool)
     if not all(mark.kind in WORD_KINDS and mark.source.strip() and mark.target.strip() for _, mark in found):
         return None
     said = {char: mark.source if terms_in_prompt else mark.target for char, mark in found}
-    return EncodedText(fill(text, said), tuple((mark.target, char) for char, mark in found))
+    return EncodedText(substitute(text, said), tuple((mark.target, char) for char, mark in found))
 
 
-def marked(text: str, marks: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
+def encode_in_style(text: str, marks: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
     """Spell every mark in the family's style; None where the style has no spelling (left) for one of them."""
     names = iter([name for name in style.names if name not in text])
     quantities = iter([number for number in style.quantities if number not in text])
@@ -108,14 +108,14 @@ def marked(text: str, marks: Sequence[Placeholder], style: PlaceholderStyle) -> 
             return None
         spellings.append((spelling, char))
     said = {char: spelling for spelling, char in spellings}
-    return EncodedText(fill(text, said), tuple(spellings))
+    return EncodedText(substitute(text, said), tuple(spellings))
 
 
 def _numbered(template: str | None, number: int) -> str | None:
     return None if template is None else template.format(n=number)
 
 
-def in_order(text: str, marks: Sequence[Placeholder]) -> bool:
+def is_well_nested(text: str, marks: Sequence[Placeholder]) -> bool:
     """Say whether every stretch that a mark opens is closed after it, and stretches do not overlap."""
     inside = {index for _, index in placeholders_in(text)}
     opened: list[int] = []

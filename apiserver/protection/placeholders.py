@@ -46,7 +46,7 @@ class Protection:
     """What a request wants protected in all of its texts; ``terms`` is source to target, as given."""
 
     terms: Mapping[str, str]
-    phrases: GlossaryMatcher
+    glossary: GlossaryMatcher
 
     @classmethod
     def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
@@ -83,15 +83,15 @@ def protect(block: Block, protection: Protection) -> Block:
         marks.append(Placeholder(span.kind, source, source if span.target is None else span.target, is_text=True))
         done = span.end
     text.append(block.text[done:])
-    return replace(block, text="".join(text), marks=tuple(marks))
+    return replace(block, text="".join(text), placeholders=tuple(marks))
 
 
-def literals(text: str) -> Counter[str]:
+def count_literals(text: str) -> Counter[str]:
     """Count the literals of a text: what must be in its translation exactly as often."""
     return Counter(text[literal.start : literal.end] for literal in literals_in(text))
 
 
-def invented(source: str, output: str) -> bool:
+def has_invented_placeholder(source: str, output: str) -> bool:
     """Say whether the output has a placeholder or a tag (other than those of HTML entities) that the source lacks."""
     codes = _codes(output)
     return bool(codes) and bool(codes - _codes(source))
@@ -110,7 +110,7 @@ def _found(block: Block, protection: Protection) -> Iterator[_Span]:
         yield _Span(sign.start(), sign.end(), PlaceholderKind.EMOJI)
     for bullet in _BULLETS.finditer(block.text):
         yield _Span(bullet.start(1), bullet.end(1), PlaceholderKind.EMOJI)
-    for found in protection.phrases.find(block.text):
+    for found in protection.glossary.find(block.text):
         yield _Span(found.start, found.end, PlaceholderKind.NAME, found.target)
     for match in _PRIVATE.finditer(block.text):
         if (placeholder_index(match.group()) or 0) >= len(block.placeholders):

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
-from apiserver.protection.placeholder_encoding import WORD_KINDS, in_order, placeholders_in
+from apiserver.protection.placeholder_encoding import WORD_KINDS, is_well_nested, placeholders_in
 
 # Each stretch is an engine request of its own; beyond a few, translating the pieces costs no more.
-MAX_STRETCHES: Final = 4
+MAX_TAGGED_SPANS: Final = 4
 # A stretch alone comes back as a sentence: with a full stop that it lacks inside another.
 _ENDS: Final = " .!?。！？…,;:"
 # How far from its place in the source, as a share of the sentence, a stretch may be found: word order differs, but in
@@ -36,19 +36,19 @@ class TaggedSpan:
 
     opening: str
     closing: str
-    words: str
-    place: float = 0.5
+    text: str
+    position: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class UntaggedText:
     """A segment without its tags, and the stretches that had them, outermost first."""
 
-    words: str
-    stretches: tuple[TaggedSpan, ...]
+    text: str
+    spans: tuple[TaggedSpan, ...]
 
 
-def untagged(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
+def remove_tags(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
     """Take the tags out; None where there is a mark that is neither a word nor one of a pair, or there are too many."""
     present = {index for _, index in placeholders_in(text)}
     tags: set[str] = set()
@@ -62,7 +62,7 @@ def untagged(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
         tags.add(char)
         if mark.kind is PlaceholderKind.OPEN:
             openings.append((char, placeholder_char(mark.partner)))
-    if not openings or len(openings) > MAX_STRETCHES or not in_order(text, marks):
+    if not openings or len(openings) > MAX_TAGGED_SPANS or not is_well_nested(text, marks):
         return None
 
     def plain(part: str) -> str:
@@ -72,23 +72,23 @@ def untagged(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
     for opening, closing in openings:
         start, end = text.index(opening), text.index(closing)
         stretches.append(TaggedSpan(opening, closing, plain(text[start:end]).strip(), (start + end) / 2 / len(text)))
-    return UntaggedText(plain(text), tuple(stretches)) if all(stretch.words for stretch in stretches) else None
+    return UntaggedText(plain(text), tuple(stretches)) if all(stretch.text for stretch in stretches) else None
 
 
-def place(whole: str, found: Sequence[tuple[TaggedSpan, str]]) -> str | None:
+def project_tags(whole: str, found: Sequence[tuple[TaggedSpan, str]]) -> str | None:
     """Put each stretch's tags around its translation in the whole; None where it can not be told where."""
     spans: list[tuple[int, int, TaggedSpan]] = []
     for stretch, translation in found:
-        size = len(_WORD.findall(stretch.words))
+        size = len(_WORD.findall(stretch.text))
         hits = [
             (
-                _SIZE_COST * max(0, abs(words - size) - slack) + abs((start + end) / 2 / len(whole) - stretch.place),
+                _SIZE_COST * max(0, abs(words - size) - slack) + abs((start + end) / 2 / len(whole) - stretch.position),
                 start,
                 end,
             )
             for start, end, words, slack in (
                 *_exact(whole, translation),
-                *_exact(whole, stretch.words),  # a name
+                *_exact(whole, stretch.text),  # a name
                 *_alike(whole, translation, size),
             )
         ]

@@ -16,7 +16,7 @@ _NO_BLANKS: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 _CACHED_TAGS: Final = 1024
 
 
-def joint(between: str, before: str, after: str, source: str, target: str) -> str:
+def separator(between: str, before: str, after: str, source: str, target: str) -> str:
     """Return what stands between the translations of two segments of one line; hard white space stays as it is.
 
     ``between`` stood between them in the source language; ``before`` and ``after`` are their translations. Nothing

@@ -30,7 +30,7 @@ class Segment:
     text: str
 
 
-Piece = Segment | str
+TextPart = Segment | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _Span:
     lettered: bool
 
 
-def segment(text: str, language: str, budget: Budget) -> list[Piece]:
+def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
     """Cut a text of the language (a canonical tag) into segments within the budget and the strings around them.
 
     Strings and segments' texts joined are the text exactly. Between two segments there is always one string, white
@@ -87,7 +87,7 @@ def segment(text: str, language: str, budget: Budget) -> list[Piece]:
     return _laid_out(text, spans)
 
 
-def smaller(text: str, language: str) -> list[Piece]:
+def split_segment(text: str, language: str) -> list[TextPart]:
     """Cut a segment's text into at least two: its sentences, else its clauses, else halves at a word's end.
 
     Laid out as :func:`segment` does it; one Segment alone where nothing but one grapheme cluster is left.
@@ -228,8 +228,8 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (end - len(bare), end - len(bare) + len(bare.rstrip())) if bare else None
 
 
-def _laid_out(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
-    pieces: list[Piece] = []
+def _laid_out(text: str, spans: list[tuple[int, int]]) -> list[TextPart]:
+    pieces: list[TextPart] = []
     position = 0
     for start, end in spans:
         if pieces or start > position:

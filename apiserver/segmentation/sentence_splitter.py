@@ -20,7 +20,7 @@ _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "se
 WINDOW: Final = 1000
 # sentencex 1.0.32 compiles a regular expression for every full stop in Danish and in Catalan (160 µs each), so these and
 # the languages that it treats as them go by the rules and abbreviations of a neighbour.
-STAND_INS: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
+SUBSTITUTE_LANGUAGES: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
 # Languages that write an ordinal as a number with a full stop; one of at most two digits never ends a sentence there.
 # The error is harmless: two sentences are translated together, while "Der 2." alone comes out as nonsense.
 DOTTED_ORDINALS: Final = frozenset(
@@ -58,7 +58,7 @@ def sentence_ends(line: str, language: str) -> list[int]:
     shadow, runs = _shadow(line)
     ends: list[int] = []
     last = 0  # the last end in the shadow
-    for end in _library_ends(shadow, STAND_INS.get(language, language)):
+    for end in _library_ends(shadow, SUBSTITUTE_LANGUAGES.get(language, language)):
         if _goes_on(shadow, last, end, language):
             continue
         last = end

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from apiserver.guards.issues import OutputIssue
-from apiserver.segmentation.rejoin import joint
+from apiserver.segmentation.rejoin import separator
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
 from apiserver.translation.segment_translator import SegmentResult
 from shared.protocol.messages import Notice
@@ -15,7 +15,7 @@ from shared.protocol.messages import Notice
 # The warning for a part of a text that stayed in the source language, the rest being translated.
 UNTRANSLATED: Final = "segment-untranslated"
 # Pieces are judged each for itself; how they read together no guard can tell.
-PIECES: Final = OutputIssue(
+TRANSLATED_IN_PIECES: Final = OutputIssue(
     "translated-in-pieces",
     "Part of the text did not come back right as a whole and was translated in pieces: it may read badly.",
     usable=True,
@@ -39,9 +39,9 @@ class Assembler:
         self._before_words = ""
         self._next = 0
         self._held: list[str] = []
-        self._usable = not plan.segments
+        self._usable = not plan.segment_indices
 
-    def done(self, index: int, made: SegmentResult) -> None:
+    def add(self, index: int, made: SegmentResult) -> None:
         """Take the segment of that step."""
         self._made[index] = made
         self._advance()
@@ -79,7 +79,7 @@ class Assembler:
         words = step.text
         if made is not None:
             self._note(made)
-            words = made.words or step.text
+            words = made.text or step.text
         between = "".join(
             self._joint(part, step, words) if isinstance(part, GapStep) else _syntax(part) for part in self._pending
         )
@@ -91,7 +91,7 @@ class Assembler:
         if self._before is None or between.block is not after.block or self._before.block is not after.block:
             return between.text
         pair = self._plan.pair
-        return joint(between.text, self._before_words, words, pair.source, pair.target)
+        return separator(between.text, self._before_words, words, pair.source, pair.target)
 
     def _write(self, text: str) -> None:
         self._written.append(text)
@@ -104,15 +104,15 @@ class Assembler:
         self._held.clear()
 
     def _note(self, made: SegmentResult) -> None:
-        if made.words is None:
-            self._untranslated += made.faults[:1]
+        if made.text is None:
+            self._untranslated += made.issues[:1]
             return
         self._usable = True
-        self._faults.append((*made.faults, PIECES) if made.rung == "pieces" else made.faults)
+        self._faults.append((*made.issues, TRANSLATED_IN_PIECES) if made.stage == "pieces" else made.issues)
 
     def warnings(self) -> list[Notice]:
         """Return one notice per kind of fault that the answer has, with how many of its segments have it."""
-        total = len(self._plan.segments)
+        total = len(self._plan.segment_indices)
         if not self._usable:
             first = self._untranslated[0]
             return [Notice(code=first.code, message=first.message)]

@@ -9,7 +9,7 @@ from typing import Final
 
 from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder
-from apiserver.guards.issues import budget
+from apiserver.guards.issues import max_output_tokens
 from apiserver.prompts.sampling import Sampling
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.fair_queue import SlotRequest
@@ -24,10 +24,10 @@ class EngineRequester:
     """What the requests of one text share; implements ``ladder.Asker``."""
 
     engine: Engine
-    frame: PromptEncoder
+    encoder: PromptEncoder
     slots: BatchSlots
-    claim: SlotRequest
-    work: WorkItem
+    slot_request: SlotRequest
+    work_item: WorkItem
     request_id: str
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -37,17 +37,17 @@ class EngineRequester:
         Raises:
             EngineGoneError: the engine died.
         """
-        await self.slots.take(self.claim)  # before any work is done for it
+        await self.slots.take(self.slot_request)  # before any work is done for it
         try:
-            self.work.begin()
-            prompt = self.frame.ids(words, terms)
+            self.work_item.begin()
+            prompt = self.encoder.ids(words, terms)
             room = self.engine.max_model_len - len(prompt)
             if room < ANSWER_MARGIN:
                 return GenerationResult("", "length")
-            most = min(budget(max(0, len(prompt) - self.frame.bare_length)), room)
-            priority = CANARY_PRIORITY if self.claim.lane is None else self.claim.lane
+            most = min(max_output_tokens(max(0, len(prompt) - self.encoder.bare_length)), room)
+            priority = CANARY_PRIORITY if self.slot_request.lane is None else self.slot_request.lane
             return await self.engine.generate(
                 GenerationRequest(prompt, sampling, most, priority), f"{self.request_id}-{next(self._numbers)}"
             )
         finally:
-            self.slots.give(self.claim)
+            self.slots.give(self.slot_request)

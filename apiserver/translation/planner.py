@@ -57,40 +57,42 @@ class NestedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A text's steps in order; written out untranslated they are the text. ``inner`` comes before them.
+    """A text's steps in order; written out untranslated they are the text. ``nested`` comes before them.
 
     ``segments`` are the indices of the steps that the engine is asked for.
     """
 
     pair: LanguagePair
     steps: tuple[Step, ...]
-    segments: tuple[int, ...]
-    inner: tuple[NestedPlan, ...] = ()
+    segment_indices: tuple[int, ...]
+    nested: tuple[NestedPlan, ...] = ()
 
     @classmethod
-    def of(cls, pair: LanguagePair, steps: Sequence[Step], inner: Sequence[NestedPlan] = ()) -> Plan:
+    def of(cls, pair: LanguagePair, steps: Sequence[Step], nested: Sequence[NestedPlan] = ()) -> Plan:
         """Make the plan of these steps."""
         segments = (index for index, step in enumerate(steps) if isinstance(step, TextStep) and step.translatable)
-        return cls(pair, tuple(steps), tuple(segments), tuple(inner))
+        return cls(pair, tuple(steps), tuple(segments), tuple(nested))
 
     @property
-    def only(self) -> TextStep | None:
+    def only_segment(self) -> TextStep | None:
         """The one segment that the engine is asked for; None where there are none or several."""
-        step = self.steps[self.segments[0]] if len(self.segments) == 1 else None
+        step = self.steps[self.segment_indices[0]] if len(self.segment_indices) == 1 else None
         return step if isinstance(step, TextStep) else None
 
-    def with_inner(self, texts: Sequence[str]) -> Plan:
-        """Return the plan with what the words inside its marks became, in the order of ``inner``."""
+    def with_nested_texts(self, texts: Sequence[str]) -> Plan:
+        """Return the plan with what the words inside its marks became, in the order of ``nested``."""
         marks: dict[int, list[Placeholder]] = {}
-        for inner, text in zip(self.inner, texts, strict=True):
+        for inner, text in zip(self.nested, texts, strict=True):
             changed = marks.setdefault(id(inner.block), list(inner.block.placeholders))
-            changed[inner.index] = replace(changed[inner.index], target=text, inside=())
-        blocks = {id(inner.block): replace(inner.block, marks=tuple(marks[id(inner.block)])) for inner in self.inner}
+            changed[inner.index] = replace(changed[inner.index], target=text, inner_parts=())
+        blocks = {
+            id(inner.block): replace(inner.block, placeholders=tuple(marks[id(inner.block)])) for inner in self.nested
+        }
         steps = (
             step if isinstance(step, str) else replace(step, block=blocks.get(id(step.block), step.block))
             for step in self.steps
         )
-        return Plan(self.pair, tuple(steps), self.segments)
+        return Plan(self.pair, tuple(steps), self.segment_indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class TranslateOptions:
     protection: Protection
 
 
-def untranslated(made: Plan) -> str:
+def untranslated_text(made: Plan) -> str:
     """Return a plan's text as it came (its marks as they come back)."""
     return "".join(
         step if isinstance(step, str) else step.text if isinstance(step, GapStep) else step.block.write(step.text)
@@ -109,9 +111,9 @@ def untranslated(made: Plan) -> str:
     )
 
 
-def plan(text: str, pair: LanguagePair, wish: TranslateOptions, budget: Budget) -> Plan:
+def plan_text(text: str, pair: LanguagePair, options: TranslateOptions, budget: Budget) -> Plan:
     """Take a text apart; about a second for 200,000 characters."""
-    return _planned(parser.parse(text, wish.format).parts, pair, wish.protection, budget)
+    return _planned(parser.parse(text, options.format).parts, pair, options.protection, budget)
 
 
 def _planned(parts: Sequence[Part], pair: LanguagePair, protection: Protection, budget: Budget) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from apiserver.protection import placeholder_encoding
-from apiserver.segmentation.segmenter import Segment, smaller
+from apiserver.segmentation.segmenter import Segment, split_segment
 
 # Thai: from there on the code charts have the scripts that write words without spaces between them (and few others).
 FIRST_WITHOUT_SPACES: Final = "\u0e00"
@@ -28,7 +28,7 @@ def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
     within a word.
     """
     if next(placeholder_encoding.placeholders_in(text), None) is None:
-        pieces = smaller(text, language)
+        pieces = split_segment(text, language)
         ends = [piece.text[-1] for piece in pieces if isinstance(piece, Segment)][:-1]
         if not anywhere and any(end.isalnum() for end in ends):
             return [text]

@@ -30,7 +30,7 @@ MAX_DEPTH: Final = 2
 MAX_PIECES: Final = 32
 
 
-class Asker(Protocol):
+class OutputRequester(Protocol):
     """Asks the engine to translate words; what it makes is not yet looked at."""
 
     async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
@@ -46,7 +46,7 @@ class SegmentContext:
     family: PromptFamily
     sampling: Sampling
     guards: QualityGuard
-    ask: Asker
+    request_output: OutputRequester
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,15 @@ class SegmentResult:
     faults on the way, ``rung`` says which rung made it: first, projected, second, pieces, best, none.
     """
 
-    words: str | None
-    faults: tuple[OutputIssue, ...] = ()
-    caught: tuple[str, ...] = ()
-    rung: str = "first"
+    text: str | None
+    issues: tuple[OutputIssue, ...] = ()
+    issue_codes: tuple[str, ...] = ()
+    stage: str = "first"
 
     @property
     def weight(self) -> int:
         """How bad the remaining faults are in all."""
-        return sum(fault.weight for fault in self.faults)
+        return sum(fault.weight for fault in self.issues)
 
 
 @dataclass(slots=True)
@@ -78,60 +78,64 @@ class _SegmentAttempts:
     def add(self, made: SegmentResult) -> bool:
         """Note a candidate; say whether it is without fault."""
         self.candidates.append(made)
-        self.caught += made.caught
-        return made.words is not None and not made.faults
+        self.caught += made.issue_codes
+        return made.text is not None and not made.issues
 
     @property
     def shown(self) -> bool:
         """Whether there are words already that may be shown."""
-        return any(made.words is not None for made in self.candidates)
+        return any(made.text is not None for made in self.candidates)
 
     def result(self, rung: str) -> SegmentResult:
         """Return the last candidate as the result."""
         last = self.candidates[-1]
-        return SegmentResult(last.words, last.faults, tuple(dict.fromkeys(self.caught)), rung)
+        return SegmentResult(last.text, last.issues, tuple(dict.fromkeys(self.caught)), rung)
 
     def best(self) -> SegmentResult:
         """Return the candidate with the lightest faults; without words where none has any."""
-        shown = [made for made in self.candidates if made.words is not None]
+        shown = [made for made in self.candidates if made.text is not None]
         caught = tuple(dict.fromkeys(self.caught))
         if not shown:
             # What keeps the words from being shown first. Without any candidate its marks could not even be asked about.
-            faults = sorted(self.candidates[0].faults, key=lambda fault: fault.usable) if self.candidates else ()
+            faults = sorted(self.candidates[0].issues, key=lambda fault: fault.usable) if self.candidates else ()
             return SegmentResult(None, tuple(faults) or (placeholder_lost(),), caught, "none")
         best = min(shown, key=lambda made: made.weight)
-        return SegmentResult(best.words, best.faults, caught, "best")
+        return SegmentResult(best.text, best.issues, caught, "best")
 
 
 async def translate_segment(
-    text: str, marks: Sequence[Placeholder], way: SegmentContext, depth: int = 0
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, depth: int = 0
 ) -> SegmentResult:
     """Translate one segment (its marks as characters), however many rungs it takes.
 
     Raises:
         EngineGoneError: the engine died.
     """
-    text, floats = emoji.take_out_emoji(text, marks)
+    text, floats = emoji.remove_emoji(text, placeholders)
     if floats:
-        made = await translate_segment(text, marks, way, depth) if needs_translation(text) else SegmentResult(text)
-        return made if made.words is None else replace(made, words=emoji.put_back_emoji(made.words, floats))
+        made = (
+            await translate_segment(text, placeholders, context, depth)
+            if needs_translation(text)
+            else SegmentResult(text)
+        )
+        return made if made.text is None else replace(made, text=emoji.restore_emoji(made.text, floats))
     seen = _SegmentAttempts()
-    forms = [form for make in _forms(text, marks, way) if (form := make()) is not None]
+    forms = [form for make in _forms(text, placeholders, context) if (form := make()) is not None]
     if forms:
         first = forms[0]
-        if seen.add(await _attempt(first, marks, way, way.sampling)):
+        if seen.add(await _attempt(first, placeholders, context, context.sampling)):
             return seen.result("first")
         lost_marks = "placeholder-lost" in seen.caught
         second = forms[1] if lost_marks and len(forms) > 1 else first
-        sampling = way.sampling if second is not first else retry_sampling(way.sampling)
-        if seen.add(await _attempt(second, marks, way, sampling)):
+        sampling = context.sampling if second is not first else retry_sampling(context.sampling)
+        if seen.add(await _attempt(second, placeholders, context, sampling)):
             return seen.result("second")
-    elif (projected := await _projected(text, marks, way, depth)) is not None and seen.add(projected):
+    elif (projected := await _projected(text, placeholders, context, depth)) is not None and seen.add(projected):
         return seen.result("projected")
     # Pieces cut at marks have none left, so these cuts end by themselves.
     deeper = depth < MAX_DEPTH or next(placeholder_encoding.placeholders_in(text), None) is not None
-    parts = cut_into_pieces(text, way.pair.source, anywhere=not seen.shown) if deeper else []
-    if (pieces := await _in_pieces(parts, marks, way, depth)) is not None and seen.add(pieces):
+    parts = cut_into_pieces(text, context.pair.source, anywhere=not seen.shown) if deeper else []
+    if (pieces := await _in_pieces(parts, placeholders, context, depth)) is not None and seen.add(pieces):
         return seen.result("pieces")
     return seen.best()
 
@@ -144,20 +148,20 @@ def _forms(
         yield lambda: placeholder_encoding.EncodedText(text, ())
         return
     if way.family.copies_literals:
-        yield lambda: placeholder_encoding.literally(text, marks, terms_in_prompt=way.family.term_prompt)
-    yield lambda: placeholder_encoding.marked(text, marks, way.family.placeholder_style)
+        yield lambda: placeholder_encoding.encode_literally(text, marks, terms_in_prompt=way.family.term_prompt)
+    yield lambda: placeholder_encoding.encode_in_style(text, marks, way.family.placeholder_style)
 
 
 async def _attempt(
     form: placeholder_encoding.EncodedText, marks: Sequence[Placeholder], way: SegmentContext, sampling: Sampling
 ) -> SegmentResult:
     """Ask once, tidy the answer, judge it, and find the marks in it again."""
-    output = await way.ask(form.text, _terms(form, marks) if way.family.term_prompt else {}, sampling)
-    tidy = cleanup.cleaned(output.text, form.text, way.pair)
+    output = await way.request_output(form.text, _terms(form, marks) if way.family.term_prompt else {}, sampling)
+    tidy = cleanup.clean(output.text, form.text, way.pair)
     said = without_full_stop(tidy.text, form.text)
-    faults = way.guards.faults(form.text, output.with_text(said), way.pair)
+    faults = way.guards.find_issues(form.text, output.with_text(said), way.pair)
     words = form.restore(said)
-    if words is None or not _same_marks(words, form) or not placeholder_encoding.in_order(words, marks):
+    if words is None or not _same_marks(words, form) or not placeholder_encoding.is_well_nested(words, marks):
         faults, words = [*faults, placeholder_lost()], None
     caught = (*tidy.removed, *(fault.code for fault in faults))
     if not all(fault.usable for fault in faults):
@@ -180,18 +184,18 @@ def _terms(form: placeholder_encoding.EncodedText, marks: Sequence[Placeholder])
 
 async def _projected(text: str, marks: Sequence[Placeholder], way: SegmentContext, depth: int) -> SegmentResult | None:
     """Translate without the tags and put them where their words are; None where that can not be told."""
-    bare = tag_projection.untagged(text, marks)
+    bare = tag_projection.remove_tags(text, marks)
     if bare is None or depth > 0:
         return None
     whole, *inner = await asyncio.gather(
-        translate_segment(bare.words, marks, way, MAX_DEPTH),
-        *(translate_segment(stretch.words, marks, way, MAX_DEPTH) for stretch in bare.stretches),
+        translate_segment(bare.text, marks, way, MAX_DEPTH),
+        *(translate_segment(stretch.text, marks, way, MAX_DEPTH) for stretch in bare.spans),
     )
-    if whole.words is None or any(made.words is None for made in inner):
+    if whole.text is None or any(made.text is None for made in inner):
         return None
-    found = [(stretch, made.words or "") for stretch, made in zip(bare.stretches, inner, strict=True)]
-    words = tag_projection.place(whole.words, found)
-    return None if words is None else SegmentResult(words, whole.faults, whole.caught)
+    found = [(stretch, made.text or "") for stretch, made in zip(bare.spans, inner, strict=True)]
+    words = tag_projection.project_tags(whole.text, found)
+    return None if words is None else SegmentResult(words, whole.issues, whole.issue_codes)
 
 
 async def _in_pieces(
@@ -204,16 +208,16 @@ async def _in_pieces(
     made = await asyncio.gather(*(translate_segment(parts[index], marks, way, depth + 1) for index in wordy))
     joined = list(parts)
     for index, each in zip(wordy, made, strict=True):
-        if each.words is not None:
-            joined[index] = each.words
-    faults = tuple(fault for each in made for fault in each.faults)
-    words = None if all(each.words is None for each in made) else "".join(joined)
+        if each.text is not None:
+            joined[index] = each.text
+    faults = tuple(fault for each in made for fault in each.issues)
+    words = None if all(each.text is None for each in made) else "".join(joined)
     if words is not None:
         # A piece may be too short to tell its language, or to miss a word in; the whole is not.
-        whole = way.guards.faults(_plain("".join(parts)), GenerationResult(_plain(words), "stop"), way.pair)
+        whole = way.guards.find_issues(_plain("".join(parts)), GenerationResult(_plain(words), "stop"), way.pair)
         known = {fault.code for fault in faults}
         faults += tuple(fault for fault in whole if fault.code not in known)
-    caught = (*(code for each in made for code in each.caught), *(fault.code for fault in faults))
+    caught = (*(code for each in made for code in each.issue_codes), *(fault.code for fault in faults))
     return SegmentResult(words, faults, caught)
 
 

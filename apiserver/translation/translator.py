@@ -22,7 +22,7 @@ from apiserver.scheduling.work_item import WorkItem
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.engine_requests import ANSWER_MARGIN, EngineRequester
-from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan, untranslated
+from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
 from shared.protocol.errors import TooLargeError
@@ -44,8 +44,8 @@ class Translator:
         self,
         entry: ModelEntry,
         engine: Engine,
-        frames: Mapping[LanguagePair, PromptEncoder],
-        decoding: Sampling,
+        encoders: Mapping[LanguagePair, PromptEncoder],
+        sampling: Sampling,
         guards: QualityGuard,
         metrics: ApiServerMetrics,
         slots: BatchSlots,
@@ -53,8 +53,8 @@ class Translator:
         """Take the model's entry, its engine and the slots of that, each pair's frame, how it chooses tokens, the guards."""
         self.engine = engine
         self._entry = entry
-        self._frames = frames
-        self._decoding = decoding
+        self._frames = encoders
+        self._decoding = sampling
         self._guards = guards
         self._metrics = metrics
         self._segments = cache(metrics.segments.labels)  # as in replica.py
@@ -65,7 +65,9 @@ class Translator:
         self._turns = count()
         self._aside = asyncio.Lock()
 
-    async def prepare(self, pair: LanguagePair, text: str, wish: TranslateOptions, *, aside: bool = False) -> Plan:
+    async def prepare(
+        self, pair: LanguagePair, text: str, options: TranslateOptions, *, in_thread: bool = False
+    ) -> Plan:
         """Plan a text, without the engine: a request is refused before any of its texts costs a step.
 
         ``aside`` plans it in a thread, because others of its request are planned too.
@@ -73,23 +75,23 @@ class Translator:
         Raises:
             TooLargeError: the request's terms leave no room for a text in the model's context.
         """
-        limit = self._segment_limit(pair, wish)
+        limit = self._segment_limit(pair, options)
         chosen = self._entry.segment
         budget = Budget(
             max_tokens=limit if chosen.tokens is None else min(chosen.tokens, limit),
             max_sentences=chosen.sentences,
             count=lambda words: len(self.engine.encode_text(words)),
         )
-        if not aside and len(text) <= INLINE_CHARS:
-            return plan(text, pair, wish, budget)
+        if not in_thread and len(text) <= INLINE_CHARS:
+            return plan_text(text, pair, options, budget)
         async with self._aside:  # one at a time: the rest of the server needs the interpreter too
-            return await asyncio.to_thread(plan, text, pair, wish, budget)
+            return await asyncio.to_thread(plan_text, text, pair, options, budget)
 
     async def complete(
         self,
-        planned: Plan,
+        plan: Plan,
         request_id: str,
-        work: WorkItem,
+        work_item: WorkItem,
         *,
         cost: float = 0.0,
         on_delta: Callable[[str], None] | None = None,
@@ -102,27 +104,27 @@ class Translator:
         Raises:
             EngineGoneError: the engine died.
         """
-        pair = planned.pair
-        segments = segments_of(planned)
-        claim = SlotRequest(work.lane(is_long=segments > SHORT_SEGMENTS), work.caller, next(self._turns))
-        inquiry = EngineRequester(self.engine, self._frames[pair], self._slots, claim, work, request_id)
+        pair = plan.pair
+        segments = segment_count(plan)
+        claim = SlotRequest(work_item.lane(is_long=segments > SHORT_SEGMENTS), work_item.caller, next(self._turns))
+        inquiry = EngineRequester(self.engine, self._frames[pair], self._slots, claim, work_item, request_id)
         way = SegmentContext(pair, self._entry.family, self._decoding, self._guards, inquiry)
-        done = partial(work.done, cost / max(1, segments))
+        done = partial(work_item.done, cost / max(1, segments))
         warnings: list[Notice] = []
-        if planned.inner:
-            inside = await gathered(self._run(inner.plan, way, claim, done, None) for inner in planned.inner)
+        if plan.nested:
+            inside = await gathered(self._run(inner.plan, way, claim, done, None) for inner in plan.nested)
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
-            planned = planned.with_inner(
+            plan = plan.with_nested_texts(
                 [
-                    untranslated(inner.plan) if text is None else text
-                    for inner, text in zip(planned.inner, texts, strict=True)
+                    untranslated_text(inner.plan) if text is None else text
+                    for inner, text in zip(plan.nested, texts, strict=True)
                 ]
             )
-        if planned.only is None or claim.is_long:
-            assembly = await self._run(planned, way, claim, done, on_delta)
+        if plan.only_segment is None or claim.is_long:
+            assembly = await self._run(plan, way, claim, done, on_delta)
         else:
-            assembly = await self._run_only(planned, planned.only, way, done, on_delta)
+            assembly = await self._run_only(plan, plan.only_segment, way, done, on_delta)
         warnings += assembly.warnings()
         return Translation(
             translation=assembly.text,
@@ -145,7 +147,7 @@ class Translator:
         assembly = Assembler(planned, on_delta)
         made = await translate_segment(only.text, only.block.placeholders, way)
         self._count(planned.pair, made)
-        assembly.done(planned.segments[0], made)
+        assembly.add(planned.segment_indices[0], made)
         done()
         assembly.close()
         return assembly
@@ -160,7 +162,7 @@ class Translator:
     ) -> Assembler:
         """Ask for every segment of a plan and put its text together."""
         assembly = Assembler(planned, on_delta)
-        wanted = planned.segments
+        wanted = planned.segment_indices
         queue = iter(wanted)
         # Tables and menus say the same again and again; at most one entry for each segment.
         said: dict[str, asyncio.Future[SegmentResult]] = {}
@@ -185,7 +187,7 @@ class Translator:
                 if not isinstance(step, TextStep):
                     continue
                 if (known := said.get(step.text)) is not None:
-                    assembly.done(index, await known)
+                    assembly.add(index, await known)
                     done()
                     continue
                 coming: asyncio.Future[SegmentResult] = asyncio.get_running_loop().create_future()
@@ -200,7 +202,7 @@ class Translator:
                     made = await translate_segment(step.text, step.block.placeholders, way)
                 coming.set_result(made)
                 self._count(planned.pair, made)
-                assembly.done(index, made)
+                assembly.add(index, made)
                 done()
 
         try:
@@ -223,13 +225,13 @@ class Translator:
 
     def _count(self, pair: LanguagePair, made: SegmentResult) -> None:
         """Count how the segment was had, and for each guard that caught something what came of it."""
-        self._segments(str(pair), made.rung).inc()
-        left = {fault.code for fault in made.faults}
-        for code in made.caught:
-            outcome = "given-up" if made.words is None else "shown" if code in left else "mended"
+        self._segments(str(pair), made.stage).inc()
+        left = {fault.code for fault in made.issues}
+        for code in made.issue_codes:
+            outcome = "given-up" if made.text is None else "shown" if code in left else "mended"
             self._metrics.guards.labels(str(pair), code, outcome).inc()
 
 
-def segments_of(planned: Plan) -> int:
+def segment_count(planned: Plan) -> int:
     """Return how many segments of a plan the engine is asked for."""
-    return len(planned.segments) + sum(len(inner.plan.segments) for inner in planned.inner)
+    return len(planned.segment_indices) + sum(len(inner.plan.segment_indices) for inner in planned.nested)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
-from apiserver.guards.issues import budget
+from apiserver.guards.issues import max_output_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
@@ -78,7 +78,7 @@ class Hosted:
         async def one(number: int, text: str) -> GenerationResult:
             prompt = frame.ids(text, {})
             left = self.engine.max_model_len - len(prompt)
-            most = min(budget(len(prompt) - frame.bare_length), left)
+            most = min(max_output_tokens(len(prompt) - frame.bare_length), left)
             async with room:
                 return await self.engine.generate(GenerationRequest(prompt, decoding, most), f"bare-{pair}-{number}")
 

@@ -24,8 +24,8 @@ from apiserver.catalog import loader
 from apiserver.engine.interface import GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.protection.placeholders import literals
-from apiserver.translation.assembler import PIECES
+from apiserver.protection.placeholders import count_literals
+from apiserver.translation.assembler import TRANSLATED_IN_PIECES
 from benchmarks.harness.engine import Hosted, Wanted, hosted
 from benchmarks.quality.hostile_texts import hostile_texts
 from models.corpus import Pair, read_pairs
@@ -127,13 +127,15 @@ async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: 
         output = GenerationResult(
             raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls
         )
-        wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + literals(text.wanted.text)
+        wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + count_literals(
+            text.wanted.text
+        )
         row = table[text.kind]
         row[0] += 1
-        row[1] += bool(judge.faults(text.wanted.text, output, pair)) or misses(raw.text, wanted)
+        row[1] += bool(judge.find_issues(text.wanted.text, output, pair)) or misses(raw.text, wanted)
         codes = {warning.code for warning in made.warnings}
-        row[2] += made.translation is not None and codes == {PIECES.code}
-        row[3] += made.translation is not None and bool(codes - {PIECES.code})
+        row[2] += made.translation is not None and codes == {TRANSLATED_IN_PIECES.code}
+        row[3] += made.translation is not None and bool(codes - {TRANSLATED_IN_PIECES.code})
         row[4] += made.translation is None
         row[5] += made.translation is not None and misses(made.translation, wanted)
     return table

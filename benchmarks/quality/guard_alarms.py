@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.cleanup import Cleaned, cleaned
+from apiserver.guards.cleanup import CleanedText, clean
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
@@ -44,7 +44,7 @@ class Case:
 class Verdict:
     """What cleanup and the guards made of one output."""
 
-    tidy: Cleaned
+    tidy: CleanedText
     faults: list[OutputIssue]
 
 
@@ -154,8 +154,8 @@ def _joined(cases: Sequence[Case]) -> list[Case]:
 
 
 def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Verdict:
-    tidy = cleaned(text, case.source, pair)
-    return Verdict(tidy, guards.faults(case.source, GenerationResult(tidy.text, "stop"), pair))
+    tidy = clean(text, case.source, pair)
+    return Verdict(tidy, guards.find_issues(case.source, GenerationResult(tidy.text, "stop"), pair))
 
 
 def _false_alarms(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:

@@ -31,7 +31,7 @@ def _block(block: Block, words: Callable[[str], str]) -> str:
     ]
     pieces = _MARK.split(block.text)
     pieces[0::2] = [words(piece) if piece else "" for piece in pieces[0::2]]
-    return replace(block, marks=tuple(marks)).write("".join(pieces))
+    return replace(block, placeholders=tuple(marks)).write("".join(pieces))
 
 
 def seen(block: Block) -> str:

@@ -30,9 +30,9 @@ def planned(*steps: Step, pair: LanguagePair = EN_DE) -> Plan:
 def test_nothing_is_said_before_its_turn() -> None:
     said: list[str] = []
     assembly = Assembler(planned("<", words("a"), GapStep("  ", BLOCK), words("b"), ">"), said.append)
-    assembly.done(3, SegmentResult("B"))
+    assembly.add(3, SegmentResult("B"))
     assert said == []
-    assembly.done(1, SegmentResult("A"))
+    assembly.add(1, SegmentResult("A"))
     assert "".join(said) == "<A  B"
     assembly.close()
     assert assembly.text == "".join(said) == "<A  B>"
@@ -41,8 +41,8 @@ def test_nothing_is_said_before_its_turn() -> None:
 def test_a_text_whose_segments_all_failed_is_none_and_nothing_was_said_of_it() -> None:
     said: list[str] = []
     assembly = Assembler(planned("- ", words("a"), GapStep(" ", BLOCK), words("b")), said.append)
-    assembly.done(1, SegmentResult(None, (NONE,)))
-    assembly.done(3, SegmentResult(None, (NONE,)))
+    assembly.add(1, SegmentResult(None, (NONE,)))
+    assembly.add(3, SegmentResult(None, (NONE,)))
     assembly.close()
     assert assembly.text is None
     assert said == []
@@ -52,8 +52,8 @@ def test_a_text_whose_segments_all_failed_is_none_and_nothing_was_said_of_it() -
 def test_one_failed_segment_comes_back_as_it_was_and_is_said() -> None:
     said: list[str] = []
     assembly = Assembler(planned(words("a"), GapStep("\n", BLOCK), words("b")), said.append)
-    assembly.done(0, SegmentResult(None, (NONE,)))
-    assembly.done(2, SegmentResult("B"))
+    assembly.add(0, SegmentResult(None, (NONE,)))
+    assembly.add(2, SegmentResult("B"))
     assembly.close()
     assert assembly.text == "".join(said) == "a\nB"
     assert [notice.code for notice in assembly.warnings()] == [UNTRANSLATED]
@@ -63,17 +63,17 @@ def test_one_failed_segment_comes_back_as_it_was_and_is_said() -> None:
 def test_each_kind_of_fault_is_one_warning_however_many_segments_have_it() -> None:
     steps = [words("a"), words("b"), words("c")]
     assembly = Assembler(planned(*steps), None)
-    assembly.done(0, SegmentResult("A", (ODD, ODD)))
-    assembly.done(1, SegmentResult("B", (ODD,)))
-    assembly.done(2, SegmentResult("C"))
+    assembly.add(0, SegmentResult("A", (ODD, ODD)))
+    assembly.add(1, SegmentResult("B", (ODD,)))
+    assembly.add(2, SegmentResult("C"))
     assembly.close()
     assert [(n.code, n.message) for n in assembly.warnings()] == [(ODD.code, f"{ODD.message} (2 of 3 segments)")]
 
 
 def test_words_that_were_had_in_pieces_only_say_so() -> None:
     assembly = Assembler(planned(words("a"), words("b")), None)
-    assembly.done(0, SegmentResult("A", rung="pieces"))
-    assembly.done(1, SegmentResult("B", rung="second"))
+    assembly.add(0, SegmentResult("A", stage="pieces"))
+    assembly.add(1, SegmentResult("B", stage="second"))
     assembly.close()
     assert [notice.code for notice in assembly.warnings()] == ["translated-in-pieces"]
     assert "1 of 2 segments" in assembly.warnings()[0].message
@@ -100,7 +100,7 @@ def test_words_are_escaped_and_marks_are_not() -> None:
     )
     block = Block("", marks, "", escape=lambda text: text.replace("&", "&amp;"))
     assembly = Assembler(planned(words("x", block)), None)
-    assembly.done(0, SegmentResult(f"B & {placeholder_char(1)}{placeholder_char(0)}C"))
+    assembly.add(0, SegmentResult(f"B & {placeholder_char(1)}{placeholder_char(0)}C"))
     assembly.close()
     assert assembly.text == "B &amp; a&amp;b<br>C"
 
@@ -109,8 +109,8 @@ def test_sentences_of_a_language_without_spaces_get_one_even_across_a_tag() -> N
     block = Block("", (), "")
     steps = (words("你好。", block), GapStep("", block), "<b>", words("再见。", block), "</b>")
     assembly = Assembler(planned(*steps, pair=ZH_EN), None)
-    assembly.done(0, SegmentResult("Hello."))
-    assembly.done(3, SegmentResult("Goodbye."))
+    assembly.add(0, SegmentResult("Hello."))
+    assembly.add(3, SegmentResult("Goodbye."))
     assembly.close()
     assert assembly.text == "Hello. <b>Goodbye.</b>"
 
@@ -118,8 +118,8 @@ def test_sentences_of_a_language_without_spaces_get_one_even_across_a_tag() -> N
 def test_nothing_is_put_between_two_blocks() -> None:
     steps = (words("你好。", Block("", (), "1")), GapStep("", BLOCK), words("再见。", Block("", (), "2")))
     assembly = Assembler(planned(*steps, pair=ZH_EN), None)
-    assembly.done(0, SegmentResult("Hello."))
-    assembly.done(2, SegmentResult("Goodbye."))
+    assembly.add(0, SegmentResult("Hello."))
+    assembly.add(2, SegmentResult("Goodbye."))
     assembly.close()
     assert assembly.text == "Hello.Goodbye."
 
@@ -133,6 +133,6 @@ def test_order_of_arrival_does_not_matter(order: list[int]) -> None:
     said: list[str] = []
     assembly = Assembler(planned(*steps), said.append)
     for number in order:
-        assembly.done(2 * number, SegmentResult(f"<{number}>"))
+        assembly.add(2 * number, SegmentResult(f"<{number}>"))
     assembly.close()
     assert assembly.text == "".join(said) == "<0>\n<1>\n<2>\n<3>\n<4>\n<5>\n"

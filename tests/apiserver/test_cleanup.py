@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.guards.cleanup import Cleaned, cleaned, controls, leftover
+from apiserver.guards.cleanup import CleanedText, clean, has_control_tokens, has_leftover_chat
 from shared.languages import LanguagePair
 
 PAIR = LanguagePair("en", "de")
@@ -56,10 +56,10 @@ RIGHT = "Wo ist der Bahnhof?"
     ],
 )
 def test_what_stands_around_the_translation_goes(output: str, removed: list[str]) -> None:
-    found = cleaned(output, SOURCE, PAIR)
+    found = clean(output, SOURCE, PAIR)
     assert found.text == RIGHT
     assert list(found.removed) == removed
-    assert not leftover(found.text, SOURCE)
+    assert not has_leftover_chat(found.text, SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,16 @@ def test_what_stands_around_the_translation_goes(output: str, removed: list[str]
     ],
 )
 def test_what_the_source_says_too_stays(source: str, output: str) -> None:
-    assert cleaned(output, source, PAIR) == Cleaned(output, ())
+    assert clean(output, source, PAIR) == CleanedText(output, ())
 
 
 @pytest.mark.parametrize("output", ["", "   \n", "<think>and never an end", "Here is the translation:", '"'])
 def test_an_answer_without_a_translation_is_empty_or_left_alone(output: str) -> None:
-    assert cleaned(output, SOURCE, PAIR).text in {"", '"'}
+    assert clean(output, SOURCE, PAIR).text in {"", '"'}
 
 
 def test_no_break_spaces_of_french_stay_and_runs_become_one_space() -> None:
-    assert cleaned("Où est\u00a0? \u00a0Là\u202f! \r\n Ici", SOURCE, PAIR).text == "Où est\u00a0? Là\u202f! Ici"
+    assert clean("Où est\u00a0? \u00a0Là\u202f! \r\n Ici", SOURCE, PAIR).text == "Où est\u00a0? Là\u202f! Ici"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_no_break_spaces_of_french_stay_and_runs_become_one_space() -> None:
     ],
 )
 def test_what_cleanup_could_not_take_away_is_said(words: str, source: str, left: bool) -> None:
-    assert leftover(words, source) is left
+    assert has_leftover_chat(words, source) is left
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_what_cleanup_could_not_take_away_is_said(words: str, source: str, left:
     ],
 )
 def test_control_tokens_are_told_from_the_sources_own(token: str) -> None:
-    assert controls(f"Wo ist {token} der Bahnhof?", SOURCE)
-    assert not controls(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?")
-    assert cleaned(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?", PAIR).removed == ()
+    assert has_control_tokens(f"Wo ist {token} der Bahnhof?", SOURCE)
+    assert not has_control_tokens(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?")
+    assert clean(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?", PAIR).removed == ()
 
 
 CHATTER = st.sampled_from(
@@ -146,15 +146,15 @@ ANY = st.lists(CHATTER | st.text(st.characters(codec=None), max_size=3), max_siz
 
 @given(ANY, ANY)
 def test_cleaned_words_hold_no_hard_white_space(output: str, source: str) -> None:
-    text = cleaned(output, source, PAIR).text
+    text = clean(output, source, PAIR).text
     assert text == text.strip()
     assert all(run in {" ", "\u00a0", "\u202f"} for run in re.findall(r"\s+", text))
-    leftover(text, source)
+    has_leftover_chat(text, source)
 
 
 @given(st.text(st.characters(codec=None), max_size=40))
 def test_an_echo_is_never_touched_but_for_white_space(text: str) -> None:
-    assert re.sub(r"\s", "", cleaned(text, text, PAIR).text) == re.sub(r"\s", "", text)
+    assert re.sub(r"\s", "", clean(text, text, PAIR).text) == re.sub(r"\s", "", text)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_an_echo_is_never_touched_but_for_white_space(text: str) -> None:
 def test_hostile_output_takes_linear_time(unit: str) -> None:
     text = (unit * 100_000)[:100_000]
     started = time.process_time()
-    cleaned(text, SOURCE, PAIR)
-    cleaned(RIGHT, text, PAIR)
-    leftover(text, text)
+    clean(text, SOURCE, PAIR)
+    clean(RIGHT, text, PAIR)
+    has_leftover_chat(text, text)
     assert time.process_time() - started < 5  # takes 0.3 s; anything quadratic takes minutes

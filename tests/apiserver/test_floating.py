@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
-from apiserver.protection.emoji import put_back_emoji, take_out_emoji
+from apiserver.protection.emoji import remove_emoji, restore_emoji
 from apiserver.protection.placeholders import Protection, protect
 from apiserver.segmentation.segmenter import skeleton
 
@@ -20,13 +20,13 @@ MARKS = [
 
 
 def test_only_floating_marks_are_taken_out() -> None:
-    words, floats = take_out_emoji(f"I like {A} you, {C}{B}!", MARKS)
+    words, floats = remove_emoji(f"I like {A} you, {C}{B}!", MARKS)
     assert words == f"I like you, {C}!"
-    assert [(each.char, each.close) for each in floats] == [(A, False), (B, True)]
+    assert [(each.char, each.is_attached) for each in floats] == [(A, False), (B, True)]
 
 
 def test_words_without_them_are_left_alone() -> None:
-    assert take_out_emoji(f"I like {C}.", MARKS) == (f"I like {C}.", ())
+    assert remove_emoji(f"I like {C}.", MARKS) == (f"I like {C}.", ())
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_words_without_them_are_left_alone() -> None:
     ],
 )
 def test_they_come_back_near_where_they_were_and_in_order(source: str, words: str, expected: str) -> None:
-    assert put_back_emoji(words, take_out_emoji(source, MARKS)[1]) == expected
+    assert restore_emoji(words, remove_emoji(source, MARKS)[1]) == expected
 
 
 @pytest.mark.parametrize("sign", ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", "✓", "👍🏽", "⏰"])
@@ -80,9 +80,9 @@ def test_none_is_lost_and_no_hard_white_space_made(source: list[str], answer: li
         "".join(char for place, char in enumerate(source) if char not in source[:place] or char not in {A, B}).split()
     )
     words = " ".join("".join(answer).split())
-    bare, floats = take_out_emoji(text, MARKS)
+    bare, floats = remove_emoji(text, MARKS)
     assert skeleton(bare) in (["", ""], [""])
-    back = put_back_emoji(words, floats)
+    back = restore_emoji(words, floats)
     assert "".join(char for char in back if char in {A, B}) == "".join(char for char in text if char in {A, B})
     if words:
         assert skeleton(back) == ["", ""]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import budget, placeholder_lost
+from apiserver.guards.issues import max_output_tokens, placeholder_lost
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
@@ -23,7 +23,7 @@ def guards() -> QualityGuard:
 
 def codes(guards: QualityGuard, source: str, output: str | GenerationResult, pair: str = "en-de") -> list[str]:
     made = output if isinstance(output, GenerationResult) else GenerationResult(output, "stop")
-    return [fault.code for fault in guards.faults(source, made, LanguagePair(*pair.split("-", 1)))]
+    return [fault.code for fault in guards.find_issues(source, made, LanguagePair(*pair.split("-", 1)))]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def codes(guards: QualityGuard, source: str, output: str | GenerationResult, pai
 def test_what_is_no_whole_translation_is_never_usable(
     guards: QualityGuard, output: GenerationResult, code: str
 ) -> None:
-    [fault] = guards.faults(SOURCE, output, LanguagePair("en", "de"))
+    [fault] = guards.find_issues(SOURCE, output, LanguagePair("en", "de"))
     assert fault.code == code
     assert not fault.usable
 
@@ -123,7 +123,7 @@ def test_other_scripts_and_their_neighbours_are_told_apart(
 
 def test_several_faults_are_all_said_and_never_with_the_text(guards: QualityGuard) -> None:
     output = GenerationResult(f"{SOURCE} Note: %s <|im_end|> {SOURCE} {SOURCE}", "stop")
-    faults = guards.faults(SOURCE, output, LanguagePair("en", "de"))
+    faults = guards.find_issues(SOURCE, output, LanguagePair("en", "de"))
     assert len(faults) >= 4
     assert all(fault.usable and "committee" not in fault.message and fault.weight > 0 for fault in faults)
     assert len({fault.code for fault in faults}) == len(faults)
@@ -141,8 +141,8 @@ def test_lost_placeholders_are_never_shown() -> None:
 
 
 def test_the_budget_grows_with_the_source_and_leaves_room_for_a_word() -> None:
-    assert budget(0) >= 16
-    assert budget(1000) >= 2500
+    assert max_output_tokens(0) >= 16
+    assert max_output_tokens(1000) >= 2500
 
 
 PIECES = st.sampled_from(

@@ -79,7 +79,7 @@ def tags() -> list[Placeholder]:
 
 async def test_a_good_answer_is_asked_for_once() -> None:
     asked = Asked(lambda _, __: says(GERMAN))
-    assert await climbed(asked) == SegmentResult(GERMAN, rung="first")
+    assert await climbed(asked) == SegmentResult(GERMAN, stage="first")
     assert asked.words == [ENGLISH]
 
 
@@ -102,8 +102,8 @@ async def test_a_bad_answer_is_mended_by_another_decoding(
 ) -> None:
     asked = Asked(one_after_the_other(bad, says(GERMAN)))
     made = await climbed(asked)
-    assert (made.words, made.faults, made.rung) == (GERMAN, (), "second")
-    assert request.node.callspec.id.rstrip("012") in made.caught
+    assert (made.text, made.issues, made.stage) == (GERMAN, (), "second")
+    assert request.node.callspec.id.rstrip("012") in made.issue_codes
     assert asked.samplings[0].temperature == 0
     assert asked.samplings[1].temperature > 0
 
@@ -122,13 +122,13 @@ async def test_a_bad_answer_is_mended_by_another_decoding(
 )
 async def test_what_a_model_wrote_around_its_translation_is_taken_away_and_counted(around: str, code: str) -> None:
     made = await climbed(Asked(lambda _, __: says(around.format(GERMAN))))
-    assert (made.words, made.faults, made.rung) == (GERMAN, (), "first")
-    assert made.caught == (code,)
+    assert (made.text, made.issues, made.stage) == (GERMAN, (), "first")
+    assert made.issue_codes == (code,)
 
 
 async def test_an_added_full_stop_leaves_no_white_space_behind() -> None:
     made = await climbed(Asked(lambda _, __: says(f"{GERMAN.rstrip('.')} .")), "The house stands between the trees")
-    assert made.words == GERMAN.rstrip(".")
+    assert made.text == GERMAN.rstrip(".")
 
 
 async def test_what_two_decodings_get_wrong_is_asked_in_pieces() -> None:
@@ -136,32 +136,32 @@ async def test_what_two_decodings_get_wrong_is_asked_in_pieces() -> None:
     pieces = {"I know the house,": "Ich kenne das Haus,", "and I like the garden.": "und ich mag den Garten."}
     asked = Asked(lambda words, _: says(pieces.get(words, ""), "stop" if words in pieces else "length"))
     made = await climbed(asked, source)
-    assert made.words == "Ich kenne das Haus, und ich mag den Garten."
-    assert made.rung == "pieces"
-    assert made.faults == ()
+    assert made.text == "Ich kenne das Haus, und ich mag den Garten."
+    assert made.stage == "pieces"
+    assert made.issues == ()
 
 
 async def test_where_nothing_helps_the_best_is_shown_with_its_fault() -> None:
     asked = Asked(lambda words, _: says(words))
     made = await climbed(asked)
-    assert made.words is not None
-    assert made.rung == "best"
-    assert {fault.code for fault in made.faults} == {"output-echoes-source"}
+    assert made.text is not None
+    assert made.stage == "best"
+    assert {fault.code for fault in made.issues} == {"output-echoes-source"}
 
 
 async def test_where_nothing_may_be_shown_there_are_no_words_but_a_reason() -> None:
     asked = Asked(lambda _, __: says("x", "length"))
     made = await climbed(asked)
-    assert made.words is None
-    assert made.rung == "none"
-    assert made.faults[0].code == "output-too-long"
+    assert made.text is None
+    assert made.stage == "none"
+    assert made.issues[0].code == "output-too-long"
     assert len(asked.words) <= 2 * (1 + MAX_PIECES + MAX_PIECES**MAX_DEPTH)
 
 
 async def test_a_model_that_copies_words_gets_placeholders_as_names() -> None:
     asked = Asked(lambda words, _: says("Hallo Tom, wie geht es dir heute?") if "Tom" in words else says("Hallo."))
     made = await climbed(asked, f"Hello {A}, how are you today?", [name("{user}")])
-    assert made.words == f"Hallo {A}, wie geht es dir heute?"
+    assert made.text == f"Hallo {A}, wie geht es dir heute?"
     assert asked.words == ["Hello Tom, how are you today?"]
 
 
@@ -170,10 +170,10 @@ async def test_a_lost_placeholder_is_asked_for_in_another_form_and_then_around_i
     made = await climbed(asked, f"Hello {A}, how are you today?", [name("{user}")], HUNYUAN)
     assert asked.words[0] == "Hello {user}, how are you today?"
     assert "{user}" not in asked.words[1]
-    assert made.rung == "pieces"
-    assert made.words is not None
-    assert made.words.count(A) == 1
-    assert "placeholder-lost" in made.caught
+    assert made.stage == "pieces"
+    assert made.text is not None
+    assert made.text.count(A) == 1
+    assert "placeholder-lost" in made.issue_codes
 
 
 async def test_terms_stand_in_the_prompt_of_a_family_that_has_one_for_them() -> None:
@@ -181,7 +181,7 @@ async def test_terms_stand_in_the_prompt_of_a_family_that_has_one_for_them() -> 
     made = await climbed(asked, f"Where is the {A} in this town?", [name("station", "Hauptbahnhof")], HUNYUAN)
     assert asked.words == ["Where is the station in this town?"]
     assert asked.terms == [{"station": "Hauptbahnhof"}]
-    assert made.words == f"Wo ist der {A} in dieser Stadt?"
+    assert made.text == f"Wo ist der {A} in dieser Stadt?"
 
 
 async def test_tags_go_around_their_words_where_the_model_knows_no_tags() -> None:
@@ -191,21 +191,21 @@ async def test_tags_go_around_their_words_where_the_model_knows_no_tags() -> Non
     }
     asked = Asked(lambda words, _: says(answers[words]))
     made = await climbed(asked, f"This is {A}very important{B} for us.", tags())
-    assert made.words == f"Das ist {A}sehr wichtig{B} für uns."
+    assert made.text == f"Das ist {A}sehr wichtig{B} für uns."
 
 
 async def test_tags_whose_words_are_not_found_are_kept_by_pieces() -> None:
     answers = {"This is": "Das ist", "very important": "sehr wichtig", "for us.": "für uns."}
     asked = Asked(lambda words, _: says(answers.get(words, "Es ist von hoher Bedeutung für uns.")))
     made = await climbed(asked, f"This is {A}very important{B} for us.", tags())
-    assert made.words == f"Das ist {A}sehr wichtig{B} für uns."
-    assert made.rung == "pieces"
+    assert made.text == f"Das ist {A}sehr wichtig{B} für uns."
+    assert made.stage == "pieces"
 
 
 async def test_numbered_tags_come_back_where_the_model_puts_them() -> None:
     asked = Asked(lambda words, _: says(words.replace("This is", "Das ist").replace("very important", "sehr wichtig")))
     made = await climbed(asked, f"This is {A}very important{B}", tags(), HUNYUAN)
-    assert made.words == f"Das ist {A}sehr wichtig{B}"
+    assert made.text == f"Das ist {A}sehr wichtig{B}"
 
 
 def marks_of(text: str) -> list[str]:
@@ -230,6 +230,6 @@ async def test_whatever_a_model_answers_no_mark_is_lost_or_invented(
         return
     asked = Asked(one_after_the_other(*map(says, answers)))
     made = await climbed(asked, once, [name("{x}"), name("%d")], family)
-    if made.words is not None:
-        assert marks_of(made.words) == marks_of(once)
-        assert skeleton(made.words) == ["", ""]
+    if made.text is not None:
+        assert marks_of(made.text) == marks_of(once)
+        assert skeleton(made.text) == ["", ""]

@@ -18,7 +18,7 @@ from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
-from apiserver.protection.placeholders import Protection, literals
+from apiserver.protection.placeholders import Protection, count_literals
 from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.segmentation.segmenter import skeleton
@@ -112,7 +112,7 @@ async def test_white_space_and_placeholders_survive_whatever_the_model_answers(
     assert "".join(said) == answer.translation
     assert skeleton(answer.translation) == skeleton(text)
     # As parts of the answer: a model may put a letter right beside one.
-    assert all(answer.translation.count(literal) >= count for literal, count in literals(text).items())
+    assert all(answer.translation.count(literal) >= count for literal, count in count_literals(text).items())
 
 
 @settings(max_examples=100, deadline=None)
@@ -142,7 +142,7 @@ async def test_an_honest_model_gives_a_whole_answer_without_warnings(text: str) 
     assert answer.translation is not None
     assert answer.warnings == []
     assert skeleton(answer.translation) == skeleton(text)
-    assert literals(answer.translation) == literals(text)
+    assert count_literals(answer.translation) == count_literals(text)
 
 
 async def test_words_inside_tags_are_translated_before_what_they_stand_in() -> None:

@@ -17,7 +17,7 @@ from apiserver.formats.document import (
     placeholder_char,
     placeholder_index,
 )
-from apiserver.protection.placeholders import Protection, invented, literals, protect
+from apiserver.protection.placeholders import Protection, count_literals, has_invented_placeholder, protect
 
 NOTHING = Protection.of([], {})
 
@@ -138,12 +138,12 @@ def test_the_marks_sources_give_the_text_back(text: str) -> None:
 def test_what_is_protected_once_has_no_literals_left(text: str) -> None:
     made = protect(block(text), NOTHING)
     outside = "".join("\n" if placeholder_index(char) is not None else char for char in made.text)
-    assert sum(literals(outside).values()) <= sum(literals(text).values())
-    assert protect(made, NOTHING).text == made.text or literals(outside)
+    assert sum(count_literals(outside).values()) <= sum(count_literals(text).values())
+    assert protect(made, NOTHING).text == made.text or count_literals(outside)
 
 
 def test_literals_are_counted() -> None:
-    assert literals("%s and %s at 5 km, {a}") == Counter({"%s": 2, "5 km": 1, "{a}": 1})
+    assert count_literals("%s and %s at 5 km, {a}") == Counter({"%s": 2, "5 km": 1, "{a}": 1})
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_literals_are_counted() -> None:
     ],
 )
 def test_a_placeholder_that_the_source_lacks_is_invented(source: str, output: str, expected: bool) -> None:
-    assert invented(source, output) is expected
+    assert has_invented_placeholder(source, output) is expected
 
 
 def test_many_phrases_in_a_long_text_take_linear_time() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget, skeleton
-from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan, untranslated
+from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
 
@@ -19,12 +19,12 @@ NOTHING = Protection.of((), {})
 
 
 def planned(text: str, form: TextFormat = TextFormat.TEXT, protection: Protection = NOTHING) -> Plan:
-    return plan(text, EN_DE, TranslateOptions(form, protection), BUDGET)
+    return plan_text(text, EN_DE, TranslateOptions(form, protection), BUDGET)
 
 
 def asked(made: Plan) -> list[str]:
     """Return what the engine is asked for, a * for each mark."""
-    steps = [made.steps[index] for index in made.segments]
+    steps = [made.steps[index] for index in made.segment_indices]
     return ["".join("*" if ord(c) >= 0xF0000 else c for c in step.text) for step in steps if isinstance(step, TextStep)]
 
 
@@ -33,15 +33,15 @@ def asked(made: Plan) -> list[str]:
 )
 def test_a_text_with_nothing_to_translate_needs_no_engine_and_stays_as_it_is(text: str) -> None:
     made = planned(text)
-    assert made.segments == ()
-    assert untranslated(made) == text
+    assert made.segment_indices == ()
+    assert untranslated_text(made) == text
 
 
 def test_lines_and_sentences_are_asked_for_apart_and_what_is_between_them_stays() -> None:
     text = "\tOne is here. Two is there.\r\n\r\n  - Three\n42\n"
     made = planned(text)
     assert asked(made) == ["One is here.", "Two is there.", "Three"]
-    assert untranslated(made) == text
+    assert untranslated_text(made) == text
 
 
 def test_placeholders_travel_inside_their_sentence() -> None:
@@ -52,20 +52,20 @@ def test_tags_at_a_segments_ends_are_lifted_off_it() -> None:
     html = "<p><b>All of it.</b></p><p>Some <i>of</i> it.</p>"
     made = planned(html, TextFormat.HTML)
     assert asked(made) == ["All of it.", "Some *of* it."]
-    assert untranslated(made) == html
+    assert untranslated_text(made) == html
 
 
 def test_a_tag_over_two_sentences_is_lifted_off_both() -> None:
     html = "<p>One. <b>Two is bold. So is three.</b> Four.</p>"
     made = planned(html, TextFormat.HTML)
     assert asked(made) == ["One.", "Two is bold.", "So is three.", "Four."]
-    assert untranslated(made) == html
+    assert untranslated_text(made) == html
 
 
 def test_protected_words_are_marks_and_terms_carry_their_translation() -> None:
     made = planned("Pairway is at the station.", protection=Protection.of(["Pairway"], {"station": "Bahnhof"}))
     assert asked(made) == ["* is at the *."]
-    assert untranslated(made) == "Pairway is at the Bahnhof."
+    assert untranslated_text(made) == "Pairway is at the Bahnhof."
 
 
 def test_words_are_escaped_and_syntax_is_not() -> None:
@@ -88,9 +88,9 @@ def test_words_are_escaped_and_syntax_is_not() -> None:
 def test_untranslated_the_steps_are_the_text(text: str, form: TextFormat) -> None:
     made = planned(text, form)
     if form is TextFormat.TEXT:
-        assert untranslated(made) == text
-    if not made.segments:
-        assert untranslated(made) == text
+        assert untranslated_text(made) == text
+    if not made.segment_indices:
+        assert untranslated_text(made) == text
     for words in asked(made):
         assert words == words.strip()
         assert skeleton(words) == ["", ""]

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from apiserver.catalog.__main__ import main as catalog_main
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder
-from apiserver.guards.issues import budget
+from apiserver.guards.issues import max_output_tokens
 from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
@@ -85,7 +85,7 @@ async def test_two_texts_of_a_list_come_back_in_order_with_their_white_space(rea
 
 async def test_token_for_token_as_vllm_offline(real: Real) -> None:
     prompts = [prompt_of(real, text) for text in SENTENCES]
-    budgets = [budget(len(ids) - 4) for ids in prompts]
+    budgets = [max_output_tokens(len(ids) - 4) for ids in prompts]
     ours: list[list[int]] = []
     for index, (ids, most) in enumerate(zip(prompts, budgets, strict=True)):
         made = await real.engine.generate(GenerationRequest(ids, GREEDY, most), f"ours-{index}")

@@ -11,7 +11,7 @@ from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder
 from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.sampling import Sampling
-from apiserver.protection.placeholders import literals
+from apiserver.protection.placeholders import count_literals
 from apiserver.segmentation.segmenter import skeleton
 from shared.languages import LanguagePair
 from tests.apiserver.conftest import Real
@@ -156,4 +156,4 @@ async def test_white_space_and_placeholders_of_any_text_survive_the_real_model(r
             assert result["warnings"]
             continue
         assert skeleton(result["translation"]) == skeleton(text)
-        assert all(result["translation"].count(literal) >= count for literal, count in literals(text).items())
+        assert all(result["translation"].count(literal) >= count for literal, count in count_literals(text).items())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.guards.repetition import repeats
+from apiserver.guards.repetition import count_repetitions
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,16 @@ from apiserver.guards.repetition import repeats
     ],
 )
 def test_repetitions_are_counted(text: str, words: int, phrase: int) -> None:
-    assert repeats(text, 6.0) == (words, phrase)
+    assert count_repetitions(text, 6.0) == (words, phrase)
 
 
 @given(st.text(st.sampled_from("ab .,あ\ud800"), max_size=40))
 def test_a_phrase_is_words_too(text: str) -> None:
-    found = repeats(text, 2.0)
+    found = count_repetitions(text, 2.0)
     assert found.words >= found.phrase >= 1
 
 
 def test_a_long_text_takes_bounded_time() -> None:
     started = time.process_time()
-    repeats("one two three four five " * 10_000, 8.0)
+    count_repetitions("one two three four five " * 10_000, 8.0)
     assert time.process_time() - started < 2  # takes 30 ms

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.guards.length import band
-from apiserver.guards.scripts import UNKNOWN, script_of, scripts_in, scripts_of, weigh, weight
+from apiserver.guards.length import length_band
+from apiserver.guards.scripts import UNKNOWN, letters_weight, script_of, scripts_in, scripts_of, text_weight
 from shared.languages import LanguagePair
 
 
@@ -50,12 +50,12 @@ def test_letters_are_counted_by_script() -> None:
 
 @given(st.text(st.characters(codec=None), max_size=30), st.text(st.characters(codec=None), max_size=30))
 def test_weights_add_up(one: str, two: str) -> None:
-    assert weight(one + two) == pytest.approx(weight(one) + weight(two))
+    assert text_weight(one + two) == pytest.approx(text_weight(one) + text_weight(two))
 
 
 @pytest.mark.parametrize("pair", [("en", "de"), ("de", "en"), ("en", "ja"), ("zh", "en"), ("ru", "ar"), ("en", "tlh")])
 def test_a_band_grows_with_the_text_and_narrows_in_proportion(pair: tuple[str, str]) -> None:
-    bands = [band(weight, LanguagePair(*pair)) for weight in (0.0, 1.0, 5.0, 50.0, 500.0, 5000.0)]
+    bands = [length_band(weight, LanguagePair(*pair)) for weight in (0.0, 1.0, 5.0, 50.0, 500.0, 5000.0)]
     assert bands[0].least <= 0 < bands[0].most
     assert bands[1].least <= 0
     assert all(one.most < two.most for one, two in pairwise(bands))
@@ -65,4 +65,6 @@ def test_a_band_grows_with_the_text_and_narrows_in_proportion(pair: tuple[str, s
 
 @given(st.text(st.characters(codec=None), max_size=30))
 def test_a_weight_is_that_of_the_scripts_of_its_letters_and_digits(text: str) -> None:
-    assert weight(text) == pytest.approx(weigh(Counter(script_of(char) for char in text if char.isalnum())))
+    assert text_weight(text) == pytest.approx(
+        letters_weight(Counter(script_of(char) for char in text if char.isalnum()))
+    )

@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from apiserver.formats.document import placeholder_char
-from apiserver.segmentation.rejoin import joint
-from apiserver.segmentation.segmenter import CHARS_PER_TOKEN, Budget, Piece, Segment, segment, skeleton, smaller
+from apiserver.segmentation.rejoin import separator
+from apiserver.segmentation.segmenter import (
+    CHARS_PER_TOKEN,
+    Budget,
+    Segment,
+    TextPart,
+    segment,
+    skeleton,
+    split_segment,
+)
 from apiserver.segmentation.text_boundaries import cluster_ends
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -55,15 +63,15 @@ def by_bytes(max_tokens: int, max_sentences: int | None = None) -> Budget:
     return Budget(max_tokens, max_sentences, utf8)
 
 
-def texts(pieces: list[Piece]) -> list[str]:
+def texts(pieces: list[TextPart]) -> list[str]:
     return [piece.text for piece in pieces if isinstance(piece, Segment)]
 
 
-def joined(pieces: list[Piece]) -> str:
+def joined(pieces: list[TextPart]) -> str:
     return "".join(piece.text if isinstance(piece, Segment) else piece for piece in pieces)
 
 
-def check_layout(pieces: list[Piece], text: str) -> None:
+def check_layout(pieces: list[TextPart], text: str) -> None:
     assert joined(pieces) == text
     for piece in texts(pieces):
         assert piece
@@ -112,7 +120,7 @@ def test_whatever_the_segments_become_the_white_space_stays(text: str, language:
 @settings(max_examples=200, deadline=None)
 def test_a_segment_is_cut_into_smaller_ones_until_one_cluster_is_left(text: str, language: str) -> None:
     for whole in texts(segment(text, language, by_bytes(400))):
-        pieces = smaller(whole, language)
+        pieces = split_segment(whole, language)
         check_layout(pieces, whole)
         assert len(texts(pieces)) > 1 or len(cluster_ends(whole)) == 1
 
@@ -215,7 +223,7 @@ def test_a_sentence_over_the_budget_is_cut_at_its_best_places(language: str, tex
     ],
 )
 def test_smaller_takes_sentences_else_clauses_else_halves(text: str, expected: list[str]) -> None:
-    assert texts(smaller(text, "en")) == expected
+    assert texts(split_segment(text, "en")) == expected
 
 
 def test_the_demo_tokenizer_agrees_that_segments_keep_the_budget() -> None:
@@ -264,4 +272,4 @@ def test_the_demo_tokenizer_agrees_that_segments_keep_the_budget() -> None:
 def test_joints_suit_the_target_language(
     between: str, before: str, after: str, source: str, target: str, expected: str
 ) -> None:
-    assert joint(between, before, after, source, target) == expected
+    assert separator(between, before, after, source, target) == expected

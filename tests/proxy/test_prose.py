@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
-from apiserver.translation.planner import Plan, TranslateOptions, plan
+from apiserver.translation.planner import Plan, TranslateOptions, plan_text
 from proxy.routing.visible_text import ENOUGH_CHARS, MAX_SEEN_CHARS, words
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
@@ -210,19 +210,19 @@ def test_what_the_api_server_translates_is_never_without_words(text: str, text_f
 
 
 def asks(made: Plan) -> bool:
-    return bool(made.segments) or any(asks(inner.plan) for inner in made.inner)
+    return bool(made.segment_indices) or any(asks(inner.plan) for inner in made.nested)
 
 
 @pytest.mark.parametrize(("text", "text_format"), NOTHING)
 def test_what_is_without_words_is_so_for_the_api_server_too(text: str, text_format: TextFormat) -> None:
-    assert not asks(plan(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
+    assert not asks(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @settings(max_examples=500, deadline=None)
 @given(DOCUMENTS, st.sampled_from([HTML, MARKDOWN]))
 def test_no_markup_hides_from_the_proxy_what_the_api_server_translates(text: str, text_format: TextFormat) -> None:
     if words(text, text_format) is None:
-        assert not asks(plan(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
+        assert not asks(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @pytest.mark.parametrize("text_format", list(TextFormat))

@@ -10,7 +10,7 @@ from typing import Final
 from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder
 from apiserver.formats.document_builder import PlacedBlock
 from apiserver.formats.html.tokens import HtmlToken
-from apiserver.formats.runs import has_words, set_apart
+from apiserver.formats.runs import has_words, replace_private_chars
 
 # "Translatable attributes" of the HTML standard (3.2.6.2) without those that are no words for a reader (download,
 # srcdoc, style, lang), with what WAI-ARIA 1.3 lists as text for a reader and buttons' values of every kind.
@@ -69,7 +69,7 @@ def _placed(text: str, start: int, end: int, value: str, quotes: str) -> list[Pl
     raw = text[start:end]
     before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
     marks: list[Placeholder] = []
-    words = set_apart(value[before : len(value) - behind], marks)
+    words = replace_private_chars(value[before : len(value) - behind], marks)
     if not has_words(words) or len(marks) > MAX_PLACEHOLDERS:
         return []
     source = raw[before : len(raw) - behind]

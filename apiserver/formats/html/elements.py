@@ -81,8 +81,8 @@ class Element:
     """An open element: how its content is kept as it is (None: its words are translated), and whether white space is."""
 
     tag: str
-    keep: PlaceholderKind | None = None
-    keeps_space: bool = False
+    kept_as: PlaceholderKind | None = None
+    keeps_whitespace: bool = False
 
 
 _ROOT: Final = Element("")
@@ -113,7 +113,9 @@ class OpenElements:
             self._end_first(("p",), self._nearest(_FENCES))
         outer = self.current
         element = Element(
-            tag, _keep_of(tag, attributes, outer.keep), (outer.keeps_space or tag in _SPACE_KEPT) and tag != "table"
+            tag,
+            _keep_of(tag, attributes, outer.kept_as),
+            (outer.keeps_whitespace or tag in _SPACE_KEPT) and tag != "table",
         )
         if tag not in VOID and not (is_closed and self._nearest(_FOREIGN) >= 0):
             self._where.setdefault(tag, []).append(len(self._open))
@@ -134,10 +136,10 @@ class OpenElements:
         if place <= fence:
             return self.current
         ended = self._open[place]
-        self.cut(place)
+        self.truncate(place)
         return ended
 
-    def cut(self, length: int) -> None:
+    def truncate(self, length: int) -> None:
         """Close the innermost elements until that many are open."""
         while len(self._open) > length:
             element = self._open.pop()
@@ -153,7 +155,7 @@ class OpenElements:
         """End the outermost of the elements with the tags inside the fence, as each tag's innermost tells it."""
         inside = [place for tag in tags if (place := self._nearest((tag,))) > fence]
         if inside:
-            self.cut(min(inside))
+            self.truncate(min(inside))
 
 
 def _keep_of(tag: str, attributes: Mapping[str, str], outer: PlaceholderKind | None) -> PlaceholderKind | None:

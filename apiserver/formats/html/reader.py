@@ -27,7 +27,7 @@ def html_document(text: str) -> Document:
     reader = HtmlReader(text, splice)
     for token in html_tokens(text, 0, len(text)):
         reader.read(token, stretch)
-    reader.border(stretch)
+    reader.end_block(stretch)
     return Document(splice.parts())
 
 
@@ -64,14 +64,14 @@ class HtmlReader:
             case TokenKind.END:
                 self._end(token, stretch)
             case TokenKind.OTHER:
-                stretch.add(TextRun(token.start, token.end, self.elements.current.keep or PlaceholderKind.ALONE))
+                stretch.add(TextRun(token.start, token.end, self.elements.current.kept_as or PlaceholderKind.ALONE))
 
-    def border(self, stretch: BlockBuilder) -> None:
+    def end_block(self, stretch: BlockBuilder) -> None:
         """End the stretch: no word behind belongs to those before."""
-        stretch.border(keep_space=self.elements.current.keeps_space)
+        stretch.end_block(keep_space=self.elements.current.keeps_whitespace)
 
     def _words(self, token: HtmlToken) -> TextRun:
-        keep = self.elements.current.keep
+        keep = self.elements.current.kept_as
         if keep is not None:
             return TextRun(token.start, token.end, keep)
         if token.kind is TokenKind.WORDS:
@@ -84,24 +84,24 @@ class HtmlReader:
         outer = self.elements.current
         is_closed = self._text[token.end - 2] == "/"
         element = self.elements.start(token.tag, dict(token.attributes), is_closed=is_closed)
-        placed = attribute_blocks(self._text, token) if element.keep is None else ()
+        placed = attribute_blocks(self._text, token) if element.kept_as is None else ()
         if _is_border(token.tag, outer, element):
-            stretch.border(keep_space=outer.keeps_space)
+            stretch.end_block(keep_space=outer.keeps_whitespace)
             for block in placed:
                 self._splice.place(block)
             return
-        kind = element.keep or (PlaceholderKind.ALONE if token.tag in VOID else PlaceholderKind.OPEN)
-        stretch.add(TextRun(token.start, token.end, kind, name=token.tag, placed=placed))
+        kind = element.kept_as or (PlaceholderKind.ALONE if token.tag in VOID else PlaceholderKind.OPEN)
+        stretch.add(TextRun(token.start, token.end, kind, name=token.tag, inner_blocks=placed))
 
     def _end(self, token: HtmlToken, stretch: BlockBuilder) -> None:
         inner = self.elements.current
         ended = self.elements.end(token.tag)
         if _is_border(token.tag, ended, self.elements.current):
-            stretch.border(keep_space=inner.keeps_space)
+            stretch.end_block(keep_space=inner.keeps_whitespace)
         else:
-            stretch.add(TextRun(token.start, token.end, ended.keep or PlaceholderKind.CLOSE, name=token.tag))
+            stretch.add(TextRun(token.start, token.end, ended.kept_as or PlaceholderKind.CLOSE, name=token.tag))
 
 
 def _is_border(tag: str, left: Element, entered: Element) -> bool:
     """Say whether a tag parts sentences: inside what is kept (a drawing's title) there are none."""
-    return tag in BLOCK_LEVEL and (left.keep is None or entered.keep is None)
+    return tag in BLOCK_LEVEL and (left.kept_as is None or entered.kept_as is None)

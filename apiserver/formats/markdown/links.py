@@ -11,7 +11,7 @@ from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder
 from apiserver.formats.document_builder import PlacedBlock
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import EventKind, MarkdownEvent
-from apiserver.formats.runs import has_words, set_apart
+from apiserver.formats.runs import has_words, replace_private_chars
 
 # A title that is written without escapes or references; others stay as they are. Possessive, so linear.
 _CLOSING: Final = re.compile(
@@ -19,7 +19,7 @@ _CLOSING: Final = re.compile(
 )
 
 
-def new_closing(raw: str, label: str, kind: str) -> str | None:
+def closing_target(raw: str, label: str, kind: str) -> str | None:
     """Return how a link's closing must read in the translation; None where it can stay.
 
     The words of ``[words]`` and ``[words][]`` are the name of its definition too, and translated they name none.
@@ -51,7 +51,7 @@ def _placed(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[Pl
     before, behind = len(source) - len(source.lstrip()), len(source) - len(source.rstrip())
     source = source.strip()
     marks: list[Placeholder] = []
-    words = set_apart(source, marks)
+    words = replace_private_chars(source, marks)
     if not has_words(words) or len(marks) > MAX_PLACEHOLDERS:
         return ()
     return (

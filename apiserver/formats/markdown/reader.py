@@ -15,7 +15,7 @@ from apiserver.formats.html.reader import HtmlReader, html_escape
 from apiserver.formats.html.tokens import TokenKind, html_tokens
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import EventKind, MarkdownEvent, defines_references, markdown_events
-from apiserver.formats.markdown.links import image_blocks, new_closing, title_block
+from apiserver.formats.markdown.links import closing_target, image_blocks, title_block
 from apiserver.formats.markdown.spans import Spans
 from apiserver.formats.runs import TextRun
 
@@ -73,7 +73,7 @@ class _MarkdownReader:
 
     def document(self) -> Document:
         """Return what was read."""
-        self._stretch.border()
+        self._stretch.end_block()
         return Document(self._splice.parts())
 
     def read(self, event: MarkdownEvent) -> None:
@@ -97,9 +97,9 @@ class _MarkdownReader:
             self._whole, self._inner = event, []
 
     def _border(self, event: MarkdownEvent) -> None:
-        self._stretch.border()
+        self._stretch.end_block()
         if not self._fresh_block:
-            self._html.elements.cut(self._depth)
+            self._html.elements.truncate(self._depth)
         self._at = event.end if event.kind is EventKind.OTHER else max(self._at, event.start)
         self._fresh_block = self._fresh_line = True
         starts = event.kind is EventKind.START
@@ -134,10 +134,10 @@ class _MarkdownReader:
         """Go into or out of what another dialect wrote; that is a border."""
         if dialect != self._dialect:
             self._dialect, self._fresh_line = dialect, True
-            self._stretch.border()
+            self._stretch.end_block()
 
     def _keep(self) -> PlaceholderKind | None:
-        return self._html.elements.current.keep or (None if self._dialect is None else PlaceholderKind.ALONE)
+        return self._html.elements.current.kept_as or (None if self._dialect is None else PlaceholderKind.ALONE)
 
     def _begin(self, event: MarkdownEvent) -> int:
         """Return where an event's own source begins, a backslash included; what no event told of is read first."""
@@ -158,7 +158,7 @@ class _MarkdownReader:
         self._fresh_line = True
         is_row = self._text.startswith("|", self._line_at) or _ROW.match(self._text, event.end) is not None
         if event.kind is EventKind.HARD_BREAK or is_row:
-            self._stretch.border()
+            self._stretch.end_block()
         else:
             self._stretch.add(TextRun(begin, event.end, keep, words=" "))
 
@@ -194,16 +194,18 @@ class _MarkdownReader:
         words_begin, kind = self._links.pop()
         if kind == "Collapsed" and self._text.startswith("[]", event.end):  # the parser's place for it ends before
             self._at += len("[]")
-        target = new_closing(self._text[begin : self._at], self._text[words_begin:begin], kind)
+        target = closing_target(self._text[begin : self._at], self._text[words_begin:begin], kind)
         titles = title_block(self._text, begin, event.end, self._writer) if kind == "Inline" else ()
-        self._stretch.add(TextRun(begin, self._at, PlaceholderKind.CLOSE, name=event.tag, placed=titles, target=target))
+        self._stretch.add(
+            TextRun(begin, self._at, PlaceholderKind.CLOSE, name=event.tag, inner_blocks=titles, target=target)
+        )
 
     def _read_whole(self, whole: MarkdownEvent) -> None:
         keep = self._keep()
         match whole.tag:
             case "Image":
                 placed = image_blocks(self._text, whole, self._inner, self._writer) if keep is None else ()
-                self._stretch.add(TextRun(whole.start, whole.end, keep or PlaceholderKind.ALONE, placed=placed))
+                self._stretch.add(TextRun(whole.start, whole.end, keep or PlaceholderKind.ALONE, inner_blocks=placed))
             case "Link":
                 self._stretch.add(TextRun(whole.start, whole.end, keep or PlaceholderKind.NAME))
             case "HtmlBlock":
@@ -220,11 +222,11 @@ class _MarkdownReader:
             if token.kind is TokenKind.WORDS and token.start < line_end < token.end:
                 # A tag alone on the first line makes the block what it is, so the line's end has to stay.
                 self._html.read(replace(token, end=line_end), self._html_stretch)
-                self._html.border(self._html_stretch)
+                self._html.end_block(self._html_stretch)
                 self._html.read(replace(token, start=line_end), self._html_stretch)
             else:
                 self._html.read(token, self._html_stretch)
-        self._html.border(self._html_stretch)
+        self._html.end_block(self._html_stretch)
 
     def _width(self, event: MarkdownEvent) -> int:
         """Return how many characters of an event's source open it; as many close what is no link."""

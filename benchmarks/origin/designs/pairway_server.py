@@ -73,7 +73,7 @@ class Unheeded(QualityGuard):
 
     def faults(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
         """Judge, and say that all is well."""
-        super().faults(source, output, pair)
+        super().find_issues(source, output, pair)
         return []
 
 

@@ -13,10 +13,10 @@ from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
 from apiserver.engine.tokenizer import ModelTokenizer
 from apiserver.engine.vllm_adapters import sampling_parameters
-from apiserver.guards.issues import budget
+from apiserver.guards.issues import max_output_tokens
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
-from apiserver.translation.planner import TextStep, TranslateOptions, plan
+from apiserver.translation.planner import TextStep, TranslateOptions, plan_text
 from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, is_random, said, sampling_to_the_last, write_folder
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
@@ -102,7 +102,7 @@ class Prompts:
             max_sentences=self.segment.sentences,
             count=self.count,
         )
-        planned = plan(text, pair, TranslateOptions(TextFormat.TEXT, Protection.of((), {})), bounds)
+        planned = plan_text(text, pair, TranslateOptions(TextFormat.TEXT, Protection.of((), {})), bounds)
         return [
             self._ask(pair, step.text) for step in planned.steps if isinstance(step, TextStep) and step.translatable
         ]
@@ -114,7 +114,7 @@ class Prompts:
     def _ask(self, pair: LanguagePair, words: str) -> GenerationRequest:
         frame = self.frames[pair]
         prompt = frame.ids(words, {})
-        most = min(budget(len(prompt) - frame.bare_length), self.max_model_len - len(prompt))
+        most = min(max_output_tokens(len(prompt) - frame.bare_length), self.max_model_len - len(prompt))
         return GenerationRequest(prompt, self.decoding, self.answers or most)
 
 
