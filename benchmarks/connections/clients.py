@@ -1,12 +1,12 @@
-"""Clients that are a burden, in a process of their own: ``python -m benchmarks.connections.clients PLAN`` (as JSON).
+"""Burdensome clients, in a process of their own: ``python -m benchmarks.connections.clients GROUP`` (as JSON).
 
-Opens ``count`` connections from ``address``, ``per_second`` of them a second, holds them for ``hold`` seconds and closes them. Prints two lines of JSON: one
-when all are open, one at the end. Kinds:
+Opens ``count`` connections from ``address``, ``per_second`` of them a second, holds them for ``hold`` seconds and closes them. Prints
+two lines of JSON: one when all are open, one at the end. Kinds:
 
-* silent: says nothing.
-* kept: asks once (``/livez``) and keeps the connection.
-* documents: asks for 100 documents (``/openapi.json``) at once on one connection and reads 64 bytes a second.
-* translations: asks for a translation of 8,000 characters and reads 64 bytes a second.
+* silent: sends nothing.
+* kept: sends one request (``/livez``) and keeps the connection.
+* documents: requests 100 documents (``/openapi.json``) at once on one connection and reads 64 bytes a second.
+* translations: requests a translation of 8,000 characters and reads 64 bytes a second.
 * heads: sends a request's head, a byte a second.
 * bodies: sends a translation's body, a byte a second.
 """
@@ -21,24 +21,22 @@ import statistics
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 import uvloop
 
 from tests.waiting import wait_until
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 # At once: fewer than a listening socket's queue.
-CONNECTING: Final = 200
+MAX_CONNECTING: Final = 200
 CONNECT_SECONDS: Final = 10.0
-FIRST_ANSWER_SECONDS: Final = 10.0
+FIRST_RESPONSE_SECONDS: Final = 10.0
 PACE_SECONDS: Final = 1.0
 READ_BYTES: Final = 64
 DOCUMENTS: Final = 100
-# Digits: nothing for an engine, so that its answers are what is slow. The scene's API servers take 4,000 in a text.
+# Digits: nothing for an engine, so that its responses are what is slow. The fleet's API servers take 4,000 in a text.
 TEXTS: Final = ["0123456789 " * 363] * 2
 # Small, so that what is not read is left with the server.
 RECEIVE_BUFFER_BYTES: Final = 4096
@@ -48,8 +46,8 @@ HEAD: Final = b"POST /translate HTTP/1.1\r\nHost: proxy\r\nContent-Type: applica
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """What to be; times in seconds."""
+class ClientGroup:
+    """Clients of one kind; times in seconds."""
 
     kind: str
     count: int
@@ -58,110 +56,112 @@ class Crowd:
     address: str
     hold: float
 
-    def as_json(self) -> str:
-        """Return what the process takes as its argument."""
+    def to_json(self) -> str:
+        """Return the group for a command line."""
         return json.dumps(asdict(self))
 
 
-@dataclass
-class Visit:
-    """One connection: when it was open (and had its first answer), what it was answered and when, when the server ended it."""
+class Connection:
+    """One connection: when it was open, its first response and when that came, when the server closed it."""
 
-    socket: socket.socket
-    opened: float = 0.0
-    answered: float = 0.0
-    closed: float = 0.0
-    status: str = ""
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self, address: str, receive_buffer: int | None) -> None:
+        self.socket = socket.socket()
+        self.socket.settimeout(0)
+        if receive_buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.bind((address, 0))
+        self.opened = self.answered = self.closed = 0.0
+        self.status = ""
+        self.ended = asyncio.Event()
 
-    def hear(self, said: bytes) -> None:
-        """Take the status of the first answer."""
-        if not self.status:
-            self.status = said[9:12].decode("ascii", "replace")
+    async def send(self, data: bytes) -> None:
+        """Send everything."""
+        await asyncio.get_running_loop().sock_sendall(self.socket, data)
+
+    async def receive(self, limit: int = 65536) -> bytes:
+        """Receive some bytes; the first ones are a response's status line."""
+        received = await asyncio.get_running_loop().sock_recv(self.socket, limit)
+        if received and not self.status:
+            self.status = received[9:12].decode("ascii", "replace")
             self.answered = time.monotonic()
+        return received
 
-    async def until_closed(self) -> None:
-        """Read until the server closes; the first line that comes is its answer."""
-        loop = asyncio.get_running_loop()
+    async def wait_for_close(self) -> None:
+        """Read until the server closes."""
         with contextlib.suppress(OSError):
-            while said := await loop.sock_recv(self.socket, 65536):
-                self.hear(said)
+            while await self.receive():
+                pass
         self.closed = time.monotonic()
         self.ended.set()
 
+    async def read_slowly(self, request: bytes) -> None:
+        """Send a request and read a few bytes a second."""
+        self.opened = time.monotonic()
+        sending = asyncio.create_task(self.send(request))
+        try:
+            with contextlib.suppress(OSError):
+                while await self.receive(READ_BYTES):  # noqa: ASYNC110 - the pace
+                    await asyncio.sleep(PACE_SECONDS)
+            self.closed = time.monotonic()
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
-async def silent(visit: Visit) -> None:
-    """Say nothing."""
-    visit.opened = time.monotonic()
-    await visit.until_closed()
+    async def write_slowly(self, begin: bytes, rest: bytes) -> None:
+        """Send the first part at once and the rest a byte a second."""
+        self.opened = time.monotonic()
+        reading = asyncio.create_task(self.wait_for_close())
+        try:
+            with contextlib.suppress(OSError):
+                await self.send(begin)
+                for place in range(len(rest)):
+                    await self.send(rest[place : place + 1])
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(PACE_SECONDS):
+                            await self.ended.wait()
+                            return
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
 
 
-async def kept(visit: Visit) -> None:
-    """Ask once."""
-    loop = asyncio.get_running_loop()
-    await loop.sock_sendall(visit.socket, GET.format(path="/livez").encode())
-    async with asyncio.timeout(FIRST_ANSWER_SECONDS):
-        said = await loop.sock_recv(visit.socket, 65536)
-    visit.opened = time.monotonic()
-    visit.hear(said)
-    await visit.until_closed()
+async def silent(connection: Connection) -> None:
+    """Send nothing."""
+    connection.opened = time.monotonic()
+    await connection.wait_for_close()
 
 
-async def documents(visit: Visit) -> None:
-    """Ask for much at once and read little."""
-    await _read_slowly(visit, GET.format(path="/openapi.json").encode() * DOCUMENTS)
+async def kept(connection: Connection) -> None:
+    """Send one request."""
+    await connection.send(GET.format(path="/livez").encode())
+    async with asyncio.timeout(FIRST_RESPONSE_SECONDS):
+        await connection.receive()
+    connection.opened = connection.answered
+    await connection.wait_for_close()
 
 
-async def translations(visit: Visit) -> None:
-    """Ask for a long answer and read little."""
+async def documents(connection: Connection) -> None:
+    """Request much at once and read little."""
+    await connection.read_slowly(GET.format(path="/openapi.json").encode() * DOCUMENTS)
+
+
+async def translations(connection: Connection) -> None:
+    """Request a long response and read little."""
     body = json.dumps({"text": TEXTS, "source_lang": "en", "target_lang": "de"}).encode()
-    await _read_slowly(visit, HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    await connection.read_slowly(HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
-async def _read_slowly(visit: Visit, asked: bytes) -> None:
-    loop = asyncio.get_running_loop()
-    visit.opened = time.monotonic()
-    asking = asyncio.create_task(loop.sock_sendall(visit.socket, asked))
-    try:
-        with contextlib.suppress(OSError):
-            while said := await loop.sock_recv(visit.socket, READ_BYTES):
-                visit.hear(said)
-                await asyncio.sleep(PACE_SECONDS)
-        visit.closed = time.monotonic()
-    finally:
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-
-
-async def heads(visit: Visit) -> None:
+async def heads(connection: Connection) -> None:
     """Never come to the end of the head."""
-    await _byte_by_byte(visit, HEAD, b"X-Slow: " + b"a" * BODY_BYTES)
+    await connection.write_slowly(HEAD, b"X-Slow: " + b"a" * BODY_BYTES)
 
 
-async def bodies(visit: Visit) -> None:
+async def bodies(connection: Connection) -> None:
     """Never come to the end of the body."""
-    await _byte_by_byte(visit, HEAD + f"Content-Length: {BODY_BYTES}\r\n\r\n".encode(), b" " * BODY_BYTES)
+    await connection.write_slowly(HEAD + f"Content-Length: {BODY_BYTES}\r\n\r\n".encode(), b" " * BODY_BYTES)
 
 
-async def _byte_by_byte(visit: Visit, begin: bytes, rest: bytes) -> None:
-    loop = asyncio.get_running_loop()
-    visit.opened = time.monotonic()
-    listening = asyncio.create_task(visit.until_closed())
-    try:
-        with contextlib.suppress(OSError):
-            await loop.sock_sendall(visit.socket, begin)
-            for place in range(len(rest)):
-                await loop.sock_sendall(visit.socket, rest[place : place + 1])
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(PACE_SECONDS):
-                        await visit.ended.wait()
-                        return
-    finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
-
-
-KINDS: Final[dict[str, Callable[[Visit], Awaitable[None]]]] = {
+KINDS: Final[dict[str, Callable[[Connection], Awaitable[None]]]] = {
     "silent": silent,
     "kept": kept,
     "documents": documents,
@@ -169,73 +169,76 @@ KINDS: Final[dict[str, Callable[[Visit], Awaitable[None]]]] = {
     "heads": heads,
     "bodies": bodies,
 }
+SLOW_READERS: Final = frozenset({"documents", "translations"})
 
 
-async def be(crowd: Crowd) -> None:
-    """Open all, say so, hold, say what came of it."""
-    loop = asyncio.get_running_loop()
-    gate = asyncio.Semaphore(CONNECTING)
-    visits: list[Visit] = []
-    refused: Counter[str] = Counter()
-    staying: list[asyncio.Task[None]] = []
+class Clients:
+    """The clients of a group while they run."""
 
-    async def come() -> None:
-        visit = Visit(socket.socket())
-        visit.socket.settimeout(0)
-        if crowd.kind in {"documents", "translations"}:
-            visit.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-        visit.socket.bind((crowd.address, 0))
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await loop.sock_connect(visit.socket, ("127.0.0.1", crowd.port))
-        except (OSError, TimeoutError) as error:
-            refused[type(error).__name__] += 1
-            visit.socket.close()
-            return
-        visits.append(visit)
-        staying.append(asyncio.create_task(stay(visit)))
+    def __init__(self, group: ClientGroup) -> None:
+        self._group = group
+        self._connecting = asyncio.Semaphore(MAX_CONNECTING)
+        self._connections: list[Connection] = []
+        self._errors: Counter[str] = Counter()
+        self._tasks: list[asyncio.Task[None]] = []
 
-    async def stay(visit: Visit) -> None:
-        try:
-            await KINDS[crowd.kind](visit)
-        except (OSError, TimeoutError) as error:
-            refused[type(error).__name__] += 1
-        finally:
-            visit.ended.set()
+    async def run(self) -> None:
+        """Open all, print it, hold them, print how they ended."""
+        group, began = self._group, time.monotonic()
+        await asyncio.gather(*(self._connect(began + place / group.per_second) for place in range(group.count)))
+        await wait_until(self._settled, FIRST_RESPONSE_SECONDS + 1, "first responses")
+        opened = sum(each.opened > 0 for each in self._connections)
+        print(json.dumps({"open": opened, "refused": self._errors, "seconds": time.monotonic() - began}), flush=True)
+        await asyncio.sleep(group.hold)
+        print(json.dumps(self._summary()), flush=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for connection in self._connections:
+            connection.socket.close()
 
-    async def come_in_turn(due: float) -> None:
+    def _settled(self) -> bool:
+        return all(each.opened or each.ended.is_set() for each in self._connections)
+
+    def _summary(self) -> dict[str, Any]:
+        lasted = sorted(each.closed - each.opened for each in self._connections if each.opened and each.closed)
+        answered = [each.answered - each.opened for each in self._connections if each.answered]
+        return {
+            "closed": len(lasted),
+            "closed_after": [lasted[0], statistics.median(lasted), lasted[-1]] if lasted else [],
+            "answered_after": statistics.median(answered) if answered else None,
+            "statuses": Counter(each.status for each in self._connections if each.status),
+            "cpu": time.process_time(),
+        }
+
+    async def _connect(self, due: float) -> None:
         await asyncio.sleep(due - time.monotonic())
-        async with gate:
-            await come()
+        group = self._group
+        async with self._connecting:
+            connection = Connection(group.address, RECEIVE_BUFFER_BYTES if group.kind in SLOW_READERS else None)
+            try:
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await asyncio.get_running_loop().sock_connect(connection.socket, ("127.0.0.1", group.port))
+            except (OSError, TimeoutError) as error:
+                self._errors[type(error).__name__] += 1
+                connection.socket.close()
+                return
+            self._connections.append(connection)
+            self._tasks.append(asyncio.create_task(self._behave(connection)))
 
-    began = time.monotonic()
-    await asyncio.gather(*(come_in_turn(began + place / crowd.per_second) for place in range(crowd.count)))
-    settled = FIRST_ANSWER_SECONDS + 1
-    await wait_until(lambda: all(visit.opened or visit.ended.is_set() for visit in visits), settled, "first answers")
-    opened = sum(visit.opened > 0 for visit in visits)
-    print(json.dumps({"open": opened, "refused": refused, "seconds": time.monotonic() - began}), flush=True)
-    await asyncio.sleep(crowd.hold)
-    stayed = sorted(visit.closed - visit.opened for visit in visits if visit.opened and visit.closed)
-    answered = sorted(visit.answered - visit.opened for visit in visits if visit.answered)
-    end = {
-        "closed": len(stayed),
-        "closed_after": [stayed[0], statistics.median(stayed), stayed[-1]] if stayed else [],
-        "answered_after": statistics.median(answered) if answered else None,
-        "statuses": Counter(visit.status for visit in visits if visit.status),
-        "cpu": time.process_time(),
-    }
-    for task in staying:
-        task.cancel()
-    await asyncio.gather(*staying, return_exceptions=True)
-    for visit in visits:
-        visit.socket.close()
-    print(json.dumps(end), flush=True)
+    async def _behave(self, connection: Connection) -> None:
+        try:
+            await KINDS[self._group.kind](connection)
+        except (OSError, TimeoutError) as error:
+            self._errors[type(error).__name__] += 1
+        finally:
+            connection.ended.set()
 
 
-def main() -> None:
-    """Be the crowd of the command line."""
-    uvloop.run(be(Crowd(**json.loads(sys.argv[1]))))
+async def run(group: ClientGroup) -> None:
+    """Run a group."""
+    await Clients(group).run()
 
 
 if __name__ == "__main__":
-    main()
+    uvloop.run(run(ClientGroup(**json.loads(sys.argv[1]))))

@@ -7,7 +7,8 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from random import Random
 from typing import NamedTuple
 
@@ -46,6 +47,11 @@ class Sample(NamedTuple):
     def failed(self) -> bool:
         """Whether it is anything but a right translation."""
         return self.status != 200 or bool(self.code)
+
+
+def failures(samples: Iterable[Sample]) -> dict[str, int]:
+    """Count failed requests by status and code, the most frequent first."""
+    return dict(Counter(f"{sample.status} {sample.code}" for sample in samples if sample.failed).most_common())
 
 
 def poisson(rate: float, rng: Random) -> Iterator[float]:

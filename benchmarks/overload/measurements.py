@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
-from benchmarks.harness.load import Sample
+from benchmarks.harness.load import Sample, failures
 from benchmarks.harness.statistics import percentile_ms
 from benchmarks.overload.fleet import Load
 
@@ -73,10 +72,10 @@ def summarize(load: Load, stream: str) -> LoadSummary:
         p95=percentile_ms(good, 95),
         p99=percentile_ms(good, 99),
         refused=len(refused),
-        refusals=_by_code(refused),
+        refusals=failures(refused),
         refused_p50=percentile_ms(refused_after, 50),
         refused_p99=percentile_ms(refused_after, 99),
-        others=failures(due),
+        others=unclear_failures(due),
         late_p99=percentile_ms(late, 99),
         late_max=percentile_ms(late, 100),
         load_cpu_percent=100 * load.times.cpu / lasted,
@@ -86,13 +85,9 @@ def summarize(load: Load, stream: str) -> LoadSummary:
     )
 
 
-def failures(samples: Iterable[Sample]) -> dict[str, int]:
+def unclear_failures(samples: Iterable[Sample]) -> dict[str, int]:
     """Count what was neither translated nor clearly refused, by status and code."""
-    return _by_code(sample for sample in samples if sample.failed and not is_refused(sample))
-
-
-def _by_code(samples: Iterable[Sample]) -> dict[str, int]:
-    return dict(Counter(f"{sample.status} {sample.code}" for sample in samples).most_common())
+    return failures(sample for sample in samples if not is_refused(sample))
 
 
 class RetrySummary(NamedTuple):

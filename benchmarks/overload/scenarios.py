@@ -16,10 +16,10 @@ from benchmarks.overload.fleet import Fleet, Load
 from benchmarks.overload.measurements import (
     LoadSummary,
     RetrySummary,
-    failures,
     is_refused,
     summarize,
     summarize_retries,
+    unclear_failures,
 )
 
 CONCURRENCIES: Final = (8, 16, 32, 64)
@@ -60,7 +60,7 @@ class Bench:
     ) -> tuple[Load, list[LoadSummary]]:
         """Send the streams, add a row for each, count what no load may see."""
         load = await self.fleet.load(streams, seconds or self.seconds, warm_up)
-        self.failures.update(failures(load.samples))
+        self.failures.update(unclear_failures(load.samples))
         self.without_retry_after += sum(is_refused(sample) and sample.retry_after < 0 for sample in load.samples)
         summaries = [summarize(load, stream.name) for stream in streams]
         for stream, summary in zip(streams, summaries, strict=True):
