@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.connections.phases import Phase, measure
 from benchmarks.connections.report import judge, report
 from benchmarks.harness.report import RunFolder
-from shared.reaper import Reaper
+from shared.runtime.process_guard import ProcessGuard
 from tests.faults.scene import Setting, staged
 
 GRACE_SECONDS = 10.0
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise SystemExit(f"connections: {options.idle} need more open files than the {hard} that this machine allows")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # the proxy and the clients inherit it
     folder = RunFolder(options.out)
-    with Reaper("PAIRWAY_CONNECTIONS", GRACE_SECONDS):
+    with ProcessGuard("PAIRWAY_CONNECTIONS", GRACE_SECONDS):
         phases = asyncio.run(start_and_measure(folder.path, options.idle, options.slow, options.rate))
     checks = judge(phases)
     machine = (

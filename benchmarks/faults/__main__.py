@@ -18,9 +18,10 @@ import random
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import psutil
 
@@ -29,9 +30,6 @@ from shared.version import VERSION
 from tests.faults.result import FULL, Result, Times
 from tests.faults.rows import NAMES, ROWS, Entry
 from tests.faults.scene import staged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # A row that takes longer than this will not end by itself.
 ROW_SECONDS: Final = 600.0

@@ -7,16 +7,14 @@ import statistics
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import psutil
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.faults.control import tell
-
-if TYPE_CHECKING:
-    from tests.faults.scene import Scene
+from tests.faults.scene import Scene
 
 EVERY_SECONDS: Final = 5.0
 MEGABYTE: Final = 1 << 20

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from benchmarks.faults.peer_results import CELLS, PEERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from tests.faults.result import Phase, Result
+from tests.faults.result import Phase, Result
 
 NONE: Final = "–"
 # Rows whose recovery the peers' column is about.

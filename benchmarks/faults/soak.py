@@ -21,18 +21,15 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks.faults.process_monitor import MEGABYTE, MOST_GROWTH, Watch
 from benchmarks.faults.soak_faults import FAULTS, LONGEST_SECONDS, SHORTEST_SECONDS, Stage
 from tests.faults import outcomes
+from tests.faults.outcomes import Outcome
 from tests.faults.scene import Scene, Setting, staged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.faults.outcomes import Outcome
 
 RATE_PER_PROXY: Final = 20.0
 # The part of the soak that is no warm-up must be the larger one.

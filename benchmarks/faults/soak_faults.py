@@ -7,17 +7,14 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import Final
 
 from tests.faults import rows_replica as replica
 from tests.faults.result import SHORT
 from tests.faults.rows_clients import bad_requests, leave, slow_engines
+from tests.faults.scene import Scene
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from tests.faults.scene import Scene
 
 SHORTEST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 12.0

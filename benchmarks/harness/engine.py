@@ -8,9 +8,10 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from apiserver.engine.interface import GenerationRequest
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.issues import max_output_tokens
@@ -23,12 +24,8 @@ from apiserver.scheduling.fair_queue import OVERHANG
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.translator import Translator
+from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat, Translation
-
-if TYPE_CHECKING:
-    from apiserver.catalog.model_entry import ModelEntry
-    from apiserver.engine.interface import GenerationResult
-    from shared.languages import LanguagePair
 
 # Texts in hand at once: what the demo models' engines run in one batch.
 CONCURRENCY: Final = 64

@@ -19,10 +19,11 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.origin.device_usage import NoGpuError, demand, watched_gpu
 from benchmarks.origin.load_points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
 from benchmarks.origin.processes import TITLES, Fleet, environment, started
@@ -34,11 +35,6 @@ from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, lac
 from benchmarks.origin.workload.text_file import Stock, header, read, wanted, write_answered_by
 from shared.runtime.process_guard import ProcessGuard
 from shared.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from apiserver.catalog.model_entry import ModelEntry
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0

@@ -13,13 +13,11 @@ import shutil
 import subprocess
 import time
 from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-    from io import FileIO
+from io import FileIO
+from typing import Final, NamedTuple
 
 INTERVAL_SECONDS: Final = 0.2
 # Looks kept: 5 minutes, far longer than any point lasts.

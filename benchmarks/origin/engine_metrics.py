@@ -6,17 +6,15 @@ import asyncio
 import json
 import urllib.request
 from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
-
-    from benchmarks.origin.load.driver import Plan
-    from benchmarks.origin.processes import Architecture
+from benchmarks.origin.load.driver import Plan
+from benchmarks.origin.processes import Architecture
 
 # vLLM's metrics that make up Totals.
 METRICS: Final = (

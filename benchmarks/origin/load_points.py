@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
 from benchmarks.origin.workload.text_file import BOTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CONCURRENCIES: Final = (1, 2, 5, 10, 25, 64)
 ARCHITECTURES: Final = ("A", "B", "C", "D", "E", "F", "bare", "openai")

@@ -10,10 +10,11 @@ import sys
 import urllib.error
 import urllib.request
 from collections import Counter
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import psutil
 
@@ -23,9 +24,6 @@ from benchmarks.origin.load.load_process import Sender
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
 from tests.processes import ROOT, Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0

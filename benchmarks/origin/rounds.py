@@ -5,26 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import psutil
 
 from benchmarks.origin.device_usage import GpuLook, cores, gpu_course, watched_cpu
-from benchmarks.origin.engine_metrics import watched
+from benchmarks.origin.engine_metrics import Work, watched
 from benchmarks.origin.load.driver import OPEN_WARM_UP_SECONDS, Plan
-from benchmarks.origin.load_points import Point, points, warm_ups
+from benchmarks.origin.load_points import Point, Wish, points, warm_ups
+from benchmarks.origin.processes import Fleet
 from benchmarks.origin.report.measurements import Figures, busyness, measured, middle, of
 from benchmarks.origin.workload.candidate_texts import UNIFORM
-from benchmarks.origin.workload.text_file import BOTH
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from benchmarks.origin.engine_metrics import Work
-    from benchmarks.origin.load_points import Wish
-    from benchmarks.origin.processes import Fleet
-    from benchmarks.origin.workload.text_file import Stock
+from benchmarks.origin.workload.text_file import BOTH, Stock
 
 # A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
 MOST_WARM_UP_SECONDS: Final = 25.0

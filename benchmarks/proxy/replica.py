@@ -9,7 +9,8 @@ import asyncio
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable, Sequence
+from typing import Final, cast
 
 import httptools
 import uvloop
@@ -20,9 +21,6 @@ from shared.protocol.messages import Translation
 from shared.protocol.priority import Priority
 from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # More than any load here has in flight: nobody is refused.
 ROOM: Final = ClassCapacity(ahead=0, limit=10_000)

@@ -17,8 +17,9 @@ import resource
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import uvloop
 
@@ -29,9 +30,6 @@ from benchmarks.scale.sweeps import proxies, started, sweeps
 from shared.runtime.process_guard import ProcessGuard
 from shared.version import VERSION
 from tests.faults.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GRACE_SECONDS: Final = 10.0
 PARTS: Final = ("picks", "sweeps", "proxies")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tests.faults.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # The targets.
 MOST_PICK_US: Final = 5.0

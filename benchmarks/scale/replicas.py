@@ -13,12 +13,10 @@ import json
 import signal
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import cast
 
 from benchmarks.scale.fleet import PaperFleet, Shape, number_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 END_OF_HEAD = b"\r\n\r\n"
 COUNTED = b"GET /counted "

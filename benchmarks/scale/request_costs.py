@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from benchmarks.scale.fleet import PaperFleet
 from benchmarks.scale.measurements import Spread
 from proxy.admission.controller import AdmissionController
 from proxy.balancing.attempt import Attempt, Selection
@@ -20,16 +22,11 @@ from proxy.metrics import ProxyMetrics
 from proxy.request_cost import RequestCost
 from proxy.routing.routes import find_route
 from proxy.upstream.response_classifier import AttemptOutcome
+from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import RequestSample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from benchmarks.scale.fleet import PaperFleet
-    from shared.languages import LanguagePair
 
 WARM_UP: Final = 20
 # What is so slow that all the times would take longer is timed as often as fits in here.

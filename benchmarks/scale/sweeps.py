@@ -6,14 +6,17 @@ import asyncio
 import json
 import time
 import urllib.request
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from random import Random
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import psutil
 from redis import Redis
 
+from benchmarks.scale.fleet import PaperFleet
 from benchmarks.scale.measurements import Found, Sweep, Watched, by_kind
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.discovery import Discovery
@@ -27,12 +30,6 @@ from proxy.upstream.client import ReplicaClient
 from shared.runtime import gc_tuning
 from tests.processes import Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from benchmarks.scale.fleet import PaperFleet
 
 PREFIX: Final = "pairway:"
 READY_SECONDS: Final = 120.0

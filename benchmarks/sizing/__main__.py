@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks.sizing.planner import plan, report
 from benchmarks.sizing.replica_model import ReplicaMeasurements, ReplicaModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # The lengths of bench-overload's requests (benchmarks/harness/texts.py, Tatoeba's en-de sentences), each the mean of a
 # twentieth of 4,000 of them.

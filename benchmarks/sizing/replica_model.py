@@ -16,17 +16,15 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated, Self
+from random import Random
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from benchmarks.sizing.balancer import text_segments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
 
 Positive = Annotated[float, Field(gt=0)]
 

@@ -11,14 +11,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING
+from random import Random
 
 from benchmarks.sizing.balancer import SimulatedBalancer, text_segments
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from benchmarks.sizing.replica_model import ReplicaModel
+from benchmarks.sizing.replica_model import ReplicaModel
 
 
 @dataclass(slots=True)

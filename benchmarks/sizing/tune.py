@@ -18,20 +18,18 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import quantiles
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from apiserver.catalog import loader
+from apiserver.catalog.model_entry import ModelEntry
 from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
 from benchmarks.harness.engine import Hosted, hosted
 from models.corpus import read_pairs
+from shared.languages import LanguagePair
 from shared.protocol.lanes import cost_of
 from shared.protocol.messages import TextFormat
-
-if TYPE_CHECKING:
-    from apiserver.catalog.model_entry import ModelEntry
-    from shared.languages import LanguagePair
 
 SEED: Final = 11
 # Sentences in a text, and how many of ten texts have that many: chat and menus, paragraphs, a page.

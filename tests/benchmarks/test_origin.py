@@ -6,7 +6,8 @@ import asyncio
 import itertools
 import math
 import queue
-from typing import TYPE_CHECKING, Any, cast
+from multiprocessing.queues import JoinableQueue
+from typing import Any, cast
 
 import pytest
 
@@ -21,9 +22,6 @@ from benchmarks.origin.report.targets import deepest_fall, judge
 from benchmarks.origin.workload.candidate_texts import MIXED, MIXED_TOKENS, UNIFORM, UNIFORM_TOKENS, Unit, joined, mixed
 from benchmarks.origin.workload.model import command_line
 from benchmarks.origin.workload.text_file import BOTH, REVERSE, Row, Stock
-
-if TYPE_CHECKING:
-    from multiprocessing.queues import JoinableQueue
 
 SENTENCES = [
     f"{who} {' '.join(['really'] * long)} saw it {when}."

@@ -8,11 +8,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import uuid
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.engine_record import Record, step_logger
 from benchmarks.origin.designs.http_api import Answered, Asked, serve
 from benchmarks.origin.workload.model import (
@@ -25,12 +28,6 @@ from benchmarks.origin.workload.model import (
     text_of,
 )
 from shared.languages import LanguagePair
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-
-    from apiserver.catalog.model_entry import ModelEntry
-    from apiserver.engine.interface import GenerationRequest
 
 
 class Service:

@@ -8,23 +8,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import uvloop
 
 from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.async_engine import generate, start
 from benchmarks.origin.designs.engine_record import Record
-from benchmarks.origin.load.driver import Plan, obey
+from benchmarks.origin.load.driver import Plan, Send, obey
 from benchmarks.origin.workload.model import add_program_arguments, read_entry
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from benchmarks.origin.load.driver import Send
-    from benchmarks.origin.workload.text_file import Row
+from benchmarks.origin.workload.text_file import Row
 
 READY = "origin: ready"
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+from typing import Any, Final, NamedTuple
 
 # Steps kept between two looks: minutes of a small model's.
 MOST_STEPS: Final = 200_000

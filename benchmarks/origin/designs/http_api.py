@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Asked(BaseModel):

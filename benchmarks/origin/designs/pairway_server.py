@@ -10,10 +10,15 @@ import os
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
+from prometheus_client import CollectorRegistry
+
 from apiserver.app import create_app
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import GenerationRequest, GenerationResult
+from apiserver.engine.step_metrics import StepCounter
 from apiserver.engine.vllm_adapters import SAMPLINGS
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.issues import OutputIssue
@@ -22,18 +27,11 @@ from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.engine_record import Record, step_logger
 from benchmarks.origin.workload.model import read_entry
 from benchmarks.origin.workload.random_weights import is_random, said, sampling_to_the_last
+from shared.languages import LanguagePair
 from shared.runtime.exit_codes import leave_on_signals
 from shared.runtime.logging import configure_logging
 from shared.server import server
 from shared.server.limits import ConnectionLimiter
-
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
-
-    from apiserver.catalog.model_entry import ModelEntry
-    from apiserver.engine.interface import GenerationRequest, GenerationResult
-    from apiserver.engine.step_metrics import StepCounter
-    from shared.languages import LanguagePair
 
 
 def noting(record: Record) -> type[VllmEngine]:

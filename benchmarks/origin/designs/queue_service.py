@@ -13,23 +13,20 @@ import argparse
 import asyncio
 import multiprocessing
 import uuid
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from multiprocessing.queues import Queue
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from fastapi import FastAPI, HTTPException
 
+from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.engine_record import Record
 from benchmarks.origin.designs.http_api import Answered, Asked, serve
 from benchmarks.origin.designs.queue_worker import READY, Batching, Done, Task, Wiring, work
 from benchmarks.origin.workload.model import Prompts, add_program_arguments, joined, read_entry
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from multiprocessing.queues import Queue
-    from pathlib import Path
-
-    from apiserver.engine.interface import GenerationRequest
 
 QUEUE_SIZE: Final = 300
 TIMEOUT_SECONDS: Final = 30.0

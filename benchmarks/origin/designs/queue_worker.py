@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import queue
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from multiprocessing.managers import DictProxy
+from multiprocessing.queues import JoinableQueue, Queue
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.engine_record import Step
 from benchmarks.origin.workload.model import engine_arguments, parameters, read_entry, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from multiprocessing.managers import DictProxy
-    from multiprocessing.queues import JoinableQueue, Queue
-    from pathlib import Path
-
-    from apiserver.engine.interface import GenerationRequest
 
 READY: Final = "ready"
 

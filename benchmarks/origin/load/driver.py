@@ -9,18 +9,16 @@ import os
 import random
 import sys
 import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from benchmarks.origin.workload.text_file import Row, Stock, read
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
-
-    # Takes a text; returns '' or what went wrong.
-    Send = Callable[[Row], Awaitable[str]]
+# Takes a text; returns '' or what went wrong.
+Send = Callable[[Row], Awaitable[str]]
 
 # What a process writes when it has a plan's answers.
 DONE: Final = "origin: done"

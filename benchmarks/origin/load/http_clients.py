@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp
 import uvloop
 
 from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
-from benchmarks.origin.load.driver import PATIENCE_SECONDS, Plan, before_the_servers, obey
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from benchmarks.origin.load.driver import Send
-    from benchmarks.origin.workload.text_file import Row
+from benchmarks.origin.load.driver import PATIENCE_SECONDS, Plan, Send, before_the_servers, obey
+from benchmarks.origin.workload.text_file import Row
 
 
 def translate_body(row: Row) -> dict[str, Any]:

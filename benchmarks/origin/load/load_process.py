@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
 
 from benchmarks.origin.designs.bare_engine import READY
 from benchmarks.origin.load.driver import Drive, Plan, lines, order
-
-if TYPE_CHECKING:
-    import asyncio
 
 
 class Sender:

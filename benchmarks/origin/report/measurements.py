@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.harness.statistics import percentile_ms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from benchmarks.origin.engine_metrics import Totals
-    from benchmarks.origin.load.driver import Drive
+from benchmarks.origin.engine_metrics import Totals
+from benchmarks.origin.load.driver import Drive
 
 
 @dataclass(frozen=True)

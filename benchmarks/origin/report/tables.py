@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from benchmarks.origin.load_points import ARCHITECTURES
-from benchmarks.origin.report.measurements import middle, of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from benchmarks.origin.report.measurements import Figures
-    from benchmarks.origin.report.targets import Check
+from benchmarks.origin.report.measurements import Figures, middle, of
+from benchmarks.origin.report.targets import Check
 
 NONE: Final = "–"
 HEADS: Final = (

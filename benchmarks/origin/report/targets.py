@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
-from benchmarks.origin.report.measurements import compared, middle, of
+from benchmarks.origin.report.measurements import Figures, compared, middle, of
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from benchmarks.origin.report.measurements import Figures
 
 LEAST_RATIO_TO_A: Final = {UNIFORM: 7.0, MIXED: 5.0}
 MOST_P95_OF_A: Final = 1 / 7

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import yaml
 
 from apiserver.catalog import loader
-from apiserver.engine.interface import GenerationRequest
+from apiserver.catalog.model_entry import ModelEntry, SegmentLimits
+from apiserver.engine.interface import Engine, GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
 from apiserver.engine.tokenizer import ModelTokenizer
 from apiserver.engine.vllm_adapters import sampling_parameters
 from apiserver.guards.issues import max_output_tokens
+from apiserver.prompts.sampling import Sampling
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import TextStep, TranslateOptions, plan_text
-from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, is_random, said, sampling_to_the_last, write_folder
+from benchmarks.origin.workload.random_weights import (
+    ANSWER_TOKENS,
+    Shape,
+    is_random,
+    said,
+    sampling_to_the_last,
+    write_folder,
+)
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Mapping, Sequence
-
-    from apiserver.catalog.model_entry import ModelEntry, SegmentLimits
-    from apiserver.engine.interface import Engine
-    from apiserver.prompts.sampling import Sampling
-    from benchmarks.origin.workload.random_weights import Shape
 
 # The same for every engine of the run, whatever the catalog says beside them: more room in a batch than the highest
 # concurrency (64), no prefix found again, no compiling; 256 MiB are 32,768 tokens of the demo model.

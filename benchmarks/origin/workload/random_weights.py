@@ -17,17 +17,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.vllm_adapters import sampling_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from apiserver.catalog.model_entry import ModelEntry
-    from apiserver.prompts.sampling import Sampling
+from apiserver.prompts.sampling import Sampling
 
 # The demo model's translation of a uniform text has 28.
 ANSWER_TOKENS: Final = 32

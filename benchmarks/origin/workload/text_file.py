@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.origin.workload.candidate_texts import UNIFORM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from apiserver.catalog.model_entry import ModelEntry
 
 # Uniform texts of the pair's other direction, and both directions by turns: two engines' load, one for each.
 REVERSE: Final = "reverse"

@@ -13,12 +13,17 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from apiserver.engine.interface import GenerationResult
+from prometheus_client import CollectorRegistry
+
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.step_metrics import StepCounter
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
@@ -34,15 +39,6 @@ from benchmarks.origin.workload.text_file import REVERSE, Row, Wanted, wanted
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from prometheus_client import CollectorRegistry
-
-    from apiserver.catalog.model_entry import ModelEntry
-    from apiserver.engine.interface import GenerationRequest
-    from apiserver.engine.step_metrics import StepCounter
 
 # Candidates tried at once, and between two looks at whether there are enough.
 AT_ONCE: Final = 64

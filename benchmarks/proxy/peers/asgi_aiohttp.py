@@ -6,17 +6,13 @@ uvicorn, a raw ASGI app and aiohttp. It relays bytes to the replicas in turn and
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import aiohttp
 import uvicorn
+from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, Scope
 from yarl import URL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, Scope
 
 
 class Bare:

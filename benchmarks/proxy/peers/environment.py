@@ -6,12 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from benchmarks.proxy.peers.definitions import Peer
+from benchmarks.proxy.peers.definitions import Peer
 
 # A copy of the pins, put there last: an environment without it, or with another one, is made anew.
 STAMP: Final = "installed.txt"

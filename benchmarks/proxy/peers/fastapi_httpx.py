@@ -6,16 +6,13 @@ It relays a request to the replicas in turn and does nothing else: it reads no J
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import httpx
 import uvicorn
 from fastapi import FastAPI, Request, Response
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
 
 
 def create_app(replicas: Sequence[str]) -> FastAPI:
