@@ -141,8 +141,9 @@ bench-origin-plots: python  ## Draw what bench-origin measured, with an environm
 	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/report/requirements.txt
 	@.venv-plots/bin/python -m benchmarks.origin.report.plots $(or $(OUT),.run/origin)
 
-bench-scale: dev  ## 1,000 replicas, 300 pairs, 4 proxies: picks, sweeps, Redis, /health; fails when a target is missed. (SHAPES= PARTS= OUT=.run/scale)
-	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS))
+bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: picks, sweeps, Redis, /health; fails when a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
+	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \
+		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT))
 
 plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=100 P95=1.0 MEASURED=measured.json, see benchmarks/README.md)
 	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/sizing/measured.json)

@@ -1,4 +1,4 @@
-"""The scale benchmark's fleet on paper: many replicas, their addresses, and what each of them reports. Pure.
+"""Simulated fleet of the scale benchmark: many replicas, their addresses, and what each of them reports. Pure.
 
 Two shapes of fleet. **specialists**: every replica serves the first pair and three of the others, so that one pair is
 served by all and each other by a few. **polyglots**: every replica serves every pair with one multilingual model.
@@ -44,7 +44,7 @@ LANGUAGES: Final = (
 OTHERS_EACH: Final = 3
 SHARED_MODEL: Final = "everyday"
 # Addresses 127.1.0.1 and up: each replica has a URL of its own, on one port of one process.
-A_NET: Final = 250
+ADDRESSES_PER_NET: Final = 250
 CANARY: Final = "The house of my friend stands between the forest and the river."
 
 
@@ -56,7 +56,7 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PaperFleet:
+class SimulatedFleet:
     """So many replicas and pairs, in a shape."""
 
     replicas: int
@@ -117,7 +117,7 @@ class PaperFleet:
 
     def address(self, number: int) -> str:
         """Return the loopback address of a replica."""
-        return f"127.1.{number // A_NET}.{number % A_NET + 1}"
+        return f"127.1.{number // ADDRESSES_PER_NET}.{number % ADDRESSES_PER_NET + 1}"
 
     def urls(self, port: int) -> list[str]:
         """Return the URL of every replica, all on one port."""
@@ -127,11 +127,11 @@ class PaperFleet:
 def number_of(address: str) -> int:
     """Return whose loopback address that is."""
     _, _, net, host = address.split(".")
-    return int(net) * A_NET + int(host) - 1
+    return int(net) * ADDRESSES_PER_NET + int(host) - 1
 
 
 def _model(name: str, load: int, look: int) -> ModelReport:
-    room = {
+    capacity = {
         priority: ClassCapacity(ahead=float(load), callers=float(min(load, 3)), limit=80.0 - 20.0 * priority.rank)
         for priority in Priority
     }
@@ -143,6 +143,6 @@ def _model(name: str, load: int, look: int) -> ModelReport:
         step_age_s=0.02,
         kv_used=0.25,
         revision=f"{name}-1a2b3c4d5e6f",
-        room=room,
+        room=capacity,
         rate=80.0,
     )

@@ -1,4 +1,4 @@
-"""The scale benchmark's replicas: one process that answers ``/report`` at a thousand addresses, as cheaply as it can.
+"""The scale benchmark's replicas: one process that responses ``/report`` at a thousand addresses, as cheaply as it can.
 
     python -m benchmarks.scale.replicas REPLICAS PAIRS SHAPE
 
@@ -16,62 +16,62 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from benchmarks.scale.fleet import PaperFleet, Shape, number_of
+from benchmarks.scale.fleet import Shape, SimulatedFleet, number_of
 
 END_OF_HEAD = b"\r\n\r\n"
 COUNTED = b"GET /counted "
-# Reports differ from look to look; after so many they begin again.
-LOOKS = 3
+# Reports differ from probe to probe; after so many they begin again.
+REPORTS = 3
 
 
-class Replicas(asyncio.Protocol):
+class ReplicaConnection(asyncio.Protocol):
     """One connection; keep-alive, one request after the other, whatever it asks for."""
 
-    def __init__(self, answers: Sequence[Sequence[bytes]], counts: Counter[str]) -> None:
-        """Take each replica's answers, one after the other."""
-        self._answers = answers
+    def __init__(self, responses: Sequence[Sequence[bytes]], counts: Counter[str]) -> None:
+        """Take each replica's responses, one after the other."""
+        self._responses = responses
         self._counts = counts
-        self._mine: Sequence[bytes] = ()
-        self._look = 0
+        self._own: Sequence[bytes] = ()
+        self._sent = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Learn by the address whose connection this is."""
         self._transport = cast("asyncio.Transport", transport)
-        self._mine = self._answers[number_of(transport.get_extra_info("sockname")[0])]
+        self._own = self._responses[number_of(transport.get_extra_info("sockname")[0])]
 
     def data_received(self, data: bytes) -> None:
         """Answer; a probe's head comes in one piece."""
         if data.startswith(COUNTED):
-            self._transport.write(answer(json.dumps(self._counts)))
+            self._transport.write(response(json.dumps(self._counts)))
         elif data.endswith(END_OF_HEAD):
             self._counts["reports"] += 1
-            self._transport.write(self._mine[self._look % LOOKS])
-            self._look += 1
+            self._transport.write(self._own[self._sent % REPORTS])
+            self._sent += 1
 
 
-def answer(body: str) -> bytes:
+def response(body: str) -> bytes:
     """Return the bytes of an answer."""
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body.encode())}\r\n\r\n"
     return (head + body).encode()
 
 
-async def serve(fleet: PaperFleet) -> None:
+async def serve(fleet: SimulatedFleet) -> None:
     """Answer until told to stop."""
     counts: Counter[str] = Counter()
     # The bodies of polyglots are long; three looks of each are enough to be different.
-    answers = [
-        [answer(fleet.report(number, look).model_dump_json()) for look in range(LOOKS)]
+    responses = [
+        [response(fleet.report(number, look).model_dump_json()) for look in range(REPORTS)]
         for number in range(fleet.replicas)
     ]
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stopped.set)
-    server = await loop.create_server(lambda: Replicas(answers, counts), "0.0.0.0", 0, backlog=4096)  # noqa: S104 - all of 127/8
+    server = await loop.create_server(lambda: ReplicaConnection(responses, counts), "0.0.0.0", 0, backlog=4096)  # noqa: S104 - all of 127/8
     print(server.sockets[0].getsockname()[1], flush=True)
     async with server:
         await stopped.wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(PaperFleet(int(sys.argv[1]), int(sys.argv[2]), Shape(sys.argv[3]))))
+    asyncio.run(serve(SimulatedFleet(int(sys.argv[1]), int(sys.argv[2]), Shape(sys.argv[3]))))

@@ -1,11 +1,10 @@
-"""The scale benchmark's second part: sweeps by real HTTP and a real Redis, what lies in Redis, and four real proxies."""
+"""Sweeps by real HTTP and a real Redis, what is in Redis, and real proxies."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-import urllib.request
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any, Final, NamedTuple
 import psutil
 from redis import Redis
 
-from benchmarks.scale.fleet import PaperFleet
-from benchmarks.scale.measurements import Found, Sweep, Watched, by_kind
+from benchmarks.harness.servers import cpu_seconds, http_get, proxy_server, ready_replicas
+from benchmarks.scale.fleet import SimulatedFleet
+from benchmarks.scale.measurements import FleetMeasurements, IdleProxy, Sweep, by_kind
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.discovery import Discovery
 from proxy.fleet.leader_lease import LeaderLease
@@ -28,7 +28,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.settings import ProxySettings
 from proxy.upstream.client import ReplicaClient
 from shared.runtime import gc_tuning
-from tests.processes import Server, free_port, python_server, redis_server
+from tests.processes import Server, free_port, redis_server
 from tests.waiting import wait_until
 
 PREFIX: Final = "pairway:"
@@ -64,7 +64,7 @@ class Core(NamedTuple):
 
 
 @asynccontextmanager
-async def started(fleet: PaperFleet, folder: Path, python: str) -> AsyncGenerator[Servers]:
+async def running_servers(fleet: SimulatedFleet, folder: Path, python: str) -> AsyncGenerator[Servers]:
     """Start a Redis and the replicas; leave neither behind."""
     redis_port = free_port()
     redis = redis_server(redis_port, folder)
@@ -73,24 +73,24 @@ async def started(fleet: PaperFleet, folder: Path, python: str) -> AsyncGenerato
     try:
         redis.start()
         replicas.start()
-        said = await wait_until(lambda: replicas.tail(1), READY_SECONDS, "the replicas' port")
-        yield Servers(redis, replicas, redis_port, int(said))
+        port = await wait_until(lambda: replicas.tail(1), READY_SECONDS, "the replicas' port")
+        yield Servers(redis, replicas, redis_port, int(port))
     finally:
         replicas.stop()
         redis.stop()
 
 
 @asynccontextmanager
-async def core(owner: str, fleet: PaperFleet, servers: Servers) -> AsyncGenerator[Core]:
+async def core(owner: str, fleet: SimulatedFleet, servers: Servers) -> AsyncGenerator[Core]:
     """Put together what a proxy sweeps with, from the real parts and with the usual settings."""
     usual = ProxySettings()
     rng = Random(owner)  # noqa: S311 - jitter, no secrets
     store = FleetStore(servers.redis_url, PREFIX, usual.redis_timeout, time.time)
-    evidence = LocalStats(time.monotonic, rng)
+    stats = LocalStats(time.monotonic, rng)
     lease = LeaderLease(store, owner, usual.redis_timeout, time.monotonic)
     urls = fleet.urls(servers.replicas_port)
     registry = Registry(
-        store, lease, urls, report_ttl=usual.report_ttl, clock=time.time, on_snapshot=evidence.note_snapshot
+        store, lease, urls, report_ttl=usual.report_ttl, clock=time.time, on_snapshot=stats.note_snapshot
     )
     async with ReplicaClient.open(connect_timeout=usual.connect_timeout, probe_timeout=usual.probe_timeout) as client:
         tracker = Prober(registry, Discovery(), client, ProxyMetrics(), time.time)
@@ -102,17 +102,17 @@ async def core(owner: str, fleet: PaperFleet, servers: Servers) -> AsyncGenerato
             await store.close()
 
 
-async def sweeps(found: Found, fleet: PaperFleet, servers: Servers, rounds: int) -> None:
-    """Let one proxy lead and another follow, in turn, and measure each sweep; then look into Redis."""
+async def sweeps(measured: FleetMeasurements, fleet: SimulatedFleet, servers: Servers, rounds: int) -> None:
+    """Let one proxy lead and another follow, in turn, and measure each sweep; then read Redis's sizes."""
     leading, following = "sweep by the leader, HTTP and Redis included", "sweep by a follower, from Redis"
     async with core("leader", fleet, servers) as leader, core("follower", fleet, servers) as follower:
         gc_tuning.freeze()
         for number in range(WARM_UP_SWEEPS + rounds):
             for name, each in ((leading, leader), (following, follower)):
                 await each.lease.renew()
-                swept = await _swept(each.tracker)
+                swept = await _measured_sweep(each.tracker)
                 if number >= WARM_UP_SWEEPS:
-                    found.sweeps.setdefault(name, []).append(swept)
+                    measured.sweeps.setdefault(name, []).append(swept)
                 print(
                     f"  {name}: CPU {swept.cpu:.2f} s, {swept.wall:.2f} s, pause {1000 * swept.pause:.0f} ms",
                     flush=True,
@@ -126,10 +126,10 @@ async def sweeps(found: Found, fleet: PaperFleet, servers: Servers, rounds: int)
                     f"  ready: {ready}; redis: {leader.registry.redis_error} {follower.registry.redis_error}",
                     flush=True,
                 )
-    found.redis = await asyncio.to_thread(_looked_into, servers)
+    measured.redis = await asyncio.to_thread(_redis_sizes, servers)
 
 
-async def _swept(tracker: Prober) -> Sweep:
+async def _measured_sweep(tracker: Prober) -> Sweep:
     pauses: list[float] = [0.0]
 
     async def watch() -> None:
@@ -147,7 +147,7 @@ async def _swept(tracker: Prober) -> Sweep:
     return Sweep(cpu, wall, max(pauses))
 
 
-def _looked_into(servers: Servers) -> dict[str, float]:
+def _redis_sizes(servers: Servers) -> dict[str, float]:
     """Return how many keys there are, and their bytes."""
     client: Any = Redis(port=servers.redis_port, decode_responses=True)  # partly untyped in redis-py
     with client as redis:
@@ -156,65 +156,48 @@ def _looked_into(servers: Servers) -> dict[str, float]:
         return {**by_kind(sizes, PREFIX), "bytes used_memory": float(redis.info("memory")["used_memory"])}
 
 
-async def proxies(found: Found, fleet: PaperFleet, servers: Servers, folder: Path, count: int, seconds: float) -> None:
+async def proxies(
+    measured: FleetMeasurements, fleet: SimulatedFleet, servers: Servers, folder: Path, count: int, seconds: float
+) -> None:
     """Run real proxies on the same fleet and Redis, let them be for some seconds, and look at each."""
     ports = [free_port() for _ in range(count)]
-    replicas = ",".join(fleet.urls(servers.replicas_port))
-    running = [
-        python_server(
-            "proxy",
-            folder,
-            {"PROXY_PORT": str(port), "PROXY_REPLICAS": replicas, "PROXY_REDIS_URL": servers.redis_url},
-            f"proxy-{fleet.shape}-{port}",
-        )
-        for port in ports
-    ]
+    urls = fleet.urls(servers.replicas_port)
+    running = [proxy_server(folder, port, urls, servers.redis_port, f"proxy-{fleet.shape}-{port}") for port in ports]
     try:
         for server in running:
             server.start()
         for port in ports:
-            await wait_until(lambda port=port: asyncio.to_thread(_serves_all, port, fleet), READY_SECONDS, "all ready")
+            await wait_until(lambda url=f"http://127.0.0.1:{port}": _serves_all(url, fleet), READY_SECONDS, "all ready")
         await asyncio.sleep(2)
         processes = [psutil.Process(server.pid) for server in running]
         counted = f"http://127.0.0.1:{servers.replicas_port}/counted"
-        before, reports = [_cpu(each) for each in processes], json.loads(await asyncio.to_thread(_get, counted))
+        before, reports = (
+            [cpu_seconds(each) for each in processes],
+            json.loads(await asyncio.to_thread(http_get, counted)),
+        )
         await asyncio.sleep(seconds)
-        given = json.loads(await asyncio.to_thread(_get, counted))["reports"] - reports["reports"]
-        found.reports_per_second = given / seconds
-        spent = [(_cpu(each) - then) / seconds for each, then in zip(processes, before, strict=True)]
+        given = json.loads(await asyncio.to_thread(http_get, counted))["reports"] - reports["reports"]
+        measured.reports_per_second = given / seconds
+        spent = [(cpu_seconds(each) - then) / seconds for each, then in zip(processes, before, strict=True)]
         for port, process, cpu in zip(ports, processes, spent, strict=True):
-            found.proxies.append(await asyncio.to_thread(_looked_at, port, process, cpu))
+            measured.proxies.append(await asyncio.to_thread(_measure_proxy, port, process, cpu))
     finally:
         for server in running:
             server.stop()
 
 
-def _looked_at(port: int, process: psutil.Process, cpu: float) -> Watched:
+def _measure_proxy(port: int, process: psutil.Process, cpu: float) -> IdleProxy:
     took: list[float] = []
-    page, before = b"", _cpu(process)
+    page, before = b"", cpu_seconds(process)
     for _ in range(PAGES):
         began = time.perf_counter()
-        page = _get(f"http://127.0.0.1:{port}/health")
+        page = http_get(f"http://127.0.0.1:{port}/health")
         took.append(1000 * (time.perf_counter() - began))
-    busy = _cpu(process) - before - cpu * sum(took) / 1000
+    busy = cpu_seconds(process) - before - cpu * sum(took) / 1000
     leads = bool(json.loads(page)["prober"])
     rss = process.memory_info().rss / MEGABYTE
-    return Watched(leads, cpu, rss, len(page), median(took), 1000 * max(0.0, busy) / PAGES)
+    return IdleProxy(leads, cpu, rss, len(page), median(took), 1000 * max(0.0, busy) / PAGES)
 
 
-def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system
-
-
-def _get(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - our own server
-        return answer.read()
-
-
-def _serves_all(port: int, fleet: PaperFleet) -> bool:
-    try:
-        pairs = json.loads(_get(f"http://127.0.0.1:{port}/health"))["pairs"]
-    except OSError:
-        return False
-    return pairs.get(str(fleet.common), {}).get("ready") == fleet.replicas
+async def _serves_all(url: str, fleet: SimulatedFleet) -> bool:
+    return await asyncio.to_thread(ready_replicas, url, str(fleet.common)) == fleet.replicas

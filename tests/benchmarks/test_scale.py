@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from benchmarks.scale.fleet import PaperFleet, Shape, number_of
-from benchmarks.scale.measurements import Found, Spread, Sweep, by_kind, report
+from benchmarks.harness.targets import Checks
+from benchmarks.scale.fleet import Shape, SimulatedFleet, number_of
+from benchmarks.scale.measurements import FleetMeasurements, Spread, Sweep, by_kind, report
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
-from tests.faults.result import Result
 
 
-def served(fleet: PaperFleet) -> Snapshot:
+def served(fleet: SimulatedFleet) -> Snapshot:
     urls = enumerate(fleet.urls(80))
     return Snapshot.of((Replica.reported(url, fleet.report(number), 1.0) for number, url in urls), ())
 
 
 def test_specialists_share_one_pair_and_each_other_pair_is_served_by_a_few() -> None:
-    fleet = PaperFleet(100, 300, Shape.SPECIALISTS)
+    fleet = SimulatedFleet(100, 300, Shape.SPECIALISTS)
     ready = served(fleet).ready
     assert len(ready) == 300
     assert len(ready[fleet.common]) == 100
@@ -23,28 +23,29 @@ def test_specialists_share_one_pair_and_each_other_pair_is_served_by_a_few() -> 
 
 
 def test_polyglots_serve_everything_and_every_url_is_another() -> None:
-    fleet = PaperFleet(300, 12, Shape.POLYGLOTS)
+    fleet = SimulatedFleet(300, 12, Shape.POLYGLOTS)
     assert {len(urls) for urls in served(fleet).ready.values()} == {300}
     assert len(set(fleet.urls(80))) == 300
     assert [number_of(fleet.address(number)) for number in range(300)] == list(range(300))
 
 
 def test_reports_differ_from_look_to_look_but_not_in_what_is_served() -> None:
-    first, second = (PaperFleet(3, 5, Shape.SPECIALISTS).report(2, look) for look in range(2))
+    first, second = (SimulatedFleet(3, 5, Shape.SPECIALISTS).report(2, look) for look in range(2))
     assert first.pairs == second.pairs
     assert first.models != second.models
 
 
 def test_a_missed_target_is_said() -> None:
-    found = Found(
+    found = FleetMeasurements(
         "specialists",
+        200,
         {"pick, pair served by all": Spread.of([4.0, 6.0, 5.0]), "route": Spread.of([900.0])},
         {"sweep": [Sweep(1.5, 2.0, 0.1)]},
     )
-    result = Result("scale")
-    found.judge(result)
-    assert [check.met for check in result.checks] == [True, False]
-    assert "**missed**" in report([found], result, "machine")
+    checks = Checks()
+    found.judge(checks)
+    assert [check.met for check in checks] == [True, False]
+    assert "**missed**" in report([found], checks, "machine")
 
 
 def test_keys_are_counted_by_kind() -> None:
