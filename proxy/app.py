@@ -45,6 +45,7 @@ from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.pivots import Pivots
 from proxy.settings import ProxySettings, WithoutRedis
 from proxy.translation.dispatcher import Dispatcher
+from proxy.translation.language_groups import LanguageGrouper
 from proxy.translation.pivot import PivotTranslator
 from proxy.translation.service import TranslationService
 from proxy.upstream.client import ReplicaClient
@@ -110,7 +111,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
             dispatcher = Dispatcher(
                 registry,
                 PivotTranslator(forwarder),
-                detector,
+                LanguageGrouper(detector, metrics),
                 metrics,
                 pivots if settings.pivot else None,
                 AdmissionController(evidence, metrics, time.monotonic),

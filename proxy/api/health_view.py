@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots, pivoted
+from proxy.routing.pivots import Pivots, pivot_pairs
 from shared.languages import LanguagePair
 from shared.version import VERSION
 
@@ -215,7 +215,7 @@ def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:
         pair: Target(lang=pair.target, ready=bool(urls), how="direct", pivot=None)
         for pair, urls in snapshot.ready.items()
     }
-    for pair, (pivot, ready) in pivoted(snapshot, pivots).items() if pivots is not None else ():
+    for pair, (pivot, ready) in pivot_pairs(snapshot, pivots).items() if pivots is not None else ():
         if ready or pair not in targets:
             targets[pair] = Target(lang=pair.target, ready=ready, how="pivot", pivot=pivot)
     found: dict[str, list[Target]] = {}

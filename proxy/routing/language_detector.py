@@ -1,4 +1,4 @@
-"""Language identification, restricted to what the fleet can translate from, with "none of these" as an answer.
+"""Language detector, restricted to what the fleet can translate from, with "none of these" as an answer.
 
 The library knows 176 languages. Taking the best of the *served* ones is worth more than the choice of library, but
 alone it would force every other language into one of them; therefore the served languages must together hold
@@ -56,14 +56,14 @@ class LanguageDetector:
         return Detected(lang=lang, confidence=round(share / total, 3))
 
     def _shares(self, text: str, served: Collection[str]) -> dict[str, float]:
-        """Return the probability of each served language; several found languages may stand for one served."""
+        """Return the probability of each served language; several detected languages may stand for one served."""
         shares = dict.fromkeys(sorted(served), 0.0)
         if self._served != shares.keys():
             self._served, self._stands_for = frozenset(shares), {}
-        for found in self._library.detect(text, k=176):
-            lang = self._served_for(str(found["lang"]))
+        for score in self._library.detect(text, k=176):
+            lang = self._served_for(str(score["lang"]))
             if lang is not None:
-                shares[lang] += float(found["score"])
+                shares[lang] += float(score["score"])
         return shares
 
     def _served_for(self, label: str) -> str | None:

@@ -1,4 +1,4 @@
-"""From the languages of a request to the pairs that can serve it now, one after the other. Pure."""
+"""Routes: the pairs, one or two in turn, that can serve a request's languages now."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.languages import LanguagePair, stand_ins
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 
 # A small engine restarts in about this long (measured: 7-25 s on two cores); a replica that comes back is in the next
-# sweep. Shorter only makes clients knock in vain.
+# sweep. Shorter only makes clients try in vain.
 RETRY_AFTER_SECONDS: Final = 5.0
 # A replica's own estimate counts, but nobody is sent away for longer: it may be wrong, another replica may come.
 LONGEST_WAIT_SECONDS: Final = 60.0
@@ -31,61 +31,61 @@ class Route:
 
     @property
     def languages(self) -> list[str]:
-        """Every language on the way, the pivot between source and target."""
+        """Every language of the route, the pivot between source and target."""
         return [self.legs[0].source, *(leg.target for leg in self.legs)]
 
 
-def known_pairs(wanted: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
-    """Return the known pairs that can stand in for the wanted one, best first.
+def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
+    """Return the known pairs that can stand in for this one, best first.
 
     Raises:
         UnknownPairError: there is none.
     """
-    pairs = stand_ins(wanted, pairs_of_kin(snapshot.by_source, wanted.source))
+    pairs = stand_ins(pair, pairs_of_kin(snapshot.by_source, pair.source))
     if not pairs:
-        raise UnknownPairError(str(wanted), [str(pair) for pair in snapshot.ready])
+        raise UnknownPairError(str(pair), [str(each) for each in snapshot.ready])
     return pairs
 
 
-def find_pair(wanted: LanguagePair, snapshot: Snapshot) -> LanguagePair:
+def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
     """Return the closest pair that has a ready replica.
 
     Raises:
         UnknownPairError: no known pair can stand in.
         PairUnavailableError: some can, but none is ready now.
     """
-    if snapshot.ready.get(wanted):  # the common case, before looking for stand-ins
-        return wanted
-    pairs = known_pairs(wanted, snapshot)
-    for pair in pairs:
-        if snapshot.ready[pair]:
-            return pair
-    raise unavailable(pairs[0], snapshot)
+    if snapshot.ready.get(pair):  # the common case, before looking for stand-ins
+        return pair
+    candidates = known_pairs(pair, snapshot)
+    for candidate in candidates:
+        if snapshot.ready[candidate]:
+            return candidate
+    raise pair_unavailable(candidates[0], snapshot)
 
 
-def find_route(wanted: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) -> Route:
+def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) -> Route:
     """Return the direct route, else, where pivots are allowed, the best one of which both legs are ready.
 
     Raises:
         UnknownPairError: no known pair can stand in, and no two known pairs lead there.
-        PairUnavailableError: it is known how to get there, but not every pair on the way is ready now.
+        PairUnavailableError: a route is known, but not every pair of it is ready now.
     """
     try:
-        return Route((find_pair(wanted, snapshot),))
+        return Route((find_pair(pair, snapshot),))
     except (UnknownPairError, PairUnavailableError) as error:
         if pivots is None:
             raise
-        ways = list(two_leg_routes(wanted, snapshot))
-        ready = [legs for legs in ways if all(snapshot.ready[leg] for leg in legs)]
+        candidates = list(two_leg_routes(pair, snapshot))
+        ready = [legs for legs in candidates if all(snapshot.ready[leg] for leg in legs)]
         if ready:
             return Route(min(ready, key=pivots.cost))
-        if ways and isinstance(error, UnknownPairError):
-            legs = min(ways, key=pivots.cost)
-            raise unavailable(next(leg for leg in legs if not snapshot.ready[leg]), snapshot) from None
+        if candidates and isinstance(error, UnknownPairError):
+            legs = min(candidates, key=pivots.cost)
+            raise pair_unavailable(next(leg for leg in legs if not snapshot.ready[leg]), snapshot) from None
         raise
 
 
-def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
+def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
     """Return the error for a known pair without a ready replica; says how the replicas that have it are."""
     # A replica that is READY can still lack this one pair.
     states = [
@@ -103,10 +103,10 @@ def unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
 
 def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
     """Return when the first replica expects to have the pair ready; what is usual where none of them knows."""
-    expected = [
+    waits = [
         report.ready_in_s
         for replica in snapshot.replicas.values()
         if replica.report is not None and replica.state is not ReplicaState.DOWN
         if (report := replica.report.by_pair.get(pair)) is not None and report.ready_in_s is not None
     ]
-    return min(LONGEST_WAIT_SECONDS, max(1.0, min(expected))) if expected else RETRY_AFTER_SECONDS
+    return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits))) if waits else RETRY_AFTER_SECONDS

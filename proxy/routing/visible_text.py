@@ -1,6 +1,6 @@
-"""What of a text a reader reads: markup stripped roughly, enough to tell its language by. Pure.
+"""Visible text of HTML and Markdown, extracted roughly, for language detection.
 
-The API server parses markup properly. Here markup is told from words twice: roughly, for the language; and where that
+The API server parses markup properly. Here words are separated from markup twice: roughly, for the language; and where that
 finds no words, strictly: what is not clearly markup counts as words, so that nothing comes back untranslated by mistake.
 """
 
@@ -23,15 +23,15 @@ MAX_SEEN_CHARS: Final = 65_536
 INLINE_CHARS: Final = 8192
 
 # Elements whose content tells nothing of the language; it is translated only where ``translate`` says so.
-_SILENT: Final = frozenset({"script", "style", "code", "kbd", "samp", "var"})
+_CODE_ELEMENTS: Final = frozenset({"script", "style", "code", "kbd", "samp", "var"})
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COMMENT_END: Final = re.compile(r"--!?>")
 # The attributes that the API server translates (apiserver/formats/html/attributes.py), here on any element.
-_SPOKEN: Final = frozenset(
+_VISIBLE_ATTRIBUTES: Final = frozenset(
     "abbr alt aria-description aria-label aria-placeholder aria-roledescription label placeholder title".split()  # noqa: SIM905
 )
 # What makes the value of a button, and the content of a meta element, words.
-_SPOKEN_KINDS: Final = {
+_VISIBLE_VALUES: Final = {
     "value": frozenset({"submit", "button", "reset"}),
     "content": frozenset(
         {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
@@ -46,7 +46,7 @@ _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
 _MARKDOWN: Final = re.compile(r"`[^`\n]*`|\]\([^()\s]*\)")
 
 
-def words(text: str, text_format: TextFormat) -> str | None:
+def visible_text(text: str, text_format: TextFormat) -> str | None:
     """Return the beginning of what a reader reads of the text, or None where nothing of it needs a translation.
 
     None is certain: the API server would find no words either. What is not looked at counts as words. Work is linear
@@ -56,26 +56,26 @@ def words(text: str, text_format: TextFormat) -> str | None:
     if text_format is TextFormat.TEXT:
         return seen if len(text) > MAX_SEEN_CHARS or needs_translation(seen) else None
     plain = _MARKDOWN.sub(" ", "".join(_outside_fences(seen))) if text_format is TextFormat.MARKDOWN else seen
-    found, size = list[str](), 0
+    pieces, size = list[str](), 0
     for piece in _outside_tags(plain):
         if piece and not piece.isspace():
-            found.append(piece)
+            pieces.append(piece)
             size += len(piece)
         if size >= ENOUGH_CHARS:
             break
-    read = _read(" ".join(found))
-    if size >= ENOUGH_CHARS or len(text) > MAX_SEEN_CHARS or needs_translation(read):
-        return read
-    rest = _markdown_rest(seen) if text_format is TextFormat.MARKDOWN else _html_rest(seen)
+    unescaped = _unescape(" ".join(pieces))
+    if size >= ENOUGH_CHARS or len(text) > MAX_SEEN_CHARS or needs_translation(unescaped):
+        return unescaped
+    rest = _uncertain_markdown_text(seen) if text_format is TextFormat.MARKDOWN else _uncertain_html_text(seen)
     return None if rest is None else " ".join(rest.split())[:ENOUGH_CHARS]
 
 
-def _read(text: str) -> str:
+def _unescape(text: str) -> str:
     """Return the text with its character references read, invalid ones as U+FFFD."""
-    return _REFERENCE.sub(_decoded, text)
+    return _REFERENCE.sub(_unescape_reference, text)
 
 
-def _decoded(match: re.Match[str]) -> str:
+def _unescape_reference(match: re.Match[str]) -> str:
     if match[1] is None and match[2] is None:
         return html.unescape(match[0])
     digits = match[1] or match[2] or "0"
@@ -84,12 +84,12 @@ def _decoded(match: re.Match[str]) -> str:
     return html.unescape(f"&#{'x' if match[2] else ''}{digits};") or "\ufffd"
 
 
-def _spoken(attributes: str) -> Iterator[str]:
+def _visible_attributes(attributes: str) -> Iterator[str]:
     """Yield the values that readers see among the attributes of one tag."""
     values = [(match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(attributes)]
-    kinds = {_read(value).strip().lower() for name, value in values if name in {"type", "name", "property"}}
+    kinds = {_unescape(value).strip().lower() for name, value in values if name in {"type", "name", "property"}}
     for name, value in values:
-        if name in _SPOKEN or not kinds.isdisjoint(_SPOKEN_KINDS.get(name, ())):
+        if name in _VISIBLE_ATTRIBUTES or not kinds.isdisjoint(_VISIBLE_VALUES.get(name, ())):
             yield value
 
 
@@ -115,12 +115,16 @@ def _outside_tags(text: str) -> Iterator[str]:
         yield text[at:start]
         at = end + 1
         tag = text[start + 1 : end]
-        yield from _spoken(tag)
+        yield from _visible_attributes(tag)
         name = _NAME.match(tag)
-        if name is not None and (silent := name[0].lower()) in _SILENT - unclosed and not tag.endswith("/"):
-            close = re.compile(f"</{silent}", re.IGNORECASE).search(text, at)
+        if (
+            name is not None
+            and (code_element := name[0].lower()) in _CODE_ELEMENTS - unclosed
+            and not tag.endswith("/")
+        ):
+            close = re.compile(f"</{code_element}", re.IGNORECASE).search(text, at)
             if close is None:
-                unclosed.add(silent)
+                unclosed.add(code_element)
             else:
                 at = close.start()
     yield text[at:]
@@ -132,7 +136,7 @@ _AFTER_OPEN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV
 
 def _outside_fences(text: str) -> Iterator[str]:
     """Yield Markdown's lines outside of fenced code; a fence that is never closed is none."""
-    held: list[str] = []
+    fenced_lines: list[str] = []
     fence: str | None = None
     for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
@@ -140,12 +144,12 @@ def _outside_fences(text: str) -> Iterator[str]:
             yield line
         elif fence is None and mark is not None:
             fence = mark[1]
-            held = [line]
+            fenced_lines = [line]
         elif mark is not None and mark[1] == fence:
-            fence, held = None, []
+            fence, fenced_lines = None, []
         else:
-            held.append(line)
-    yield from held
+            fenced_lines.append(line)
+    yield from fenced_lines
 
 
 # What is clearly one thing wherever it stands among words: a tag without "<" and ">" in its values, a comment, a doctype.
@@ -161,48 +165,48 @@ _CLEAR_CODE: Final = {
         + r"[ \t\n\f\r]*+>",
         re.ASCII | re.DOTALL | re.IGNORECASE,
     )
-    for name in sorted(_SILENT)
+    for name in sorted(_CODE_ELEMENTS)
 }
 # Elements in which a "<" may be a word's.
 _RAW: Final = frozenset(
     {"iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp"}
 )
-_SAYS_SPOKEN: Final = re.compile(
-    rf"(?:{'|'.join(sorted(_SPOKEN | _SPOKEN_KINDS.keys()))})[\s/]*+=(.*)", re.IGNORECASE | re.DOTALL
+_VISIBLE_ATTRIBUTE_VALUE: Final = re.compile(
+    rf"(?:{'|'.join(sorted(_VISIBLE_ATTRIBUTES | _VISIBLE_VALUES.keys()))})[\s/]*+=(.*)", re.IGNORECASE | re.DOTALL
 )
 
 
-def _html_rest(text: str) -> str | None:
+def _uncertain_html_text(text: str) -> str | None:
     """Return what is not clearly markup or code, or None where nothing of it needs a translation.
 
     Read as the standard reads it as long as each tag is clear. From the first unclear one on, only what stands between
     a "<" and the next ">" is no words: a browser never ends a tag sooner.
     """
-    found, at = list[str](), 0
+    pieces, at = list[str](), 0
     clear = "translate" not in text.lower()
     while clear and (start := text.find("<", at)) >= 0:
-        found.append(_read(text[at:start]))
+        pieces.append(_unescape(text[at:start]))
         at = start
         if text[start + 1 : start + 2] not in _AFTER_OPEN:
-            found.append("<")
+            pieces.append("<")
             at += 1
-        elif (end := _clear_end(text, start, found)) is not None:
+        elif (end := _clear_end(text, start, pieces)) is not None:
             at = end
         else:
             clear = False
     if clear:
-        found.append(_read(text[at:]))
-        rest = "".join(found)
+        pieces.append(_unescape(text[at:]))
+        rest = "".join(pieces)
         return rest if needs_translation(rest) else None
-    return _letters(" ".join((*found, *_between_tags(text, at))))
+    return _text_if_letters(" ".join((*pieces, *_between_tags(text, at))))
 
 
-def _clear_end(text: str, start: int, found: list[str]) -> int | None:
+def _clear_end(text: str, start: int, pieces: list[str]) -> int | None:
     """Return where the markup that begins here ends, and add what is read of it; None where it is unclear."""
     tag = _CLEAR_TAG.match(text, start)
     if tag is None:
         other = _CLEAR_OTHER.match(text, start)
-        found.append("\n")
+        pieces.append("\n")
         return None if other is None else other.end()
     name, end = tag["name"].lower(), tag.end()
     if not tag["end"] and name in _CLEAR_CODE and not tag["closed"]:
@@ -214,8 +218,8 @@ def _clear_end(text: str, start: int, found: list[str]) -> int | None:
         not tag["end"] and name in _RAW and not re.compile(f"[^<]*+</{name}", re.ASCII | re.IGNORECASE).match(text, end)
     ):
         return None
-    found.append("\n")
-    found.extend(f"\n{_decoded_strictly(value)}\n" for value in _spoken(tag["attributes"]))
+    pieces.append("\n")
+    pieces.extend(f"\n{_unescape_strictly(value)}\n" for value in _visible_attributes(tag["attributes"]))
     return end
 
 
@@ -228,25 +232,25 @@ def _between_tags(text: str, at: int) -> Iterator[str]:
             if name is None:
                 continue
             break
-        said = _SAYS_SPOKEN.search(text, start, end)
-        if said is not None:
-            yield said[1]
+        attribute = _VISIBLE_ATTRIBUTE_VALUE.search(text, start, end)
+        if attribute is not None:
+            yield attribute[1]
         at = end + 1
     yield text[at:]
 
 
-def _letters(text: str) -> str | None:
+def _text_if_letters(text: str) -> str | None:
     """Return the text, read, if there is any letter in it, as it is written or as it is read."""
-    read = _read(text)
-    return next((each for each in (read, text) if any(map(str.isalpha, each))), None)
+    unescaped = _unescape(text)
+    return next((each for each in (unescaped, text) if any(map(str.isalpha, each))), None)
 
 
 _CLOSED_REFERENCE: Final = re.compile(r"&(?!(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)(?:([A-Za-z][A-Za-z0-9]*+;?))?")
 
 
-def _decoded_strictly(text: str) -> str:
+def _unescape_strictly(text: str) -> str:
     """Read references that end with a semicolon alone, as Markdown and attributes (nearly) do."""
-    return _read(
+    return _unescape(
         _CLOSED_REFERENCE.sub(lambda match: match[0] if match[1] in _NAMED else f"&amp;{match[1] or ''}", text)
     )
 
@@ -261,19 +265,19 @@ _LINK: Final = re.compile(r"""(?<!\])\[([^\[\]!^|\n]*+)\]\([^\s()\[\]<>"'`|]*+\)
 _SYNTAX: Final = re.compile(r"[*_~|\[\]<>]")
 
 
-def _markdown_rest(text: str) -> str | None:
+def _uncertain_markdown_text(text: str) -> str | None:
     """Return what is not clearly syntax or code, or None where nothing of it needs a translation.
 
     Where anything in the text could make something else of the rest, any letter counts.
     """
-    rest = _clear_markdown(text.replace("\r\n", "\n").replace("\r", "\n"))
+    rest = _strip_clear_markdown(text.replace("\r\n", "\n").replace("\r", "\n"))
     if rest is None:
-        return _letters(text)
-    rest = _decoded_strictly(_SYNTAX.sub("\n", rest))
+        return _text_if_letters(text)
+    rest = _unescape_strictly(_SYNTAX.sub("\n", rest))
     return rest if needs_translation(rest) else None
 
 
-def _clear_markdown(text: str) -> str | None:
+def _strip_clear_markdown(text: str) -> str | None:
     """Return the text without code, tags and targets, or None where it is unclear what these are."""
     rest = "\n".join(_outside_clear_fences(text.split("\n")))
     fenced = rest != text
@@ -288,31 +292,31 @@ def _clear_markdown(text: str) -> str | None:
         return _LINK.sub(r"\n\1\n", rest)
     if fenced or "[" in rest or "|" in rest:  # a block of HTML may hold what looks like a fence
         return None
-    found, at = list[str](), 0
+    pieces, at = list[str](), 0
     for tag in _CLEAR_TAG.finditer(rest):
         if tag["name"].lower() in _RAW or "\n" in tag[0]:
             return None
-        found += [rest[at : tag.start()], *_spoken(tag["attributes"])]
+        pieces += [rest[at : tag.start()], *_visible_attributes(tag["attributes"])]
         at = tag.end()
-    found.append(rest[at:])
-    return None if any("<" in piece for piece in found) else "\n".join(found)
+    pieces.append(rest[at:])
+    return None if any("<" in piece for piece in pieces) else "\n".join(pieces)
 
 
 def _outside_clear_fences(lines: list[str]) -> Iterator[str]:
     """Yield the lines outside of fenced code that begins where no list, quotation or paragraph can hold it."""
     fence: str | None = None
-    held: list[str] = []
+    fenced_lines: list[str] = []
     for line in lines:
         if fence is None:
             match = _FENCE_LINE.fullmatch(line)
             if match is None:
                 yield line
             else:
-                fence, held = match[1], [line]
+                fence, fenced_lines = match[1], [line]
         else:
-            held.append(line)
+            fenced_lines.append(line)
             mark = line.rstrip(" \t").removeprefix(" ").removeprefix(" ").removeprefix(" ")
             if len(mark) >= len(fence) and not mark.strip(fence[0]):
-                fence, held = None, []
+                fence, fenced_lines = None, []
                 yield ""
-    yield from held
+    yield from fenced_lines

@@ -1,4 +1,4 @@
-"""Reads replicas' translations, and merges those of two legs."""
+"""Results: parse replicas' translations, merge those of two legs, annotate errors of a part."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from proxy.routing.routes import Route
-from shared.protocol.errors import ReplicaFailedError
+from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.messages import TranslateRequest, Translation, Translations
 
 M = TypeVar("M", bound=BaseModel)
 
 
-def merge_legs(half: Translation, whole: Translation, route: Route) -> Translation:
-    """Return the last leg's translation with what both legs have to say."""
-    warnings = {(notice.code, notice.message): notice for notice in (*half.warnings, *whole.warnings)}
-    models = [each.model for each in (half, whole) if each.model is not None]
-    return whole.model_copy(
+def merge_legs(first: Translation, last: Translation, route: Route) -> Translation:
+    """Return the last leg's translation with the models and warnings of both."""
+    warnings = {(notice.code, notice.message): notice for notice in (*first.warnings, *last.warnings)}
+    models = [each.model for each in (first, last) if each.model is not None]
+    return last.model_copy(
         update={
-            "source_lang": half.source_lang,
+            "source_lang": first.source_lang,
             "target_lang": route.languages[-1],
             "model": "+".join(dict.fromkeys(models)) or None,
             "route": route.languages,
@@ -36,17 +36,28 @@ def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation
         ReplicaFailedError: they can not be read, or are not as many as the texts.
     """
     if isinstance(request.text, str):
-        return [_parsed(Translation, body)]
-    results = _parsed(Translations, body).results
+        return [_parse(Translation, body)]
+    results = _parse(Translations, body).results
     if len(results) != len(request.text):
         message = f"A replica answered {len(request.text)} texts with {len(results)} translations."
         raise ReplicaFailedError(message)
     return results
 
 
-def _parsed(model: type[M], body: bytes) -> M:
+def _parse(model: type[M], body: bytes) -> M:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
         message = "A replica's answer can not be read."
         raise ReplicaFailedError(message) from error
+
+
+def with_note(error: RelayedError, note: str) -> RelayedError:
+    """Return the same error with a note at the end of its detail."""
+    return RelayedError(
+        code=error.code,
+        http_status=error.http_status,
+        title=error.title,
+        detail=f"{error.detail} ({note})",
+        facts=error.facts,
+    )

@@ -1,4 +1,4 @@
-"""Answers: a call's answer from the cache, from a flight under way, or from the dispatcher."""
+"""Translation service: a call's answer from the cache, from an equal request under way, or from the dispatcher."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proxy.cache.translation_cache import CacheLookup, TranslationCache, encoded
 from proxy.call import TranslationCall
 from proxy.metrics import ProxyMetrics
 from proxy.translation.dispatcher import Dispatcher
-from proxy.translation.results import read_results
+from proxy.translation.results import read_results, with_note
 from shared.languages import LanguagePair
 from shared.protocol.errors import RelayedError
 from shared.protocol.messages import AUTO, TranslateRequest, Translation
@@ -30,16 +30,17 @@ class TranslationService:
     """Holds no state of its own; without a cache only what is under way is shared."""
 
     def __init__(
-        self, dispatcher: Dispatcher, flights: RequestCoalescer, cache: TranslationCache | None, metrics: ProxyMetrics
+        self, dispatcher: Dispatcher, coalescer: RequestCoalescer, cache: TranslationCache | None, metrics: ProxyMetrics
     ) -> None:
-        """Take the parts."""
         self._dispatcher = dispatcher
-        self._flights = flights
+        self._coalescer = coalescer
         self._cache = cache
         self._metrics = metrics
 
-    async def translate(self, call: TranslationCall, told: Callable[[AnswerSource], None]) -> bytes:
-        """Return the answer's JSON; say where it comes from before the first part of it is told, if there is a cache.
+    async def translate(self, call: TranslationCall, on_source: Callable[[AnswerSource], None]) -> bytes:
+        """Return the answer's JSON; ``on_source`` is called with the cache status before the first delta.
+
+        It is not called where there is no cache, but for an answer shared with another request.
 
         Nothing of a caller who opted out is kept or shared, nor are they answered with anything of others.
 
@@ -47,85 +48,86 @@ class TranslationService:
             PairwayError: the request is all or nothing; the error says why not.
         """
         request, caller = call.request, call.caller
-        detects = request.source_lang == AUTO
-        if not detects:
+        is_detected = request.source_lang == AUTO
+        if not is_detected:
             caller.check(LanguagePair(request.source_lang, request.target_lang))
         # Which pair it will be, and so whether their key is for it, only the dispatcher finds out.
-        if not caller.cached or (detects and caller.pairs is not None):
+        if not caller.cached or (is_detected and caller.pairs is not None):
             return await self._dispatcher.translate(call)
-        recalled = None if self._cache is None else await self._cache.look_up(call.request)
-        if recalled is not None and not recalled.missing:
-            return self._answer_all(call, recalled, told)
+        lookup = None if self._cache is None else await self._cache.look_up(call.request)
+        if lookup is not None and not lookup.missing:
+            return self._answer_all(call, lookup, on_source)
         if call.on_delta is not None:
-            return await self._stream(call, recalled, told)
-        if recalled is not None and recalled.found:
-            return await self._answer_some(call, recalled, told)
-        self._count(recalled, 0)
-        body, joined = await self._flights.share(call, partial(self._compute, recalled))
-        self._note(call, told, AnswerSource.COALESCED if joined else AnswerSource.MISS, joined=joined)
+            return await self._stream(call, lookup, on_source)
+        if lookup is not None and lookup.found:
+            return await self._answer_some(call, lookup, on_source)
+        self._count(lookup, 0)
+        body, joined = await self._coalescer.share(call, partial(self._compute, lookup))
+        self._note_source(call, on_source, AnswerSource.COALESCED if joined else AnswerSource.MISS, joined=joined)
         return body
 
-    def _answer_all(self, call: TranslationCall, recalled: CacheLookup, told: Callable[[AnswerSource], None]) -> bytes:
-        call.measured.pair = recalled.route.name
-        self._count(recalled, len(recalled.keys))
-        told(AnswerSource.HIT)
+    def _answer_all(
+        self, call: TranslationCall, lookup: CacheLookup, on_source: Callable[[AnswerSource], None]
+    ) -> bytes:
+        call.measured.pair = lookup.route.name
+        self._count(lookup, len(lookup.keys))
+        on_source(AnswerSource.HIT)
         if call.on_delta is not None:
-            for index, value in sorted(recalled.found.items()):
+            for index, value in sorted(lookup.found.items()):
                 call.on_delta(index, Translation.model_validate_json(value).translation or "")
-        return _joined(call.request, recalled.found)
+        return _join(call.request, lookup.found)
 
     async def _stream(
-        self, call: TranslationCall, recalled: CacheLookup | None, told: Callable[[AnswerSource], None]
+        self, call: TranslationCall, lookup: CacheLookup | None, on_source: Callable[[AnswerSource], None]
     ) -> bytes:
         """Have it translated as a whole: each reader of a stream has a pace of their own."""
         if self._cache is not None:
-            told(AnswerSource.MISS)
-        self._count(recalled, 0)
-        return await self._compute(recalled, call)
+            on_source(AnswerSource.MISS)
+        self._count(lookup, 0)
+        return await self._compute(lookup, call)
 
     async def _answer_some(
-        self, call: TranslationCall, recalled: CacheLookup, told: Callable[[AnswerSource], None]
+        self, call: TranslationCall, lookup: CacheLookup, on_source: Callable[[AnswerSource], None]
     ) -> bytes:
         """Have the texts translated that are not known, and put all together."""
-        missing = recalled.missing
-        self._count(recalled, len(recalled.found))
+        missing = lookup.missing
+        self._count(lookup, len(lookup.found))
         texts = [call.request.texts[index] for index in missing]
         rest = call.asking(call.request.model_copy(update={"text": texts}), None)
         try:
-            body, joined = await self._flights.share(rest, partial(self._compute, recalled.only(missing)))
+            body, joined = await self._coalescer.share(rest, partial(self._compute, lookup.only(missing)))
         except RelayedError as error:
-            error.detail = f"{error.detail} (Counted among the {len(missing)} texts that are not in the cache.)"
-            raise
+            raise with_note(error, f"Counted among the {len(missing)} texts that are not in the cache.") from error
         results = read_results(rest.request, body)
-        self._note(call, told, AnswerSource.PARTIAL, joined=joined)
+        self._note_source(call, on_source, AnswerSource.PARTIAL, joined=joined)
         computed = {index: encoded(result) for index, result in zip(missing, results, strict=True)}
-        return _joined(call.request, {**recalled.found, **computed})
+        return _join(call.request, {**lookup.found, **computed})
 
-    async def _compute(self, recalled: CacheLookup | None, call: TranslationCall) -> bytes:
+    async def _compute(self, lookup: CacheLookup | None, call: TranslationCall) -> bytes:
         body = await self._dispatcher.translate(call)
-        if self._cache is not None and recalled is not None:
-            self._cache.keep(recalled, range(len(recalled.keys)), read_results(call.request, body))
+        if self._cache is not None and lookup is not None:
+            self._cache.keep(lookup, range(len(lookup.keys)), read_results(call.request, body))
         return body
 
-    def _note(
-        self, call: TranslationCall, told: Callable[[AnswerSource], None], source: AnswerSource, *, joined: bool
+    def _note_source(
+        self, call: TranslationCall, on_source: Callable[[AnswerSource], None], source: AnswerSource, *, joined: bool
     ) -> None:
         if joined:
             self._metrics.coalesced.labels(call.measured.pair).inc()
         if self._cache is not None or source is AnswerSource.COALESCED:
-            told(source)
+            on_source(source)
 
-    def _count(self, recalled: CacheLookup | None, hits: int) -> None:
-        if recalled is None:
+    def _count(self, lookup: CacheLookup | None, hits: int) -> None:
+        if lookup is None:
             return
-        pair = recalled.route.name
+        pair = lookup.route.name
         self._metrics.cache_hits.labels(pair).inc(hits)
-        self._metrics.cache_misses.labels(pair).inc(len(recalled.keys) - hits)
+        self._metrics.cache_misses.labels(pair).inc(len(lookup.keys) - hits)
         if hits:
             self._metrics.texts.labels(pair).inc(hits)  # the dispatcher counts the others
 
 
-def _joined(request: TranslateRequest, values: Mapping[int, bytes]) -> bytes:
+def _join(request: TranslateRequest, values: Mapping[int, bytes]) -> bytes:
     """Return the answer's JSON from that of each text's translation."""
     if isinstance(request.text, str):
         return values[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Any, Final, cast
@@ -134,7 +135,7 @@ class TranslateRequest(BaseModel):
         """Characters of all texts together."""
         return sum(map(len, self.texts))
 
-    def answer(self, results: list[Translation]) -> bytes:
+    def answer(self, results: Sequence[Translation]) -> bytes:
         """Return the answer's JSON: one object for one text, a list of them for a list."""
         each = [result.to_json() for result in results]
         return to_json(each[0] if isinstance(self.text, str) else {"results": each})

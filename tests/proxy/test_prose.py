@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TranslateOptions, plan_text
-from proxy.routing.visible_text import ENOUGH_CHARS, MAX_SEEN_CHARS, words
+from proxy.routing.visible_text import ENOUGH_CHARS, MAX_SEEN_CHARS, visible_text
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
 
@@ -194,19 +194,19 @@ SOMETHING: list[tuple[str, TextFormat, str]] = [
 
 @pytest.mark.parametrize(("text", "text_format"), NOTHING)
 def test_what_has_no_words_outside_of_markup_and_code_needs_no_translation(text: str, text_format: TextFormat) -> None:
-    assert words(text, text_format) is None
+    assert visible_text(text, text_format) is None
 
 
 @pytest.mark.parametrize(("text", "text_format", "read"), SOMETHING)
 def test_words_are_found_and_markup_is_not_among_them(text: str, text_format: TextFormat, read: str) -> None:
-    found = words(text, text_format)
+    found = visible_text(text, text_format)
     assert found is not None
     assert found.split() == read.split()
 
 
 @pytest.mark.parametrize(("text", "text_format"), HIDDEN)
 def test_what_the_api_server_translates_is_never_without_words(text: str, text_format: TextFormat) -> None:
-    assert words(text, text_format) is not None
+    assert visible_text(text, text_format) is not None
 
 
 def asks(made: Plan) -> bool:
@@ -221,13 +221,13 @@ def test_what_is_without_words_is_so_for_the_api_server_too(text: str, text_form
 @settings(max_examples=500, deadline=None)
 @given(DOCUMENTS, st.sampled_from([HTML, MARKDOWN]))
 def test_no_markup_hides_from_the_proxy_what_the_api_server_translates(text: str, text_format: TextFormat) -> None:
-    if words(text, text_format) is None:
+    if visible_text(text, text_format) is None:
         assert not asks(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @pytest.mark.parametrize("text_format", list(TextFormat))
 def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None:
-    assert words("<br>" * (MAX_SEEN_CHARS // 4) + "5", text_format) is not None
+    assert visible_text("<br>" * (MAX_SEEN_CHARS // 4) + "5", text_format) is not None
 
 
 @pytest.mark.parametrize(
@@ -239,14 +239,14 @@ def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None
 def test_time_is_bounded_whatever_a_text_repeats(unit: str, text_format: TextFormat) -> None:
     text = unit * (200_000 // len(unit))
     started = time.process_time()
-    words(text, text_format)
+    visible_text(text, text_format)
     assert time.process_time() - started < 0.5
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60) | st.text("<>!-/'\"=`~[]() \nab1", max_size=60), st.sampled_from(TextFormat))
 def test_any_text_is_words_or_none(text: str, text_format: TextFormat) -> None:
-    found = words(text, text_format)
+    found = visible_text(text, text_format)
     assert found is None or len(found) <= ENOUGH_CHARS + 2 * len(text)
 
 
@@ -254,6 +254,6 @@ def test_any_text_is_words_or_none(text: str, text_format: TextFormat) -> None:
 @given(st.text("<>!-/'\"= \nab1", max_size=60))
 def test_a_word_before_any_markup_is_never_lost(text: str) -> None:
     for text_format in TextFormat:
-        found = words(f"Straße {text}", text_format)
+        found = visible_text(f"Straße {text}", text_format)
         assert found is not None
         assert found.startswith("Straße")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots, pivoted
+from proxy.routing.pivots import Pivots, pivot_pairs
 from proxy.routing.routes import find_route
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
@@ -74,21 +74,21 @@ def test_there_is_no_way_back_to_where_one_came_from() -> None:
     fleet = snapshot(replica("a", "en>de", "de>en-GB"))
     with pytest.raises(UnknownPairError):
         find_route(pair("en>fr"), fleet, EVEN)
-    assert pivoted(fleet, EVEN) == {}
+    assert pivot_pairs(fleet, EVEN) == {}
 
 
 def test_what_a_pivot_adds_is_listed_with_its_language_and_whether_it_is_ready() -> None:
-    assert pivoted(FLEET, EVEN) == {pair("de>fr"): ("en", True)}
+    assert pivot_pairs(FLEET, EVEN) == {pair("de>fr"): ("en", True)}
     fleet = snapshot(replica("a", "de>en", "en>fr", "fr>de", starting=("de>fr",)))
-    assert pivoted(fleet, EVEN) == {
+    assert pivot_pairs(fleet, EVEN) == {
         pair("de>fr"): ("en", True),
         pair("en>de"): ("fr", True),
         pair("fr>en"): ("de", True),
     }
     out = snapshot(replica("a", "de>en", "de>es", starting=("en>fr", "es>fr")))
-    assert pivoted(out, EVEN) == {pair("de>fr"): ("en", False)}
+    assert pivot_pairs(out, EVEN) == {pair("de>fr"): ("en", False)}
     half = snapshot(replica("a", "de>en", "de>es", "es>fr", starting=("en>fr",)))
-    assert pivoted(half, EVEN) == {pair("de>fr"): ("es", True)}
+    assert pivot_pairs(half, EVEN) == {pair("de>fr"): ("es", True)}
 
 
 def test_urls_are_grouped_by_the_rank_of_the_model_that_serves_them() -> None:

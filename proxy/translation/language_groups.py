@@ -1,0 +1,87 @@
+"""Language groups: the texts of one request, grouped by their detected languages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from proxy.metrics import ProxyMetrics
+from proxy.routing.language_detector import LanguageDetector
+from proxy.routing.visible_text import INLINE_CHARS, visible_text
+from shared.languages import LanguagePair, closeness
+from shared.protocol.messages import Detected, TextFormat, TranslateRequest, Translation, same_language, unchanged
+
+
+@dataclass(slots=True)
+class LanguageGroups:
+    """Texts of one request by detected language, each by its index in the request.
+
+    ``results`` holds the translations known so far: at first those of texts that need none.
+    """
+
+    request: TranslateRequest
+    indices: dict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
+    detected: dict[int, Detected] = field(default_factory=dict[int, Detected])
+    results: dict[int, Translation] = field(default_factory=dict[int, Translation])
+
+    @property
+    def pairs(self) -> dict[str, LanguagePair]:
+        """The pair to translate each language's texts with."""
+        return {lang: LanguagePair(lang, self.request.target_lang) for lang in self.indices}
+
+    def request_for(self, lang: str) -> TranslateRequest:
+        """Return the request for one language's texts; a single text stays one."""
+        if isinstance(self.request.text, str):
+            return self.request
+        return self.request.model_copy(update={"text": [self.request.text[index] for index in self.indices[lang]]})
+
+    def add(self, lang: str, translations: Sequence[Translation]) -> None:
+        """Add the translations of one language's texts."""
+        for index, translation in zip(self.indices[lang], translations, strict=True):
+            self.results[index] = translation.model_copy(update={"detected": self.detected[index]})
+
+    def answer(self) -> bytes:
+        """Return the answer's JSON, once every text has its translation."""
+        return self.request.answer([self.results[index] for index in range(len(self.request.texts))])
+
+
+class LanguageGrouper:
+    """Detects the language of each text of a request; holds no state of its own."""
+
+    def __init__(self, detector: LanguageDetector, metrics: ProxyMetrics) -> None:
+        self._detector = detector
+        self._metrics = metrics
+
+    async def group(self, request: TranslateRequest, source_languages: Collection[str]) -> LanguageGroups:
+        """Group the texts; each is in one of the source languages or in the target language.
+
+        Raises:
+            LanguageUndetectedError: a text seems to be in none of them.
+        """
+        groups = LanguageGroups(request)
+        # The target too, though nothing may be served from it: a text in it has nothing to be done.
+        languages = {*source_languages, request.target_lang}
+        for index, text in enumerate(request.texts):
+            visible = await _visible_text(text, request.format)
+            if visible is None:
+                groups.results[index] = unchanged(text, None, request.target_lang)
+                continue
+            where = "text" if isinstance(request.text, str) else f"text[{index}]"
+            detected = self._detector.detect(visible, languages, where)
+            self._metrics.detected.labels(detected.lang).inc()
+            if closeness(request.target_lang, detected.lang) is not None:
+                groups.results[index] = same_language(text, detected.lang, request.target_lang, detected)
+                continue
+            groups.detected[index] = detected
+            groups.indices[detected.lang].append(index)
+        return groups
+
+
+async def _visible_text(text: str, text_format: TextFormat) -> str | None:
+    """Return what a reader reads, without keeping other requests waiting: in a thread, or else after their turn."""
+    if len(text) > INLINE_CHARS:
+        return await asyncio.to_thread(visible_text, text, text_format)
+    await asyncio.sleep(0)
+    return visible_text(text, text_format)
