@@ -1,4 +1,4 @@
-"""Stretch: the inline pieces between two borders of blocks."""
+"""Block builder: the inline runs between two borders of blocks."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from apiserver.formats.tag_nesting import FinishBlock, TagNester
 
 
 class BlockBuilder:
-    """Collects pieces until a border, then places what they make: one block, with as few marks as can be."""
+    """Collects runs until a border, then places their block: one, with as few placeholders as can be."""
 
-    def __init__(self, text: str, splice: DocumentBuilder, finish: FinishBlock) -> None:
+    def __init__(self, text: str, document: DocumentBuilder, finish: FinishBlock) -> None:
         self._text = text
-        self._splice = splice
+        self._document = document
         self._finish = finish
-        self._pieces: list[TextRun] = []
+        self._runs: list[TextRun] = []
 
-    def add(self, piece: TextRun) -> None:
-        """Take the next piece."""
-        self._pieces.append(piece)
+    def add(self, run: TextRun) -> None:
+        """Add the next run."""
+        self._runs.append(run)
 
     def end_block(self, *, keep_space: bool = False) -> None:
         """End the block; white space in it becomes one space unless it is to be kept."""
-        pieces, self._pieces = self._pieces, []
-        if not any(piece.kind is None and has_words(piece.words) for piece in pieces):
-            self._place_inner(pieces)
+        runs, self._runs = self._runs, []
+        if not any(run.kind is None and has_words(run.words) for run in runs):
+            self._place_inner_blocks(runs)
             return
-        weave = TagNester(self._text, pieces, keep_space=keep_space)
-        block = weave.block(self._finish)
+        nester = TagNester(self._text, runs, keep_space=keep_space)
+        block = nester.block(self._finish)
         if block is None:
-            self._place_inner(pieces)
+            self._place_inner_blocks(runs)
             return
-        self._place_inner(pieces[: weave.first])
-        self._splice.place(block)
-        self._place_inner(pieces[weave.past :])
+        self._place_inner_blocks(runs[: nester.first])
+        self._document.place(block)
+        self._place_inner_blocks(runs[nester.end :])
 
-    def _place_inner(self, pieces: Sequence[TextRun]) -> None:
-        for piece in pieces:
-            for placed in piece.inner_blocks:
-                self._splice.place(placed)
+    def _place_inner_blocks(self, runs: Sequence[TextRun]) -> None:
+        for run in runs:
+            for block in run.inner_blocks:
+                self._document.place(block)

@@ -1,4 +1,4 @@
-"""Splice: blocks at their places in a text; everything between them stays as it stands."""
+"""Document builder: puts blocks at their places; what is between them stays as it is."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class DocumentBuilder:
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
-        self._at = start
+        self._position = start
         self._end = end
         self._parts: list[Part] = []
 
-    def place(self, placed: PlacedBlock) -> None:
-        """Put a block in its place, behind all that were placed before."""
-        self._keep_until(placed.start)
-        self._parts.append(placed.block)
-        self._at = placed.end
+    def place(self, block: PlacedBlock) -> None:
+        """Put a block in its place, behind all others so far."""
+        self._keep_until(block.start)
+        self._parts.append(block.block)
+        self._position = block.end
 
     def parts(self) -> tuple[Part, ...]:
-        """Return everything between the two offsets, blocks and what stands between them; the splice is over."""
+        """Return the blocks and the text between them, up to the end offset."""
         self._keep_until(self._end)
         return tuple(self._parts)
 
     def _keep_until(self, offset: int) -> None:
-        if self._at < offset:
-            self._parts.append(self._text[self._at : offset])
-            self._at = offset
+        if self._position < offset:
+            self._parts.append(self._text[self._position : offset])
+            self._position = offset

@@ -1,6 +1,6 @@
-"""Formats: how a text is taken apart into what stays as it is and blocks of words. Pure.
+"""Parser: splits a text into what stays as it is and blocks of words.
 
-Every format splices: an answer is the text itself with its words replaced, so whatever is not words comes back byte for
+An answer is the text itself with its words replaced, so in every format whatever is not words comes back byte for
 byte, malformed markup included (docs/decisions/0008-markup.md).
 """
 
@@ -14,7 +14,7 @@ from shared.protocol.messages import TextFormat
 
 
 def parse(text: str, text_format: TextFormat) -> Document:
-    """Take a text apart. Any text can be: what a parser does not understand stays as it is.
+    """Parse a text; what a parser does not understand stays as it is.
 
     It takes 0.4 s for 200,000 characters of ordinary markup and 2 s for the worst: long texts belong in a thread.
     """

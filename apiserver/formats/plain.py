@@ -7,9 +7,9 @@ from apiserver.formats.runs import has_words, replace_private_chars
 
 
 def plain_document(text: str) -> Document:
-    """Take a plain text apart: all of it is words, or none of it where there are none to translate."""
-    marks: list[Placeholder] = []
-    words = replace_private_chars(text, marks)
-    if not has_words(text) or len(marks) > MAX_PLACEHOLDERS:
+    """Parse a plain text: one block, or none where nothing is to be translated."""
+    placeholders: list[Placeholder] = []
+    words = replace_private_chars(text, placeholders)
+    if not has_words(text) or len(placeholders) > MAX_PLACEHOLDERS:
         return Document((text,) if text else ())
-    return Document((Block(words, tuple(marks), text),))
+    return Document((Block(words, tuple(placeholders), text),))

@@ -1,4 +1,4 @@
-"""Piece: words, or something between words, at its place in a text."""
+"""Text runs: words, or something between words, at their place in a text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from apiserver.formats.document import (
 )
 from apiserver.formats.document_builder import PlacedBlock
 
-# Characters of a client that would be taken for marks.
-_LIKE_A_MARK: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+)")
-_A_WORD: Final = re.compile(rf"[^\s{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]")
+# White space that words may hold as it is; any other that was written as a reference stays one.
+PLAIN_SPACES: Final = frozenset(" \u00a0")
+# Characters of a client that would be taken for placeholders.
+_PLACEHOLDER_CHARS: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+)")
+_WORD: Final = re.compile(rf"[^\s{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]")
 
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Words, or something between words that a mark may stand for, at its place in the text.
+    """Words, or something between words that a placeholder may stand for, at its place in the text.
 
-    ``name`` says which opening and closing belong together. ``placed`` are the blocks inside it (an image's alternative
+    ``name`` says which opening and closing belong together. ``inner_blocks`` are the blocks inside it (an image's alternative
     text). ``target`` stands in the translation, where that differs from the text.
     """
 
@@ -39,19 +41,19 @@ class TextRun:
 
 
 def has_words(text: str) -> bool:
-    """Say whether anything stands there but white space and characters that are taken for marks."""
-    return _A_WORD.search(text) is not None
+    """Say whether anything stands there but white space and placeholders' characters."""
+    return _WORD.search(text) is not None
 
 
-def replace_private_chars(words: str, marks: list[Placeholder]) -> str:
-    """Return the words with a mark, added to the marks, in place of every run of characters taken for marks."""
-    runs = _LIKE_A_MARK.split(words)
-    for index in range(1, len(runs), 2):
-        marks.append(Placeholder(PlaceholderKind.NAME, runs[index], runs[index], is_text=True))
-        runs[index] = placeholder_char_or_empty(len(marks) - 1)
-    return "".join(runs)
+def replace_private_chars(words: str, placeholders: list[Placeholder]) -> str:
+    """Replace every run of a client's private characters by a placeholder, added to the list."""
+    parts = _PLACEHOLDER_CHARS.split(words)
+    for index in range(1, len(parts), 2):
+        placeholders.append(Placeholder(PlaceholderKind.NAME, parts[index], parts[index], is_text=True))
+        parts[index] = placeholder_char_or_empty(len(placeholders) - 1)
+    return "".join(parts)
 
 
 def placeholder_char_or_empty(index: int) -> str:
-    """Stand for a mark; beyond the last there is none, and the block will not be made."""
+    """Return a placeholder's character; none beyond the last, where the block is not built."""
     return placeholder_char(index) if index < MAX_PLACEHOLDERS else ""

@@ -1,8 +1,9 @@
-"""Weave: how the pieces of one stretch make a block of words, with as few marks as can be."""
+"""Tag nesting: how the runs between two block borders make one block, with as few placeholders as can be."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -19,170 +20,198 @@ FinishBlock = Callable[[int, Block], Block]
 
 
 class TagNester:
-    """Which pieces belong together, which can stay outside the block, which share one mark."""
+    """Decides which runs are a pair, which can stay outside the block, and which share one placeholder.
 
-    def __init__(self, text: str, pieces: Sequence[TextRun], *, keep_space: bool) -> None:
+    The block's runs are those from ``first`` up to ``end``.
+    """
+
+    def __init__(self, text: str, runs: Sequence[TextRun], *, keep_space: bool) -> None:
         self._text = text
-        self._pieces = pieces
+        self._runs = runs
         self._keep_space = keep_space
-        self._partners = _partners(pieces)
-        self._weights = _weights(pieces)
-        self._marks: list[Placeholder] = []
-        self.first, self.past = self._trimmed()
+        self._partners = _partners(runs)
+        self._word_counts = _word_counts(runs)
+        self._placeholders: list[Placeholder] = []
+        # Of closing runs that share a placeholder, by the first: the end of them, and the opening placeholder.
+        self._closings: dict[int, tuple[int, int]] = {}
+        self.first, self.end = self._trim()
 
     def block(self, finish: FinishBlock) -> PlacedBlock | None:
-        """Return the pieces' block at its place; None where it would hold more marks than there are."""
-        head, tail = self._pieces[self.first], self._pieces[self.past - 1]
-        start = head.start + _margin(head, head.words.lstrip())
-        end = tail.end - _margin(tail, tail.words.rstrip())
-        text = self._woven().strip()
-        if len(self._marks) > MAX_PLACEHOLDERS:
+        """Return the runs' block at its place; None where it would hold more placeholders than there are."""
+        head, tail = self._runs[self.first], self._runs[self.end - 1]
+        start = head.start + _trimmed_length(head, head.words.lstrip())
+        end = tail.end - _trimmed_length(tail, tail.words.rstrip())
+        text = self._block_text().strip()
+        if len(self._placeholders) > MAX_PLACEHOLDERS:
             return None
-        block = Block(text, tuple(self._marks), self._text[start:end])
+        block = Block(text, tuple(self._placeholders), self._text[start:end])
         return PlacedBlock(start, end, finish(start, block))
 
-    def _trimmed(self) -> tuple[int, int]:
+    def _trim(self) -> tuple[int, int]:
         """Leave out at both ends whatever the words between do not need around them."""
-        first, past = 0, len(self._pieces)
-        while True:
-            if self._is_light(first):
-                first += 1
-            elif self._is_light(past - 1):
-                past -= 1
-            elif self._is_empty_pair(first):
-                first = self._partners[first] + 1
-            elif self._is_empty_pair(self._partners[past - 1]):
-                past = self._partners[past - 1]
-            elif self._is_pair_to_keep(first, past - 1):
-                first, past = first + 1, past - 1
-            else:
-                return first, past
+        bounds = (0, len(self._runs))
+        while (trimmed := self._trim_once(*bounds)) != bounds:
+            bounds = trimmed
+        return bounds
 
-    def _is_pair_to_keep(self, first: int, last: int) -> bool:
+    def _trim_once(self, first: int, end: int) -> tuple[int, int]:
+        last = end - 1
+        if self._is_droppable(first):
+            return first + 1, end
+        if self._is_droppable(last):
+            return first, last
+        if self._is_empty_pair(first):
+            return self._partners[first] + 1, end
+        if self._is_empty_pair(self._partners[last]):
+            return first, self._partners[last]
+        if self._is_enclosing_pair(first, last):
+            return first + 1, last
+        return first, end
+
+    def _is_enclosing_pair(self, first: int, last: int) -> bool:
         """Say whether these enclose all the words, and read in the translation as they do in the text."""
         return (
-            self._pieces[first].kind is PlaceholderKind.OPEN
+            self._runs[first].kind is PlaceholderKind.OPEN
             and self._partners[first] == last
-            and self._pieces[last].target is None
+            and self._runs[last].target is None
         )
 
-    def _is_light(self, index: int) -> bool:
-        piece = self._pieces[index]
-        return not piece.words.strip() if piece.kind is None else self._is_alone(index)
+    def _is_droppable(self, index: int) -> bool:
+        run = self._runs[index]
+        return not run.words.strip() if run.kind is None else self._is_alone(index)
 
     def _is_alone(self, index: int) -> bool:
-        kind = self._pieces[index].kind
+        kind = self._runs[index].kind
         return kind is PlaceholderKind.ALONE or (
             self._partners[index] < 0 and (kind is PlaceholderKind.OPEN or kind is PlaceholderKind.CLOSE)
         )
 
     def _is_empty_pair(self, index: int) -> bool:
         """Say whether this opens what closes again with no words in between."""
-        if index < 0 or self._pieces[index].kind is not PlaceholderKind.OPEN or self._partners[index] < 0:
+        if index < 0 or self._runs[index].kind is not PlaceholderKind.OPEN or self._partners[index] < 0:
             return False
-        return self._weights[self._partners[index]] == self._weights[index]
+        return self._word_counts[self._partners[index]] == self._word_counts[index]
 
-    def _woven(self) -> str:
-        """Return the block's text, a character for each mark; the marks are in ``_marks`` then."""
-        woven: list[str] = []
-        closings: dict[int, tuple[int, int]] = {}  # first index of closings that share a mark: past them, their opening
-        at = self.first
-        while at < self.past:
-            begin, kind = at, self._pieces[at].kind
-            if kind is None:
-                while at < self.past and self._pieces[at].kind is None:
-                    at += 1
-                woven.append(self._words(begin, at))
-            elif kind is PlaceholderKind.NAME:
-                while at < self.past and self._pieces[at].kind is PlaceholderKind.NAME:
-                    at += 1
-                woven.append(self._mark(begin, at, kind))
-            elif (past_alone := self._past_alone(at)) > at:
-                at = past_alone
-                woven.append(self._mark(begin, at, PlaceholderKind.ALONE))
-            elif kind is PlaceholderKind.OPEN:
-                while (
-                    self._partners[at + 1] == self._partners[at] - 1
-                    and self._pieces[at + 1].kind is PlaceholderKind.OPEN
-                ):
-                    at += 1
-                closings[self._partners[at]] = self._partners[begin] + 1, len(self._marks)
-                at += 1
-                woven.append(self._mark(begin, at, kind))
-            else:
-                at, opening = closings[at]
-                self._marks[opening] = replace(self._marks[opening], partner=len(self._marks))
-                woven.append(self._mark(begin, at, kind, partner=opening))
-        return "".join(woven)
+    def _block_text(self) -> str:
+        """Return the block's text, a character for each placeholder; add those to ``_placeholders``."""
+        parts: list[str] = []
+        position = self.first
+        while position < self.end:
+            part, position = self._next_part(position)
+            parts.append(part)
+        return "".join(parts)
 
-    def _past_alone(self, at: int) -> int:
-        """Return the index past what can share one mark with neighbours that stand alone, white space between included."""
-        begin = at
-        while at < self.past:
-            if self._is_empty_pair(at):
-                at = self._partners[at] + 1
-            elif self._is_alone(at) or (at > begin and self._is_space_before_alone(at)):
-                at += 1
+    def _next_part(self, start: int) -> tuple[str, int]:
+        """Return the text of the runs from ``start`` that belong together, and the index behind them."""
+        kind = self._runs[start].kind
+        if kind is None:
+            end = self._end_of_kind(start)
+            return self._words(start, end), end
+        if kind is PlaceholderKind.NAME:
+            end = self._end_of_kind(start)
+            return self._add_placeholder(start, end, kind), end
+        if (end := self._end_of_alone(start)) > start:
+            return self._add_placeholder(start, end, PlaceholderKind.ALONE), end
+        if kind is PlaceholderKind.OPEN:
+            end = self._end_of_openings(start)
+            self._closings[self._partners[end - 1]] = self._partners[start] + 1, len(self._placeholders)
+            return self._add_placeholder(start, end, kind), end
+        end, opening = self._closings[start]
+        self._placeholders[opening] = replace(self._placeholders[opening], partner=len(self._placeholders))
+        return self._add_placeholder(start, end, kind, partner=opening), end
+
+    def _end_of_kind(self, start: int) -> int:
+        """Return the index behind the neighbours of one kind."""
+        end = start
+        while end < self.end and self._runs[end].kind is self._runs[start].kind:
+            end += 1
+        return end
+
+    def _end_of_openings(self, start: int) -> int:
+        """Return the index behind the openings that open and close together, and so share a placeholder."""
+        last = start
+        while (
+            self._partners[last + 1] == self._partners[last] - 1 and self._runs[last + 1].kind is PlaceholderKind.OPEN
+        ):
+            last += 1
+        return last + 1
+
+    def _end_of_alone(self, start: int) -> int:
+        """Return the index behind what can share one placeholder with neighbours that stand alone, white space included."""
+        end = start
+        while end < self.end:
+            if self._is_empty_pair(end):
+                end = self._partners[end] + 1
+            elif self._is_alone(end) or (end > start and self._is_space_before_alone(end)):
+                end += 1
             else:
                 break
-        return at
+        return end
 
-    def _is_space_before_alone(self, at: int) -> bool:
-        return at + 1 < self.past and self._is_light(at) and (self._is_alone(at + 1) or self._is_empty_pair(at + 1))
+    def _is_space_before_alone(self, index: int) -> bool:
+        following = index + 1
+        return (
+            following < self.end
+            and self._is_droppable(index)
+            and (self._is_alone(following) or self._is_empty_pair(following))
+        )
 
-    def _words(self, begin: int, past: int) -> str:
-        words = "".join(piece.words for piece in self._pieces[begin:past])
+    def _words(self, start: int, end: int) -> str:
+        words = "".join(run.words for run in self._runs[start:end])
         if not self._keep_space:
             words = _SOFT_SPACE.sub(" ", words)
-        return replace_private_chars(words, self._marks)
+        return replace_private_chars(words, self._placeholders)
 
-    def _mark(self, begin: int, past: int, kind: PlaceholderKind, partner: int | None = None) -> str:
-        pieces = self._pieces[begin:past]
-        start, end = pieces[0].start, pieces[-1].end
-        source = target = self._text[start:end]
-        if any(piece.target is not None for piece in pieces):
-            target = "".join(
-                self._text[piece.start : piece.end] if piece.target is None else piece.target for piece in pieces
-            )
-        inside = DocumentBuilder(self._text, start, end)
-        for piece in pieces:
-            for placed in piece.inner_blocks:
-                inside.place(placed)
-        parts = inside.parts() if any(piece.inner_blocks for piece in pieces) else ()
-        self._marks.append(Placeholder(kind, source, target, partner, inner_parts=parts))
-        return placeholder_char_or_empty(len(self._marks) - 1)
-
-
-def _margin(piece: TextRun, trimmed: str) -> int:
-    """Return how many characters of the text were trimmed off a piece; 0 where its words are written otherwise."""
-    is_literal = piece.kind is None and len(piece.words) == piece.end - piece.start
-    return len(piece.words) - len(trimmed) if is_literal else 0
+    def _add_placeholder(self, first: int, end: int, kind: PlaceholderKind, partner: int | None = None) -> str:
+        """Add one placeholder for these runs and return its character."""
+        runs = self._runs[first:end]
+        text_start, text_end = runs[0].start, runs[-1].end
+        source = target = self._text[text_start:text_end]
+        if any(run.target is not None for run in runs):
+            target = "".join(self._text[run.start : run.end] if run.target is None else run.target for run in runs)
+        document = DocumentBuilder(self._text, text_start, text_end)
+        for run in runs:
+            for block in run.inner_blocks:
+                document.place(block)
+        inner_parts = document.parts() if any(run.inner_blocks for run in runs) else ()
+        self._placeholders.append(Placeholder(kind, source, target, partner, inner_parts=inner_parts))
+        return placeholder_char_or_empty(len(self._placeholders) - 1)
 
 
-def _partners(pieces: Sequence[TextRun]) -> list[int]:
-    """Return for each piece the index of what closes or opens it, -1 for none; pairs never overlap."""
-    partners = [-1] * len(pieces)
-    opened: list[int] = []
-    names: dict[str, int] = {}  # how many are open of each name, so that a stray closing costs nothing
-    for index, piece in enumerate(pieces):
-        if piece.kind is PlaceholderKind.OPEN:
-            opened.append(index)
-            names[piece.name] = names.get(piece.name, 0) + 1
-        elif piece.kind is PlaceholderKind.CLOSE and names.get(piece.name, 0) > 0:
-            while True:
-                opening = opened.pop()
-                name = pieces[opening].name
-                names[name] -= 1
-                if name == piece.name:
-                    break
+def _trimmed_length(run: TextRun, trimmed: str) -> int:
+    """Return how many characters of the text were trimmed off a run; 0 where its words are written otherwise."""
+    is_literal = run.kind is None and len(run.words) == run.end - run.start
+    return len(run.words) - len(trimmed) if is_literal else 0
+
+
+def _partners(runs: Sequence[TextRun]) -> list[int]:
+    """Return for each run the index of what closes or opens it, -1 for none; pairs never overlap."""
+    partners = [-1] * len(runs)
+    openings: list[int] = []
+    open_names: Counter[str] = Counter()  # so that a stray closing costs nothing
+    for index, run in enumerate(runs):
+        if run.kind is PlaceholderKind.OPEN:
+            openings.append(index)
+            open_names[run.name] += 1
+        elif run.kind is PlaceholderKind.CLOSE and open_names[run.name] > 0:
+            opening = _pop_opening(runs, openings, open_names, run.name)
             partners[opening], partners[index] = index, opening
     return partners
 
 
-def _weights(pieces: Sequence[TextRun]) -> list[int]:
-    """Return for each piece how many before it are read as words."""
-    weights = [0]
-    for piece in pieces:
-        counts = piece.kind is PlaceholderKind.NAME or (piece.kind is None and bool(piece.words.strip()))
-        weights.append(weights[-1] + counts)
-    return weights
+def _pop_opening(runs: Sequence[TextRun], openings: list[int], open_names: Counter[str], name: str) -> int:
+    """Take the last opening of that name off the stack, with all that were opened in it."""
+    while True:
+        opening = openings.pop()
+        open_names[runs[opening].name] -= 1
+        if runs[opening].name == name:
+            return opening
+
+
+def _word_counts(runs: Sequence[TextRun]) -> list[int]:
+    """Return for each run how many before it are read as words."""
+    counts = [0]
+    for run in runs:
+        is_word = run.kind is PlaceholderKind.NAME or (run.kind is None and bool(run.words.strip()))
+        counts.append(counts[-1] + is_word)
+    return counts

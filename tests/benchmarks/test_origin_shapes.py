@@ -100,7 +100,7 @@ def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
 
 def test_guards_find_nothing_whatever_there_is() -> None:
     output = GenerationResult("so so so so so so so so", "stop")
-    assert Unheeded(OutputLanguage()).faults("We saw it.", output, LanguagePair("en", "de")) == []
+    assert Unheeded(OutputLanguage()).find_issues("We saw it.", output, LanguagePair("en", "de")) == []
 
 
 def test_vllms_own_server_is_asked_for_all_tokens_and_judged_by_them() -> None:

@@ -14,8 +14,8 @@ from apiserver.formats.runs import has_words, replace_private_chars
 
 # "Translatable attributes" of the HTML standard (3.2.6.2) without those that are no words for a reader (download,
 # srcdoc, style, lang), with what WAI-ARIA 1.3 lists as text for a reader and buttons' values of every kind.
-_ANYWHERE: Final = frozenset({"title", "aria-label", "aria-description", "aria-placeholder", "aria-roledescription"})
-_OF_ELEMENTS: Final = frozenset(
+_GLOBAL: Final = frozenset({"title", "aria-label", "aria-description", "aria-placeholder", "aria-roledescription"})
+_BY_ELEMENT: Final = frozenset(
     {
         ("alt", "area"),
         ("alt", "img"),
@@ -29,7 +29,7 @@ _OF_ELEMENTS: Final = frozenset(
     }
 )
 _BUTTONS: Final = frozenset({"submit", "button", "reset"})
-_PROSE_OF_META: Final = frozenset(
+_META_NAMES: Final = frozenset(
     {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
 )
 # 13.2.5.32 ff.: a name, then perhaps "=" and a value. Nothing in it can go back (possessive), so it is linear.
@@ -44,37 +44,39 @@ _QUOTES: Final = {"double": '"', "single": "'", "bare": "\t\n\f\r \"'=<>`"}
 def attribute_blocks(text: str, token: HtmlToken) -> tuple[PlacedBlock, ...]:
     """Return the blocks of a start tag's attributes, in order."""
     values = dict(token.attributes)
-    names = {name for name in values if _holds_words(token.tag, name, values)}
+    names = {name for name in values if _is_translatable(token.tag, name, values)}
     if not names:
         return ()
-    placed: list[PlacedBlock] = []
+    blocks: list[PlacedBlock] = []
     begin = token.start + 1 + len(token.tag)
     for match in _ATTRIBUTE.finditer(text, begin, token.end - 1):
-        name, how = match["name"].lower(), match.lastgroup
-        if name in names and how is not None and how in _QUOTES:
+        name, quoting = match["name"].lower(), match.lastgroup
+        if name in names and quoting is not None and quoting in _QUOTES:
             names.discard(name)
-            placed += _placed(text, match.start(how), match.end(how), values[name], _QUOTES[how])
-    return tuple(placed)
+            blocks += _value_blocks(text, match.start(quoting), match.end(quoting), values[name], _QUOTES[quoting])
+    return tuple(blocks)
 
 
-def _holds_words(tag: str, name: str, values: Mapping[str, str]) -> bool:
+def _is_translatable(tag: str, name: str, values: Mapping[str, str]) -> bool:
     if name == "value":
         return tag == "input" and values.get("type", "").lower() in _BUTTONS
     if name == "content":
-        return tag == "meta" and values.get("name", values.get("property", "")).lower() in _PROSE_OF_META
-    return name in _ANYWHERE or (name, tag) in _OF_ELEMENTS
+        return tag == "meta" and values.get("name", values.get("property", "")).lower() in _META_NAMES
+    return name in _GLOBAL or (name, tag) in _BY_ELEMENT
 
 
-def _placed(text: str, start: int, end: int, value: str, quotes: str) -> list[PlacedBlock]:
+def _value_blocks(text: str, start: int, end: int, value: str, quotes: str) -> list[PlacedBlock]:
     raw = text[start:end]
     before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
-    marks: list[Placeholder] = []
-    words = replace_private_chars(value[before : len(value) - behind], marks)
-    if not has_words(words) or len(marks) > MAX_PLACEHOLDERS:
+    placeholders: list[Placeholder] = []
+    words = replace_private_chars(value[before : len(value) - behind], placeholders)
+    if not has_words(words) or len(placeholders) > MAX_PLACEHOLDERS:
         return []
     source = raw[before : len(raw) - behind]
     return [
-        PlacedBlock(start + before, end - behind, Block(words, tuple(marks), source, partial(_escaped, quotes=quotes)))
+        PlacedBlock(
+            start + before, end - behind, Block(words, tuple(placeholders), source, partial(_escaped, quotes=quotes))
+        )
     ]
 
 

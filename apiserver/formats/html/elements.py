@@ -1,4 +1,4 @@
-"""Open elements: where in an HTML document a stretch stands, so that it is known what must stay as it is there."""
+"""Open elements: which HTML elements enclose a token, and what must stay as it is inside them."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ _SPACE_KEPT: Final = frozenset({"pre", "listing"})
 _FOREIGN: Final = ("svg", "math")
 
 # No end tag inside one of these closes what is outside of it (13.2.4.2 "has an element in scope"); no start tag either.
-_END_FENCES: Final = ("table", "td", "th", "caption", "template", "object", "marquee", "applet", "button", "html")
-_FENCES: Final = (*_END_FENCES, *_FOREIGN)
+_END_SCOPE: Final = ("table", "td", "th", "caption", "template", "object", "marquee", "applet", "button", "html")
+_SCOPE: Final = (*_END_SCOPE, *_FOREIGN)
 # Elements whose end tag may be left out: what a start tag ends, and beyond which elements it does not look.
-_TABLE: Final = ("table", "template", *_FOREIGN)
+_TABLE_SCOPE: Final = ("table", "template", *_FOREIGN)
 _IMPLIED_ENDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "li": (("li",), ("ul", "ol", "menu", "dir", *_FENCES)),
-    "dt": (("dt", "dd"), ("dl", *_FENCES)),
-    "dd": (("dt", "dd"), ("dl", *_FENCES)),
-    "option": (("option",), ("select", "datalist", *_FENCES)),
-    "optgroup": (("optgroup", "option"), ("select", "datalist", *_FENCES)),
-    "td": (("td", "th"), ("tr", *_TABLE)),
-    "th": (("td", "th"), ("tr", *_TABLE)),
-    "tr": (("tr", "td", "th", "caption", "colgroup"), ("tbody", "thead", "tfoot", *_TABLE)),
+    "li": (("li",), ("ul", "ol", "menu", "dir", *_SCOPE)),
+    "dt": (("dt", "dd"), ("dl", *_SCOPE)),
+    "dd": (("dt", "dd"), ("dl", *_SCOPE)),
+    "option": (("option",), ("select", "datalist", *_SCOPE)),
+    "optgroup": (("optgroup", "option"), ("select", "datalist", *_SCOPE)),
+    "td": (("td", "th"), ("tr", *_TABLE_SCOPE)),
+    "th": (("td", "th"), ("tr", *_TABLE_SCOPE)),
+    "tr": (("tr", "td", "th", "caption", "colgroup"), ("tbody", "thead", "tfoot", *_TABLE_SCOPE)),
     **dict.fromkeys(
         ("tbody", "thead", "tfoot", "colgroup", "caption"),
-        (("tbody", "thead", "tfoot", "tr", "td", "th", "caption", "colgroup"), _TABLE),
+        (("tbody", "thead", "tfoot", "tr", "td", "th", "caption", "colgroup"), _TABLE_SCOPE),
     ),
 }
 _TABLE_PARTS: Final = frozenset({"table", "caption", "colgroup", "tbody", "thead", "tfoot", "tr", "td", "th"})
@@ -93,8 +93,8 @@ class OpenElements:
 
     def __init__(self) -> None:
         self._open: list[Element] = []
-        self._where: dict[str, list[int]] = {}  # of each tag, the places in the list
-        self._blocks: list[int] = []  # of block-level elements, the places in the list
+        self._positions: dict[str, list[int]] = {}  # of each tag, the positions in the list
+        self._block_positions: list[int] = []  # of block-level elements, the positions in the list
 
     def __len__(self) -> int:
         return len(self._open)
@@ -105,61 +105,61 @@ class OpenElements:
         return self._open[-1] if self._open else _ROOT
 
     def start(self, tag: str, attributes: Mapping[str, str], *, is_closed: bool) -> Element:
-        """Take a start tag and return its element, which is open now unless it is void or closed in itself."""
-        closes, fences = _IMPLIED_ENDS.get(tag, ((), ()))
+        """Open a start tag's element, unless it is void or closed in itself, and return it."""
+        closes, scope = _IMPLIED_ENDS.get(tag, ((), ()))
         if closes:
-            self._end_first(closes, self._nearest(fences))
+            self._close_outermost(closes, self._nearest(scope))
         if tag in BLOCK_LEVEL and tag not in _IN_A_PARAGRAPH:
-            self._end_first(("p",), self._nearest(_FENCES))
+            self._close_outermost(("p",), self._nearest(_SCOPE))
         outer = self.current
         element = Element(
             tag,
-            _keep_of(tag, attributes, outer.kept_as),
+            _kept_as(tag, attributes, outer.kept_as),
             (outer.keeps_whitespace or tag in _SPACE_KEPT) and tag != "table",
         )
         if tag not in VOID and not (is_closed and self._nearest(_FOREIGN) >= 0):
-            self._where.setdefault(tag, []).append(len(self._open))
+            self._positions.setdefault(tag, []).append(len(self._open))
             if tag in BLOCK_LEVEL:
-                self._blocks.append(len(self._open))
+                self._block_positions.append(len(self._open))
             self._open.append(element)
         return element
 
     def end(self, tag: str) -> Element:
-        """Take an end tag and return the element that it ended; the innermost open one where it ended none."""
-        place = self._nearest((tag,))
+        """Return the element that an end tag ended; the innermost open one where it ended none."""
+        position = self._nearest((tag,))
         if tag in _TABLE_PARTS:
-            fence = self._nearest(_TABLE) if tag != "table" else -1
+            boundary = self._nearest(_TABLE_SCOPE) if tag != "table" else -1
         elif tag in BLOCK_LEVEL:
-            fence = self._nearest(tuple(name for name in _END_FENCES if name != tag))
+            boundary = self._nearest(tuple(name for name in _END_SCOPE if name != tag))
         else:
-            fence = self._blocks[-1] if self._blocks else -1
-        if place <= fence:
+            boundary = self._block_positions[-1] if self._block_positions else -1
+        if position <= boundary:
             return self.current
-        ended = self._open[place]
-        self.truncate(place)
+        ended = self._open[position]
+        self.truncate(position)
         return ended
 
     def truncate(self, length: int) -> None:
         """Close the innermost elements until that many are open."""
         while len(self._open) > length:
             element = self._open.pop()
-            self._where[element.tag].pop()
+            self._positions[element.tag].pop()
             if element.tag in BLOCK_LEVEL:
-                self._blocks.pop()
+                self._block_positions.pop()
 
     def _nearest(self, tags: tuple[str, ...]) -> int:
-        """Return the innermost place of an element with one of the tags; -1 for none."""
-        return max((places[-1] for tag in tags if (places := self._where.get(tag))), default=-1)
+        """Return the innermost position of an element with one of the tags; -1 for none."""
+        return max((positions[-1] for tag in tags if (positions := self._positions.get(tag))), default=-1)
 
-    def _end_first(self, tags: tuple[str, ...], fence: int) -> None:
-        """End the outermost of the elements with the tags inside the fence, as each tag's innermost tells it."""
-        inside = [place for tag in tags if (place := self._nearest((tag,))) > fence]
+    def _close_outermost(self, tags: tuple[str, ...], boundary: int) -> None:
+        """Close the outermost element inside the boundary, among each tag's innermost one."""
+        inside = [position for tag in tags if (position := self._nearest((tag,))) > boundary]
         if inside:
             self.truncate(min(inside))
 
 
-def _keep_of(tag: str, attributes: Mapping[str, str], outer: PlaceholderKind | None) -> PlaceholderKind | None:
-    """Decide what happens to an element's content: its own word first, then what it is, then what it stands in."""
+def _kept_as(tag: str, attributes: Mapping[str, str], outer: PlaceholderKind | None) -> PlaceholderKind | None:
+    """Return how an element's content is kept: by its attributes first, then its tag, then its parent."""
     translate = attributes.get("translate")
     if translate is not None and translate.lower() in {"", "yes"}:
         return None

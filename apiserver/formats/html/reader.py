@@ -1,4 +1,4 @@
-"""HTML: text between block-level tags makes blocks, inline elements marks; the rest stays as it stands."""
+"""HTML: text between block-level tags makes blocks, inline elements placeholders; the rest stays as it is."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from apiserver.formats.document_builder import DocumentBuilder
 from apiserver.formats.html.attributes import attribute_blocks
 from apiserver.formats.html.elements import BLOCK_LEVEL, VOID, Element, OpenElements
 from apiserver.formats.html.tokens import HtmlToken, TokenKind, html_tokens
-from apiserver.formats.runs import TextRun
+from apiserver.formats.runs import PLAIN_SPACES, TextRun
 
-# White space that words may hold as it is; any other that was written as a reference stays one.
-_PLAIN_SPACE: Final = frozenset(" \u00a0")
 _NO_BREAK_SPACES: Final = ("&nbsp;", "&#160;", "&#xa0;")
 
 
 def html_document(text: str) -> Document:
-    """Take a document or a fragment apart."""
-    splice = DocumentBuilder(text, 0, len(text))
-    stretch = BlockBuilder(text, splice, _finish)
-    reader = HtmlReader(text, splice)
+    """Parse a document or a fragment."""
+    document = DocumentBuilder(text, 0, len(text))
+    builder = BlockBuilder(text, document, _finish_block)
+    reader = HtmlReader(text, document)
     for token in html_tokens(text, 0, len(text)):
-        reader.read(token, stretch)
-    reader.end_block(stretch)
-    return Document(splice.parts())
+        reader.read(token, builder)
+    reader.end_block(builder)
+    return Document(document.parts())
 
 
-def _finish(_start: int, block: Block) -> Block:
+def _finish_block(_start: int, block: Block) -> Block:
     return replace(block, escape=html_escape(block.source))
 
 
@@ -47,61 +45,61 @@ def _escaped(words: str, *, no_break_space: str) -> str:
 
 
 class HtmlReader:
-    """Reads tokens into stretches, and knows which elements are open."""
+    """Reads tokens into runs; mutable state: the open elements."""
 
-    def __init__(self, text: str, splice: DocumentBuilder) -> None:
+    def __init__(self, text: str, document: DocumentBuilder) -> None:
         self._text = text
-        self._splice = splice
+        self._document = document
         self.elements = OpenElements()
 
-    def read(self, token: HtmlToken, stretch: BlockBuilder) -> None:
-        """Take the next token; a block-level tag is a border."""
+    def read(self, token: HtmlToken, builder: BlockBuilder) -> None:
+        """Read the next token; a block-level tag ends the block."""
         match token.kind:
             case TokenKind.WORDS | TokenKind.REFERENCE:
-                stretch.add(self._words(token))
+                builder.add(self._words(token))
             case TokenKind.START:
-                self._start(token, stretch)
+                self._start(token, builder)
             case TokenKind.END:
-                self._end(token, stretch)
+                self._end(token, builder)
             case TokenKind.OTHER:
-                stretch.add(TextRun(token.start, token.end, self.elements.current.kept_as or PlaceholderKind.ALONE))
+                builder.add(TextRun(token.start, token.end, self.elements.current.kept_as or PlaceholderKind.ALONE))
 
-    def end_block(self, stretch: BlockBuilder) -> None:
-        """End the stretch: no word behind belongs to those before."""
-        stretch.end_block(keep_space=self.elements.current.keeps_whitespace)
+    def end_block(self, builder: BlockBuilder) -> None:
+        """End the block: no word behind belongs to those before."""
+        builder.end_block(keep_space=self.elements.current.keeps_whitespace)
 
     def _words(self, token: HtmlToken) -> TextRun:
-        keep = self.elements.current.kept_as
-        if keep is not None:
-            return TextRun(token.start, token.end, keep)
+        kept_as = self.elements.current.kept_as
+        if kept_as is not None:
+            return TextRun(token.start, token.end, kept_as)
         if token.kind is TokenKind.WORDS:
             return TextRun(token.start, token.end, words=self._text[token.start : token.end])
-        if token.words.isspace() and token.words not in _PLAIN_SPACE:
+        if token.words.isspace() and token.words not in PLAIN_SPACES:
             return TextRun(token.start, token.end, PlaceholderKind.ALONE)
         return TextRun(token.start, token.end, words=token.words)
 
-    def _start(self, token: HtmlToken, stretch: BlockBuilder) -> None:
+    def _start(self, token: HtmlToken, builder: BlockBuilder) -> None:
         outer = self.elements.current
         is_closed = self._text[token.end - 2] == "/"
         element = self.elements.start(token.tag, dict(token.attributes), is_closed=is_closed)
-        placed = attribute_blocks(self._text, token) if element.kept_as is None else ()
-        if _is_border(token.tag, outer, element):
-            stretch.end_block(keep_space=outer.keeps_whitespace)
-            for block in placed:
-                self._splice.place(block)
+        blocks = attribute_blocks(self._text, token) if element.kept_as is None else ()
+        if _is_block_border(token.tag, outer, element):
+            builder.end_block(keep_space=outer.keeps_whitespace)
+            for block in blocks:
+                self._document.place(block)
             return
         kind = element.kept_as or (PlaceholderKind.ALONE if token.tag in VOID else PlaceholderKind.OPEN)
-        stretch.add(TextRun(token.start, token.end, kind, name=token.tag, inner_blocks=placed))
+        builder.add(TextRun(token.start, token.end, kind, name=token.tag, inner_blocks=blocks))
 
-    def _end(self, token: HtmlToken, stretch: BlockBuilder) -> None:
+    def _end(self, token: HtmlToken, builder: BlockBuilder) -> None:
         inner = self.elements.current
         ended = self.elements.end(token.tag)
-        if _is_border(token.tag, ended, self.elements.current):
-            stretch.end_block(keep_space=inner.keeps_whitespace)
+        if _is_block_border(token.tag, ended, self.elements.current):
+            builder.end_block(keep_space=inner.keeps_whitespace)
         else:
-            stretch.add(TextRun(token.start, token.end, ended.kept_as or PlaceholderKind.CLOSE, name=token.tag))
+            builder.add(TextRun(token.start, token.end, ended.kept_as or PlaceholderKind.CLOSE, name=token.tag))
 
 
-def _is_border(tag: str, left: Element, entered: Element) -> bool:
-    """Say whether a tag parts sentences: inside what is kept (a drawing's title) there are none."""
+def _is_block_border(tag: str, left: Element, entered: Element) -> bool:
+    """Say whether a tag separates blocks; inside what is kept (a drawing's title) none does."""
     return tag in BLOCK_LEVEL and (left.kept_as is None or entered.kept_as is None)

@@ -11,13 +11,13 @@ from typing import Final
 from turbohtml import Token, TokenType, tokenize
 
 # Line ends and NULs are replaced by what the standard makes of them, one character for one: offsets stay true.
-_AS_READ: Final = str.maketrans({"\r": "\n", "\0": "\ufffd"})
+_NORMALIZED: Final = str.maketrans({"\r": "\n", "\0": "\ufffd"})
 # The one thing that the tokenizer passes over in the middle of words.
-_NOTHING: Final = "</>"
+_EMPTY_END_TAG: Final = "</>"
 
 
 class TokenKind(Enum):
-    """What a stretch of HTML is."""
+    """What a part of HTML is."""
 
     WORDS = auto()  # characters that stand for themselves
     REFERENCE = auto()  # a character reference: &amp;
@@ -28,7 +28,7 @@ class TokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HtmlToken:
-    """A stretch of the text: what a reference reads as, or a tag's name in lower case and its attributes' values."""
+    """A part of the text: what a reference reads as, or a tag's name in lower case and its attributes' values."""
 
     kind: TokenKind
     start: int
@@ -46,19 +46,19 @@ _MARKUP: Final = {
 
 
 def html_tokens(text: str, start: int, end: int) -> Iterator[HtmlToken]:
-    """Take the HTML between two offsets of a text apart; each token begins where the one before it ended."""
-    source = text[start:end].translate(_AS_READ)
+    """Yield the tokens of the HTML between two offsets, without gaps."""
+    source = text[start:end].translate(_NORMALIZED)
     lines = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=start))
-    at, words = start, ""
+    position, words = start, ""
     for token in tokenize(source, resolve_references=False, capture_source=True):
         begin = lines[token.line - 1] + token.col
-        yield from _read(source, at, begin, words, start)
+        yield from _text_tokens(source, position, begin, words, start)
         if token.type is TokenType.TEXT:
-            at, words = begin, token.data or ""
+            position, words = begin, token.data or ""
         else:
-            at, words = begin + len(token.source or ""), ""
-            yield _markup(token, begin, at)
-    yield from _read(source, at, end, words, start)
+            position, words = begin + len(token.source or ""), ""
+            yield _markup(token, begin, position)
+    yield from _text_tokens(source, position, end, words, start)
 
 
 def _markup(token: Token, start: int, end: int) -> HtmlToken:
@@ -67,18 +67,18 @@ def _markup(token: Token, start: int, end: int) -> HtmlToken:
     return HtmlToken(kind, start, end, token.data or "", token.tag or "", tuple(attributes or ()))
 
 
-def _read(source: str, start: int, end: int, words: str, offset: int) -> Iterator[HtmlToken]:
-    """Find the words that the tokenizer read between two offsets, and what it passed over there."""
+def _text_tokens(source: str, start: int, end: int, words: str, offset: int) -> Iterator[HtmlToken]:
+    """Yield the words that the tokenizer read between two offsets, and what it passed over there."""
     raw, left = source[start - offset : end - offset], len(words)
-    chunks = [raw] if raw == words else raw.split(_NOTHING)
-    at = start
+    chunks = [raw] if raw == words else raw.split(_EMPTY_END_TAG)
+    position = start
     for index, chunk in enumerate(chunks):
         if left and index:
-            yield HtmlToken(TokenKind.OTHER, at, at + len(_NOTHING))
-            at += len(_NOTHING)
+            yield HtmlToken(TokenKind.OTHER, position, position + len(_EMPTY_END_TAG))
+            position += len(_EMPTY_END_TAG)
         if read := chunk[:left]:
-            yield HtmlToken(TokenKind.WORDS, at, at + len(read))
-            at += len(read)
+            yield HtmlToken(TokenKind.WORDS, position, position + len(read))
+            position += len(read)
             left -= len(read)
-    if at < end:
-        yield HtmlToken(TokenKind.OTHER, at, end)
+    if position < end:
+        yield HtmlToken(TokenKind.OTHER, position, end)

@@ -20,36 +20,36 @@ _DELIMITER: Final = re.compile(r"\*\*|__|\*|_|~~|~")
 _ELEMENTS: Final = {"**": "strong", "__": "strong", "*": "em", "_": "em", "~~": "del", "~": "del"}
 
 
-def join_emphasis(pieces: Sequence[WrittenRun]) -> str:
-    """Put words and marks together so that every pair of delimiters is read as a pair."""
-    row = _spaced(pieces)
+def join_emphasis(runs: Sequence[WrittenRun]) -> str:
+    """Join words and placeholders so that every pair of delimiters is read as a pair."""
+    row = _move_spaces_outward(runs)
     texts = [text for text, _ in row]
-    opened: list[int] = []
-    for place, (text, mark) in enumerate(row):
-        if mark is None or mark.partner is None:
+    openings: list[int] = []
+    for index, (text, placeholder) in enumerate(row):
+        if placeholder is None or placeholder.partner is None:
             continue
-        if mark.kind is PlaceholderKind.OPEN:
-            opened.append(place)
-        elif opened:
-            opening = opened.pop()
+        if placeholder.kind is PlaceholderKind.OPEN:
+            openings.append(index)
+        elif openings:
+            opening = openings.pop()
             begin, end = _OPENING.match(row[opening][0]), _CLOSING.search(text)
             if begin is None or end is None:
                 continue
-            if place > opening + 1 and _opens(row, opening, begin[0]) and _closes(row, place, end[0]):
+            if index > opening + 1 and _opens(row, opening, begin[0]) and _closes(row, index, end[0]):
                 continue
             tags = [_ELEMENTS[delimiter] for delimiter in _DELIMITER.findall(begin[0])]
             texts[opening] = "".join(f"<{tag}>" for tag in tags) + texts[opening][begin.end() :]
-            texts[place] = texts[place][: end.start()] + "".join(f"</{tag}>" for tag in reversed(tags))
+            texts[index] = texts[index][: end.start()] + "".join(f"</{tag}>" for tag in reversed(tags))
     return "".join(texts)
 
 
-def _spaced(pieces: Sequence[WrittenRun]) -> list[WrittenRun]:
+def _move_spaces_outward(runs: Sequence[WrittenRun]) -> list[WrittenRun]:
     """Move white space at the ends of emphasis out of it, where it would keep it from being read."""
     row: list[WrittenRun] = []
     space = ""  # to come behind the closing
-    for (text, mark), (_, following) in zip(pieces, (*pieces[1:], ("", None)), strict=True):
-        if mark is not None:
-            row += [(text, mark), (space, None)]
+    for (text, placeholder), (_, following) in zip(runs, (*runs[1:], ("", None)), strict=True):
+        if placeholder is not None:
+            row += [(text, placeholder), (space, None)]
             space = ""
             continue
         words = text
@@ -60,35 +60,35 @@ def _spaced(pieces: Sequence[WrittenRun]) -> list[WrittenRun]:
             row.insert(len(row) - 2, (words[: len(words) - len(words.lstrip())], None))
             words = words.lstrip()
         row.append((words, None))
-    return [piece for piece in row if piece[0]]
+    return [run for run in row if run[0]]
 
 
-def _opens(row: Sequence[WrittenRun], place: int, run: str) -> bool:
-    text, _ = row[place]
-    before = row[place - 1] if place else ("", None)
-    behind = text[len(run) :] or (row[place + 1][0] if place + 1 < len(row) else "")
-    if _touches(before[1], PlaceholderKind.CLOSE, before[0][-1:], run):
+def _opens(row: Sequence[WrittenRun], index: int, delimiters: str) -> bool:
+    text, _ = row[index]
+    before = row[index - 1] if index else ("", None)
+    behind = text[len(delimiters) :] or (row[index + 1][0] if index + 1 < len(row) else "")
+    if _would_merge(before[1], PlaceholderKind.CLOSE, before[0][-1:], delimiters):
         return False
-    is_left, is_right = _flanks(before[0][-1:], behind[:1])
-    return is_left and (run[0] != "_" or not is_right or _is_punctuation(before[0][-1:]))
+    is_left, is_right = _flanking(before[0][-1:], behind[:1])
+    return is_left and (delimiters[0] != "_" or not is_right or _is_punctuation(before[0][-1:]))
 
 
-def _closes(row: Sequence[WrittenRun], place: int, run: str) -> bool:
-    text, _ = row[place]
-    before = text[: len(text) - len(run)] or row[place - 1][0]
-    behind = row[place + 1] if place + 1 < len(row) else ("", None)
-    if _touches(behind[1], PlaceholderKind.OPEN, behind[0][:1], run):
+def _closes(row: Sequence[WrittenRun], index: int, delimiters: str) -> bool:
+    text, _ = row[index]
+    before = text[: len(text) - len(delimiters)] or row[index - 1][0]
+    behind = row[index + 1] if index + 1 < len(row) else ("", None)
+    if _would_merge(behind[1], PlaceholderKind.OPEN, behind[0][:1], delimiters):
         return False
-    is_left, is_right = _flanks(before[-1:], behind[0][:1])
-    return is_right and (run[-1] != "_" or not is_left or _is_punctuation(behind[0][:1]))
+    is_left, is_right = _flanking(before[-1:], behind[0][:1])
+    return is_right and (delimiters[-1] != "_" or not is_left or _is_punctuation(behind[0][:1]))
 
 
-def _touches(mark: Placeholder | None, kind: PlaceholderKind, char: str, run: str) -> bool:
+def _would_merge(placeholder: Placeholder | None, kind: PlaceholderKind, char: str, delimiters: str) -> bool:
     """Say whether the delimiters of a pair and those of the next one would be read as one run."""
-    return mark is not None and mark.kind is kind and char in run
+    return placeholder is not None and placeholder.kind is kind and char in delimiters
 
 
-def _flanks(before: str, behind: str) -> tuple[bool, bool]:
+def _flanking(before: str, behind: str) -> tuple[bool, bool]:
     """Say whether a run between two characters is left-flanking, and right-flanking; the ends count as space."""
     is_space_before, is_space_behind = not before.strip(), not behind.strip()
     is_sign_before, is_sign_behind = _is_punctuation(before), _is_punctuation(behind)

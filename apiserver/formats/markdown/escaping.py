@@ -11,14 +11,14 @@ from typing import Final
 from apiserver.formats.document import WrittenRun
 from apiserver.formats.markdown.emphasis import join_emphasis
 
-_NOTHING: Final[WrittenRun] = ("", None)
+_NO_RUN: Final[WrittenRun] = ("", None)
 _LINE_ENDS: Final = re.compile(r"\s*[\r\n]+\s*")
 # What begins a heading, a quotation, an item, a rule, a fence or a definition where a line begins.
 _LINE_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+:](?=\s|$)|[-=+]+\s*$|:::|\[[ xX]\](?=\s|$)")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}(?=[.)](?:\s|$))")
 _CLOSING_HASHES: Final = re.compile(r"(?<!\S)(?=#+\s*$)")
 
-_ALWAYS: Final = (
+_ALWAYS_UNSAFE: Final = (
     r"(?!(?<=\s)[*~](?=\s))[*~]",  # emphasis, unless white space keeps it from opening and closing
     r"(?!(?<=[^\W_])_(?=[^\W_])|(?<=\s)_(?=\s))_",  # the same; inside a word an underscore is a letter
     r"\\(?=[!-/:-@\[-`{-~]|\Z)",  # a backslash before what it could escape
@@ -29,7 +29,7 @@ _BRACKETS: Final = {True: r"[\[\]]", False: r"\[(?=\^|\Z)|\](?=[(\[:])"}
 _DOLLARS: Final = {True: r"\$", False: r"(?<!\s)\$"}  # without formulas: what could end one
 _PIPES: Final = {True: (r"\|",), False: ()}
 _UNSAFE: Final = {
-    (brackets, math, cell): re.compile("|".join((*_ALWAYS, _BRACKETS[brackets], _DOLLARS[math], *_PIPES[cell])))
+    (brackets, math, cell): re.compile("|".join((*_ALWAYS_UNSAFE, _BRACKETS[brackets], _DOLLARS[math], *_PIPES[cell])))
     for brackets, math, cell in product((True, False), repeat=3)
 }
 
@@ -42,7 +42,7 @@ class MarkdownWriter:
     heading: bool = False
     cell: bool = False
     brackets: bool = True  # no bracket may stand for itself
-    math: bool = False  # formulas are about: no dollar sign may stand for itself
+    math: bool = False  # the text has formulas: no dollar sign may stand for itself
     no_break_space: str = "\u00a0"
 
     def escape(self, words: str) -> str:
@@ -52,11 +52,11 @@ class MarkdownWriter:
         # A backslash does not keep a backtick from ending code that another one began.
         return written.replace("`", "&#96;").replace("\u00a0", self.no_break_space)
 
-    def join(self, pieces: Sequence[WrittenRun]) -> str:
-        """Put escaped words and marks together; what they would be at the ends of a line, and together, is escaped."""
+    def join(self, runs: Sequence[WrittenRun]) -> str:
+        """Join escaped words and placeholders; escape what becomes markup only at a line's ends or together."""
         row = [
-            (text[:-1] + "\\!" if text.endswith("!") and following.startswith("[") else text, mark)
-            for (text, mark), (following, _) in zip(pieces, (*pieces[1:], _NOTHING), strict=True)
+            (text[:-1] + "\\!" if text.endswith("!") and following.startswith("[") else text, placeholder)
+            for (text, placeholder), (following, _) in zip(runs, (*runs[1:], _NO_RUN), strict=True)
         ]
         written = join_emphasis(row)
         if self.line_start and _is_words(row[0]):
@@ -69,6 +69,6 @@ class MarkdownWriter:
         return written
 
 
-def _is_words(piece: WrittenRun) -> bool:
-    _, mark = piece
-    return mark is None or mark.is_text
+def _is_words(run: WrittenRun) -> bool:
+    _, placeholder = run
+    return placeholder is None or placeholder.is_text

@@ -27,7 +27,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class EventKind(Enum):
-    """What a stretch of Markdown is."""
+    """What a part of Markdown is."""
 
     WORDS = auto()
     NAME = auto()  # code, a formula, a note's number: stays as it is among words
@@ -37,7 +37,7 @@ class EventKind(Enum):
     HARD_BREAK = auto()  # a line break that a reader sees
     START = auto()
     END = auto()
-    OTHER = auto()  # parts blocks: a rule, a box to tick
+    OTHER = auto()  # separates blocks: a rule, a box to tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class MarkdownEvent:
     detail: str = ""
 
 
+# How the parser calls links that show their own address.
+AUTOLINKS: Final = frozenset({"Autolink", "Email"})
 _BREAKS: Final = {"SoftBreak": EventKind.SOFT_BREAK, "HardBreak": EventKind.HARD_BREAK}
 _LEAVES: Final = {
     "Text": EventKind.WORDS,
@@ -72,21 +74,21 @@ def markdown_events(text: str) -> Iterator[MarkdownEvent]:
     """Yield a text's events; offsets count characters."""
     source = _SURROGATE.sub("\ufffd", text)
     offsets = _char_offsets(source)
-    for event, place in _MARKDOWN.events_with_range(source):
-        start, end = offsets[place["start"]], offsets[place["end"]]
+    for event, span in _MARKDOWN.events_with_range(source):
+        start, end = offsets[span["start"]], offsets[span["end"]]
         if isinstance(event, str):
             yield MarkdownEvent(_BREAKS.get(event, EventKind.OTHER), start, end)
         elif "Start" in event:
-            tag, data = _named(event["Start"])
+            tag, data = _tag_and_data(event["Start"])
             yield MarkdownEvent(EventKind.START, start, end, tag, _link_type(data))
         elif "End" in event:
-            yield MarkdownEvent(EventKind.END, start, end, _named(event["End"])[0])
+            yield MarkdownEvent(EventKind.END, start, end, _tag_and_data(event["End"])[0])
         else:
-            tag, data = _named(event)
+            tag, data = _tag_and_data(event)
             yield MarkdownEvent(_LEAVES.get(tag, EventKind.OTHER), start, end, tag, str(data))
 
 
-def _named(value: str | Mapping[str, object]) -> tuple[str, object]:
+def _tag_and_data(value: str | Mapping[str, object]) -> tuple[str, object]:
     """Split the parser's "Name" or {"Name": data}."""
     return (value, None) if isinstance(value, str) else next(iter(value.items()))
 

@@ -1,4 +1,4 @@
-"""Links and images: the words inside their syntax, and how a link's closing must read when its words have changed."""
+"""Links and images: the words inside their syntax, and a link's closing when its words have changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def closing_target(raw: str, label: str, kind: str) -> str | None:
 def title_block(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[PlacedBlock, ...]:
     """Return the block of the title in the closing of a link or image between two offsets."""
     match = _CLOSING.fullmatch(text, start, end)
-    return () if match is None else _placed(text, match.start("title"), match.end("title"), writer)
+    return () if match is None else _word_blocks(text, match.start("title"), match.end("title"), writer)
 
 
 def image_blocks(
@@ -41,21 +41,23 @@ def image_blocks(
         return ()
     start, end = inner[0].start, inner[-1].end
     is_plain = all(event.kind is EventKind.WORDS for event in inner)
-    if not is_plain or start != image.start + len("![") or text[start:end] != "".join(part.detail for part in inner):
+    if not is_plain or start != image.start + len("![") or text[start:end] != "".join(event.detail for event in inner):
         return ()
-    return (*_placed(text, start, end, writer), *title_block(text, end, image.end, writer))
+    return (*_word_blocks(text, start, end, writer), *title_block(text, end, image.end, writer))
 
 
-def _placed(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[PlacedBlock, ...]:
+def _word_blocks(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[PlacedBlock, ...]:
     source = text[start:end]
     before, behind = len(source) - len(source.lstrip()), len(source) - len(source.rstrip())
     source = source.strip()
-    marks: list[Placeholder] = []
-    words = replace_private_chars(source, marks)
-    if not has_words(words) or len(marks) > MAX_PLACEHOLDERS:
+    placeholders: list[Placeholder] = []
+    words = replace_private_chars(source, placeholders)
+    if not has_words(words) or len(placeholders) > MAX_PLACEHOLDERS:
         return ()
     return (
-        PlacedBlock(start + before, end - behind, Block(words, tuple(marks), source, partial(_escaped, writer=writer))),
+        PlacedBlock(
+            start + before, end - behind, Block(words, tuple(placeholders), source, partial(_escaped, writer=writer))
+        ),
     )
 
 

@@ -20,18 +20,18 @@ class Spans:
         return self._spans[index] if index >= 0 and offset < self._spans[index][1] else None
 
     def within(self, start: int, end: int) -> Iterator[tuple[tuple[int, int] | None, int, int]]:
-        """Yield the stretches between two offsets, each with the span that covers it."""
+        """Yield the parts between two offsets, each with the span that covers it."""
         index = max(0, bisect_right(self._starts, start) - 1)
         while start < end and index < len(self._spans):
             span = self._spans[index]
-            first, past = max(span[0], start), min(span[1], end)
+            part_start, part_end = max(span[0], start), min(span[1], end)
             index += 1
-            if first < past:
-                if start < first:
-                    yield None, start, first
-                yield span, first, past
-                start = past
-            elif first >= end:
+            if part_start < part_end:
+                if start < part_start:
+                    yield None, start, part_start
+                yield span, part_start, part_end
+                start = part_end
+            elif part_start >= end:
                 break
         if start < end:
             yield None, start, end

@@ -69,7 +69,7 @@ def whole(made: GenerationResult) -> GenerationResult:
 class Unheeded(QualityGuard):
     """Guards that do their work and find nothing."""
 
-    def faults(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
+    def find_issues(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
         """Judge, and say that all is well."""
         super().find_issues(source, output, pair)
         return []

@@ -1,0 +1,169 @@
+"""Inline Markdown: reads words, emphasis, links and HTML of a block as runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from apiserver.formats.block_builder import BlockBuilder
+from apiserver.formats.document import PlaceholderKind
+from apiserver.formats.html.reader import HtmlReader
+from apiserver.formats.html.tokens import html_tokens
+from apiserver.formats.markdown.escaping import MarkdownWriter
+from apiserver.formats.markdown.events import AUTOLINKS, EventKind, MarkdownEvent
+from apiserver.formats.markdown.links import closing_target, image_blocks, title_block
+from apiserver.formats.markdown.spans import Spans
+from apiserver.formats.runs import PLAIN_SPACES, TextRun
+
+# What other dialects add to a line, and would be lost if it were joined with the next: the fences of ":::note" blocks,
+# template tags, callouts that GitHub does not know, and attributes behind a heading.
+_DIALECTS: Final = re.compile(
+    r"^[ \t>]*+(?::{3,}[^\r\n]*+|\{%[^\r\n]*%\}[ \t]*+(?=[\r\n]|\Z)|\[![^\]\r\n]++\][^\r\n]*+)"
+    r"|(?:(?<=[ \t])#++[ \t]*+)?\{[#.:][^{}\r\n]*+\}[ \t#]*+(?=[\r\n]|\Z)",
+    re.MULTILINE,
+)
+# A line that was meant for the row of a table, but makes none.
+_ROW: Final = re.compile(r"[ \t>]*+\|")
+# An address that stands in the words as it is: GitHub makes it a link, so no backslash may get into it.
+_ADDRESS: Final = re.compile(r"""(?:https?://|www\.)[^\s<>`$\[\]\\]*[^\s<>?!.,:*_~'"()\[\]`|$\\]""", re.IGNORECASE)
+
+
+class InlineReader:
+    """Reads inline events into runs; mutable state: the position, the current line and the open links."""
+
+    def __init__(self, text: str, builder: BlockBuilder, html: HtmlReader, writer: MarkdownWriter) -> None:
+        self._text = text
+        self._builder = builder
+        self._html = html
+        self._writer = writer
+        self._dialects = Spans(_DIALECTS, text)
+        self._addresses = Spans(_ADDRESS, text)
+        self._dialect: tuple[int, int] | None = None
+        self._position = 0  # where the last inline event ended
+        self._is_block_start = self._is_line_start = True
+        self._outer_elements = 0  # how many HTML elements were open where the block began
+        self._line_starts: set[int] = set()
+        self._line_start = 0  # the last of them
+        self._links: list[tuple[int, str]] = []  # of the open links, where the words begin, and the kind
+
+    def end_block(self, event: MarkdownEvent) -> None:
+        """End the block at an event that no block reaches over."""
+        self._builder.end_block()
+        if not self._is_block_start:
+            self._html.elements.truncate(self._outer_elements)
+        self._position = event.end if event.kind is EventKind.OTHER else max(self._position, event.start)
+        self._is_block_start = self._is_line_start = True
+
+    def is_line_start(self, offset: int) -> bool:
+        """Say whether the first inline event of a line began at the offset."""
+        return offset in self._line_starts
+
+    def read(self, event: MarkdownEvent) -> None:
+        """Read the next inline event."""
+        if self._is_block_start:
+            self._is_block_start, self._outer_elements = False, len(self._html.elements)
+        self._enter(self._dialects.at(event.end - 1 if event.kind is EventKind.END else event.start))
+        kept_as = self._kept_as()
+        start, self._position = self._start(event), event.end
+        match event.kind:
+            case EventKind.WORDS:
+                self._add_words(start, event)
+            case EventKind.NAME:
+                kind = PlaceholderKind.ALONE if event.tag == "FootnoteReference" else PlaceholderKind.NAME
+                self._builder.add(TextRun(start, event.end, kept_as or kind))
+            case EventKind.HTML:
+                for token in html_tokens(self._text, event.start, event.end):
+                    self._html.read(token, self._builder)
+            case EventKind.START:
+                self._open(event, kept_as)
+            case EventKind.END:
+                self._close(start, event, kept_as)
+            case _:
+                self._break(start, event, kept_as)
+
+    def read_whole(self, whole: MarkdownEvent, inner: Sequence[MarkdownEvent]) -> None:
+        """Read an image or an autolink, with the events inside it."""
+        kept_as = self._kept_as()
+        if whole.tag == "Image":
+            blocks = image_blocks(self._text, whole, inner, self._writer) if kept_as is None else ()
+            self._builder.add(TextRun(whole.start, whole.end, kept_as or PlaceholderKind.ALONE, inner_blocks=blocks))
+        else:
+            self._builder.add(TextRun(whole.start, whole.end, kept_as or PlaceholderKind.NAME))
+
+    def _enter(self, dialect: tuple[int, int] | None) -> None:
+        """Enter or leave another dialect's syntax, which ends the block."""
+        if dialect != self._dialect:
+            self._dialect, self._is_line_start = dialect, True
+            self._builder.end_block()
+
+    def _kept_as(self) -> PlaceholderKind | None:
+        return self._html.elements.current.kept_as or (None if self._dialect is None else PlaceholderKind.ALONE)
+
+    def _start(self, event: MarkdownEvent) -> int:
+        """Return where an event's source begins, a backslash included; add the text that no event covers."""
+        if event.kind is EventKind.END:
+            return self._position if event.tag == "Link" else event.end - self._delimiter_length(event)
+        start = event.start
+        if event.kind is EventKind.WORDS and start > self._position and self._text[start - 1] == "\\":
+            start -= 1
+        if self._is_line_start:
+            self._is_line_start = False
+            self._line_starts.add(start)
+            self._line_start = start
+        elif self._text[self._position : start].strip():
+            self._builder.add(TextRun(self._position, start, PlaceholderKind.ALONE))
+        return start
+
+    def _break(self, start: int, event: MarkdownEvent, kept_as: PlaceholderKind | None) -> None:
+        self._is_line_start = True
+        is_row = self._text.startswith("|", self._line_start) or _ROW.match(self._text, event.end) is not None
+        if event.kind is EventKind.HARD_BREAK or is_row:
+            self._builder.end_block()
+        else:
+            self._builder.add(TextRun(start, event.end, kept_as, words=" "))
+
+    def _add_words(self, start: int, event: MarkdownEvent) -> None:
+        words = event.detail
+        if len(words) != event.end - event.start:  # a reference: &amp;
+            is_kept = words.isspace() and words not in PLAIN_SPACES
+            self._add(start, event.end, PlaceholderKind.ALONE if is_kept else None, words)
+            return
+        if start < event.start:  # a backslash, and what it keeps from being markup
+            self._add(start, event.start + 1, None, self._text[event.start])
+            start = event.start + 1
+        for dialect, part_start, part_end in self._dialects.within(start, event.end):
+            self._enter(dialect)
+            for address, run_start, run_end in self._addresses.within(part_start, part_end):
+                kind = None if address is None else PlaceholderKind.NAME
+                self._add(run_start, run_end, kind, self._text[run_start:run_end])
+
+    def _add(self, start: int, end: int, kind: PlaceholderKind | None, words: str) -> None:
+        self._builder.add(TextRun(start, end, self._kept_as() or kind, words=words))
+
+    def _open(self, event: MarkdownEvent, kept_as: PlaceholderKind | None) -> None:
+        if event.tag == "Image" or event.detail in AUTOLINKS:
+            return  # read_whole reads it at its end
+        self._position = event.start + self._delimiter_length(event)
+        if event.tag == "Link":
+            self._links.append((self._position, event.detail))
+        self._builder.add(TextRun(event.start, self._position, kept_as or PlaceholderKind.OPEN, name=event.tag))
+
+    def _close(self, start: int, event: MarkdownEvent, kept_as: PlaceholderKind | None) -> None:
+        if event.tag != "Link" or kept_as is not None:
+            self._builder.add(TextRun(start, event.end, kept_as or PlaceholderKind.CLOSE, name=event.tag))
+            return
+        label_start, kind = self._links.pop()
+        if kind == "Collapsed" and self._text.startswith("[]", event.end):  # the parser's place for it ends before
+            self._position += len("[]")
+        target = closing_target(self._text[start : self._position], self._text[label_start:start], kind)
+        titles = title_block(self._text, start, event.end, self._writer) if kind == "Inline" else ()
+        self._builder.add(
+            TextRun(start, self._position, PlaceholderKind.CLOSE, name=event.tag, inner_blocks=titles, target=target)
+        )
+
+    def _delimiter_length(self, event: MarkdownEvent) -> int:
+        """Return how many characters of an event's source open it; as many close what is no link."""
+        if event.tag == "Strikethrough":
+            return 2 if self._text.startswith("~~", event.start) else 1
+        return 2 if event.tag == "Strong" else 1
