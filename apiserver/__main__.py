@@ -11,34 +11,34 @@ from apiserver.app import create_app
 from apiserver.catalog.yaml_file import CatalogError
 from apiserver.engine.vllm_engine import ENVIRONMENT
 from apiserver.settings import PREFIX, ApiServerSettings
-from shared.runtime.exit_codes import EXIT_CONFIG, leave_on_signals
+from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.runtime.process_guard import ProcessGuard
-from shared.runtime.settings import UnknownSettingError, describe, refuse_unknown
+from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
 from shared.server import server
 from shared.server.limits import ConnectionLimiter
 
 
 def main() -> int:
     """Serve until told to stop; 78 when a setting or the catalog is wrong."""
-    leave_on_signals()
+    exit_on_signals()
     try:
-        refuse_unknown(PREFIX, ApiServerSettings.model_fields, os.environ)
+        refuse_unknown_settings(PREFIX, ApiServerSettings.model_fields, os.environ)
         settings = ApiServerSettings()
         configure_logging(settings.log_level, settings.log_format)
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         app = create_app(settings)
     except ValidationError as error:
-        sys.stderr.write(f"apiserver: {describe(error, PREFIX)}\n")
+        sys.stderr.write(f"apiserver: {describe_settings_error(error, PREFIX)}\n")
         return EXIT_CONFIG
     except (UnknownSettingError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    room = ConnectionLimiter(server.open_files_for(settings.max_connections))
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, room=room)
+    room = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=room)
     running = server.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
     with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):

@@ -13,9 +13,15 @@ from apiserver.context import ApiServerContext
 from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
-from shared.http.openapi import METRICS_DOC, PROBE_DOC, TRANSLATE_HEADERS, body_documentation, problem_documentation
+from shared.http.openapi import (
+    METRICS_DOCUMENTATION,
+    PROBE_DOCUMENTATION,
+    TRANSLATE_HEADERS,
+    body_documentation,
+    problem_documentation,
+)
 from shared.http.probes import livez_response, metrics_response
-from shared.http.problems import log_fields
+from shared.http.request_context import add_log_fields
 from shared.protocol import bearer_token, sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.headers import CALLER_HEADER, caller_from_header
@@ -50,7 +56,7 @@ def _authorize(request: Request) -> None:
     wanted = _parts(request).settings.token
     if wanted.get_secret_value():
         shown = request.headers.get("authorization")
-        bearer_token.check(wanted, shown, what="The calls of a proxy", whose="this API server's")
+        bearer_token.authenticate(wanted, shown, subject="The calls of a proxy", owner="this API server's")
 
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
@@ -62,7 +68,7 @@ async def translate(request: Request) -> Response:
 async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     _authorize(request)
     parts = _parts(request)
-    with parts.metrics.request_timer(time.monotonic) as measured, parts.bodies.hold() as hold:
+    with parts.metrics.request_timer(time.monotonic) as measured, parts.bodies.reserve() as hold:
         times = parts.times
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER))
@@ -72,7 +78,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         deadline = deadline.extended(times.seconds(asked.chars))
         pair = parts.replica.resolve(asked)
         measured.pair = str(pair)
-        log_fields(request, pair=measured.pair, texts=len(asked.texts))
+        add_log_fields(request, pair=measured.pair, texts=len(asked.texts))
         work = parts.replica.translate(
             pair, asked, deadline, request.state.request_id, on_delta, priority=priority, caller=caller
         )
@@ -86,20 +92,20 @@ async def report(request: Request) -> ReplicaReport:
     return _parts(request).replica.report()
 
 
-@routes.get("/livez", responses=PROBE_DOC)
+@routes.get("/livez", responses=PROBE_DOCUMENTATION)
 async def livez(request: Request) -> Response:
     """200 while the loops that keep the models alive tick."""
     return livez_response(_parts(request).loops)
 
 
-@routes.get("/readyz", responses=PROBE_DOC)
+@routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
     """200 while at least one pair is ready and the server is not draining."""
     report = _parts(request).replica.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
-@routes.get("/metrics", response_class=PlainTextResponse, responses={**METRICS_DOC, **CLOSED})
+@routes.get("/metrics", response_class=PlainTextResponse, responses={**METRICS_DOCUMENTATION, **CLOSED})
 async def metrics(request: Request) -> Response:
     """This server's metrics and every engine's, in Prometheus' text format."""
     _authorize(request)

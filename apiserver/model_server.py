@@ -33,7 +33,7 @@ from shared.protocol.lanes import cost_of
 from shared.protocol.messages import AUTO, TextFormat, TranslateRequest, Translation, same_language, unchanged
 from shared.protocol.priority import Priority
 from shared.protocol.report import PairReport, ReplicaReport, ServedPairs, ServerState
-from shared.runtime.tasks import gathered
+from shared.runtime.tasks import gather_results
 from shared.version import VERSION
 
 # Pairs asked for whose servers are known without looking through all pairs: many more than clients ask for.
@@ -119,7 +119,7 @@ class ModelServer:
                     on_delta(index, text)
             return [as_it_came(text, pair.source, pair.target) for text in request.texts]
         if deadline.remaining() <= 0:
-            raise deadline.exceeded()  # a task is cancelled only after its first steps: the engine would be asked
+            raise deadline.exceeded_error()  # a task is cancelled only after its first steps: the engine would be asked
         single = isinstance(request.text, str)
         self._texts(str(pair)).inc(len(request.texts))
         relay = _Relay(on_delta)
@@ -182,7 +182,7 @@ class ModelServer:
                 except TimeoutError:
                     if (timer.when() or ends) < ends:
                         raise host.room.admission.unbegun(demand) from None
-                    raise job.deadline.exceeded() from None
+                    raise job.deadline.exceeded_error() from None
         except OverloadedError:
             self._metrics.refused.labels(*labels).inc()
             raise
@@ -269,7 +269,7 @@ async def _translate_all(
     sizes = [cost_of(len(text)) for text in job.request.texts]
     per_size = cost / sum(sizes)
     on_delta = job.relay.on_delta
-    return await gathered(
+    return await gather_results(
         translator.complete(
             each,
             f"{job.request_id}-{index}",

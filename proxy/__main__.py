@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from proxy.app import create_app, create_operator_app
 from proxy.multiprocess import NO_START, ProcessSupervisor
 from proxy.settings import PREFIX, ProxySettings
-from shared.runtime.exit_codes import EXIT_CONFIG, leave_on_signals
+from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
-from shared.runtime.settings import UnknownSettingError, describe, refuse_unknown
+from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
 from shared.server import server
 from shared.server.limits import ConnectionLimiter
 
@@ -29,12 +29,12 @@ BACKLOG: Final = 2048
 
 def main() -> int:
     """Serve until told to stop; 78 when a setting is wrong."""
-    leave_on_signals()
+    exit_on_signals()
     try:
-        refuse_unknown(PREFIX, ProxySettings.model_fields, os.environ)
+        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ)
         settings = ProxySettings()
     except ValidationError as error:
-        sys.stderr.write(f"proxy: {describe(error, PREFIX)}\n")
+        sys.stderr.write(f"proxy: {describe_settings_error(error, PREFIX)}\n")
         return EXIT_CONFIG
     except UnknownSettingError as error:
         sys.stderr.write(f"proxy: {error}\n")
@@ -42,7 +42,7 @@ def main() -> int:
     configure_logging(settings.log_level, settings.log_format)
     if everybody := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
         log.warning("any client can claim any address", extra={"trusted_proxies": everybody})
-    room = partial(ConnectionLimiter, server.open_files_for(settings.max_connections))
+    room = partial(ConnectionLimiter, server.raise_open_files_limit(settings.max_connections))
     if settings.processes == 1:
         return _serve(settings, room())
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -67,7 +67,7 @@ def _serve(
         server.server_config,
         # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
         grace_seconds=settings.max_request_timeout,
-        room=room,
+        limiter=room,
         trusted_proxies=settings.trusted_proxies,
     )
     beside = None
@@ -78,7 +78,7 @@ def _serve(
         config(app, host=settings.host, port=settings.port),
         drain=app.state.draining.set,
         drain_seconds=settings.drain_seconds,
-        beside=beside,
+        second=beside,
     )
     running.run(listening)
     return 0 if running.started and not running.failed else NO_START

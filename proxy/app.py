@@ -51,7 +51,7 @@ from proxy.translation.service import TranslationService
 from proxy.upstream.client import ReplicaClient
 from shared.http.body_budget import ByteBudget
 from shared.http.fast_path import FastPath
-from shared.http.problems import install
+from shared.http.problems import install_http_habits
 from shared.runtime import gc_tuning
 from shared.runtime.background import Loop, running
 from shared.version import VERSION
@@ -156,7 +156,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
                 await lease.renew()
                 await registry.recall()
                 await access.warn(published=settings.published_without_keys)
-                gc_tuning.freeze()
+                gc_tuning.freeze_loaded_objects()
                 log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
                 async with canaries.closing(), running(*loops), flights.closing():
                     await registry.first_sweep(FIRST_SWEEP_SECONDS)
@@ -179,8 +179,8 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
-    install(app, settings.cors_origins)
-    app.add_middleware(FastPath, answer=translate.translate)
+    install_http_habits(app, settings.cors_origins)
+    app.add_middleware(FastPath, handler=translate.translate)
     app.include_router(translate.routes)
     if not settings.operator_port:
         for each in OPERATORS:
@@ -192,7 +192,7 @@ def create_operator_app(main: FastAPI) -> FastAPI:
     """Build the app of the operators' own port, which works with the main app's parts while its lifespan lasts."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
     app.state = main.state
-    install(app)
+    install_http_habits(app)
     for each in OPERATORS:
         app.include_router(each)
     return app

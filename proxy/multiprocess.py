@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-from shared.runtime.exit_codes import leave_on_signals
+from shared.runtime.exit_codes import exit_on_signals
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class ProcessSupervisor:
         try:
             os.setpgid(0, 0)
             os.close(self._own_end)
-            leave_on_signals()
+            exit_on_signals()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
             threading.Thread(target=self._end_with_parent, daemon=True).start()
             status = self._serve(number)

@@ -73,7 +73,7 @@ def canonical_tag(text: str) -> str:
 
 
 @lru_cache(maxsize=CACHED_TAGS)
-def _identity(tag: str) -> tuple[str, str]:
+def language_and_script(tag: str) -> tuple[str, str]:
     """The language (macrolanguage where CLDR has one: cmn → zh; nb → no) and its likely script."""
     full = langcodes.Language.get(tag).maximize()
     language = langcodes.standardize_tag(full.language or tag, macro=True)
@@ -88,16 +88,11 @@ def closeness(requested: str, served: str) -> Closeness | None:
     """
     if requested == served:
         return Closeness.EXACT
-    if _identity(requested) != _identity(served):
+    if language_and_script(requested) != language_and_script(served):
         return None
     if langcodes.Language.get(served).territory is None:
         return Closeness.WIDER
     return Closeness.OTHER_REGION
-
-
-def kinship(tag: str) -> tuple[str, str]:
-    """Return what languages have in common that can stand in for each other: equal where closeness is not None."""
-    return _identity(tag)
 
 
 def stand_in(requested: str, served: Iterable[str]) -> str | None:

@@ -325,7 +325,7 @@ class Serving:
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
         config = server_config(
-            app, host="127.0.0.1", port=0, grace_seconds=1.0, room=self.room, trusted_proxies=trusted_proxies
+            app, host="127.0.0.1", port=0, grace_seconds=1.0, limiter=self.room, trusted_proxies=trusted_proxies
         )
         self._server = _Uvicorn(config)
         self._task: asyncio.Task[None] | None = None

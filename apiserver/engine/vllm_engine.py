@@ -111,7 +111,7 @@ class VllmEngine:
         )
         steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
         envs.enable_envs_cache()
-        gc_tuning.freeze()
+        gc_tuning.freeze_loaded_objects()
         return cls(entry, llm, registry, steps)
 
     @property

@@ -27,7 +27,7 @@ from apiserver.translation.segment_translator import SegmentContext, SegmentResu
 from shared.languages import LanguagePair
 from shared.protocol.errors import TooLargeError
 from shared.protocol.messages import Notice, Translation
-from shared.runtime.tasks import gathered
+from shared.runtime.tasks import gather_results
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class Translator:
         done = partial(work_item.done, cost / max(1, segments))
         warnings: list[Notice] = []
         if plan.nested:
-            inside = await gathered(self._run(inner.plan, way, claim, done, None) for inner in plan.nested)
+            inside = await gather_results(self._run(inner.plan, way, claim, done, None) for inner in plan.nested)
             texts = [made.text for made in inside]
             warnings += [notice for made in inside for notice in made.warnings()]
             plan = plan.with_nested_texts(

@@ -106,7 +106,7 @@ async def sweeps(measured: FleetMeasurements, fleet: SimulatedFleet, servers: Se
     """Let one proxy lead and another follow, in turn, and measure each sweep; then read Redis's sizes."""
     leading, following = "sweep by the leader, HTTP and Redis included", "sweep by a follower, from Redis"
     async with core("leader", fleet, servers) as leader, core("follower", fleet, servers) as follower:
-        gc_tuning.freeze()
+        gc_tuning.freeze_loaded_objects()
         for number in range(WARM_UP_SWEEPS + rounds):
             for name, each in ((leading, leader), (following, follower)):
                 await each.lease.renew()

@@ -13,10 +13,10 @@ from pydantic_core import from_json
 
 from proxy.context import ProxyContext
 from shared.http.body import read_body
-from shared.http.problems import log_fields
+from shared.http.request_context import add_log_fields
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, InvalidRequestError
-from shared.protocol.validation_errors import wrong_fields
+from shared.protocol.validation_errors import operator_errors
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -35,7 +35,7 @@ def _parts(request: Request) -> ProxyContext:
 
 def note_key(request: Request, key_id: str) -> None:
     """Put who asks on the request's log line: the id of their key, which opens nothing."""
-    log_fields(request, key=key_id)
+    add_log_fields(request, key=key_id)
 
 
 async def authorize(request: Request) -> None:
@@ -63,7 +63,7 @@ async def read(request: Request, model: type[M]) -> M:
         PairwayError: it is too large, too slow, no JSON, or a field of it is wrong.
     """
     deadline = Deadline.after(BODY_SECONDS, time.monotonic)
-    with _parts(request).bodies.hold() as hold:
+    with _parts(request).bodies.reserve() as hold:
         body = await read_body(request, MAX_BODY_BYTES, deadline, hold)
     try:
         value: object = from_json(body, allow_inf_nan=False)
@@ -83,4 +83,4 @@ def validated(model: type[M], members: dict[str, object]) -> M:
     try:
         return model.model_validate(members)
     except ValidationError as error:
-        raise InvalidRequestError(wrong_fields(error, model)) from None
+        raise InvalidRequestError(operator_errors(error, model)) from None

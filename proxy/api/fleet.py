@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 from proxy.api import auth, fleet_view
 from proxy.context import ProxyContext
 from proxy.urls import MAX_CHARS, replica_url
-from shared.http.openapi import METRICS_DOC, body_documentation, problem_documentation
+from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
 
 # A hundred times an ordinary one's share, or a hundredth: beyond that somebody mistyped.
@@ -60,7 +60,7 @@ async def fleet(request: Request) -> fleet_view.Fleet:
 @routes.get(
     "/metrics",
     response_class=PlainTextResponse,
-    responses=METRICS_DOC | WATCH_PROBLEMS,
+    responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS,
     dependencies=[auth.OPERATOR],
     openapi_extra=WATCH_DOC,
 )

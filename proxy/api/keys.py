@@ -17,7 +17,8 @@ from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from shared.http.openapi import body_documentation, problem_documentation
-from shared.http.problems import JSON, log_fields
+from shared.http.problems import JSON
+from shared.http.request_context import add_log_fields
 from shared.protocol.access_errors import KeysUnavailableError, UnknownKeyError
 
 routes = APIRouter(dependencies=[auth.OPERATOR])
@@ -83,7 +84,7 @@ async def create(request: Request) -> Created:
     key, shown = mint(await auth.read(request, Grant), time.time())
     with _keys(request) as keys:
         await keys.add(key)
-    log_fields(request, made=key.id)
+    add_log_fields(request, made=key.id)
     return Created(**key.view.model_dump(), key=shown)
 
 

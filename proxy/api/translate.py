@@ -20,9 +20,9 @@ from proxy.translation.service import AnswerSource
 from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
-from shared.http.openapi import PROBE_DOC, TRANSLATE_HEADERS, body_documentation, problem_documentation
+from shared.http.openapi import PROBE_DOCUMENTATION, TRANSLATE_HEADERS, body_documentation, problem_documentation
 from shared.http.probes import livez_response
-from shared.http.problems import answer_headers, log_fields
+from shared.http.request_context import add_log_fields, add_response_headers
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.errors import NotFoundError
@@ -69,8 +69,8 @@ async def translate(request: Request) -> Response:
 async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = _parts(request)
     settings = parts.settings
-    with parts.metrics.request_timer(time.monotonic) as measured, parts.bodies.hold() as hold:
-        tell, who = partial(answer_headers, request), partial(auth.note_key, request)
+    with parts.metrics.request_timer(time.monotonic) as measured, parts.bodies.reserve() as hold:
+        tell, who = partial(add_response_headers, request), partial(auth.note_key, request)
         address = request.client.host if request.client else ""
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
@@ -79,13 +79,13 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
                 async with asyncio.timeout(deadline.remaining()):
                     visit = await parts.access.enter(request.headers.get("authorization"), tell, who)
             except TimeoutError:
-                raise deadline.exceeded() from None
+                raise deadline.exceeded_error() from None
         else:
             visit = parts.access.anybody(address)
         body = await read_body(request, settings.max_body_bytes, deadline, hold)
         asked = parse_translate_request(body, settings.limits)
         deadline = deadline.extended(times.seconds(asked.chars))
-        log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
+        add_log_fields(request, source=asked.source_lang, target=asked.target_lang, texts=len(asked.texts))
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(visit.caller.ceiling)
         try:
             async with parts.access.spending(visit, asked.chars, tell) as spending:
@@ -96,7 +96,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
                 work = parts.answers.translate(call, lambda source: tell({CACHE_HEADER: source}))
                 return await while_connected(request, work)
         finally:
-            log_fields(request, pair=measured.pair, replicas=measured.replicas)
+            add_log_fields(request, pair=measured.pair, replicas=measured.replicas)
 
 
 @routes.get(
@@ -112,7 +112,7 @@ async def usage(request: Request) -> Usage:
         raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
     key = await access.identify(request.headers.get("authorization"), Scope.TRANSLATE, partial(auth.note_key, request))
     counted = await access.used(key)
-    answer_headers(request, limit_headers(key, counted))
+    add_response_headers(request, limit_headers(key, counted))
     return Usage.of(key.view, counted)
 
 
@@ -143,14 +143,14 @@ async def languages(request: Request) -> health_view.Languages:
 
 
 @routes.head("/livez", include_in_schema=False)
-@routes.get("/livez", responses=PROBE_DOC)
+@routes.get("/livez", responses=PROBE_DOCUMENTATION)
 async def livez(request: Request) -> Response:
     """200 while the tracker ticks; depends on neither Redis nor load."""
     return livez_response(_parts(request).loops)
 
 
 @routes.head("/readyz", include_in_schema=False)
-@routes.get("/readyz", responses=PROBE_DOC)
+@routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
     """200 after the first sweep and until draining."""
     parts = _parts(request)

@@ -109,7 +109,7 @@ class RequestCoalescer:
                 if not flight.ended_by_another(error, call):
                     raise
                 if call.deadline.remaining() < WORTHWHILE_SECONDS:
-                    raise call.deadline.exceeded() from error
+                    raise call.deadline.exceeded_error() from error
         return await work(call), False
 
     def _begin(
@@ -137,7 +137,7 @@ class RequestCoalescer:
             if not flight.waiters:
                 self._abandon(flight)
         if not flight.task.done():
-            raise call.deadline.exceeded()
+            raise call.deadline.exceeded_error()
         try:
             return flight.task.result()
         except PairwayError as error:
@@ -149,7 +149,7 @@ class RequestCoalescer:
             self._forget(flight)
             return
         seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - flight.began_at))
-        flight.held = self._bodies.hold()
+        flight.held = self._bodies.reserve()
         try:
             flight.held.take(sum(map(sys.getsizeof, flight.call.request.texts)))
         except OverloadedError:

@@ -8,7 +8,7 @@ from typing import Final
 
 from proxy.fleet.store import FleetStore
 from proxy.redis_client import StoreUnavailableError
-from shared.runtime.background import JITTER
+from shared.runtime.background import PERIOD_JITTER
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class LeaderLease:
         self._owner = owner
         self._clock = clock
         self._until = 0.0
-        self.ttl = RENEWALS * (RENEW_SECONDS * (1 + JITTER) + redis_timeout)
+        self.ttl = RENEWALS * (RENEW_SECONDS * (1 + PERIOD_JITTER) + redis_timeout)
         self.error: str | None = NOT_ASKED
 
     @property

@@ -122,7 +122,7 @@ class RetryPolicy:
         except PairwayError as error:
             return error
         if history.deadline.remaining() <= 0:
-            raise history.deadline.exceeded()
+            raise history.deadline.exceeded_error()
         selection = self._selector.choose(pair, history.tried_urls, request.freight, snapshot)
         if selection is None:
             why = "the replicas that report it refuse it"

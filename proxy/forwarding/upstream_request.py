@@ -99,7 +99,7 @@ def _conclude_hedge_won(attempt: Attempt, _: AttemptHistory, __: Exception) -> E
 
 def _conclude_silence(attempt: Attempt, history: AttemptHistory, _: Exception) -> Exception:
     attempt.expires()
-    return history.deadline.exceeded()
+    return history.deadline.exceeded_error()
 
 
 # What ends an attempt without a response: its label in metrics, and what notes it and returns the error to raise.

@@ -207,7 +207,7 @@ class Authenticator:
             log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
 
     def _shown(self, authorization: str | None) -> str:
-        shown = bearer_token.shown(authorization)
+        shown = bearer_token.parse(authorization)
         if shown is None:
             self._refused("none")
             raise KeyRequiredError(f"This needs the header Authorization: {bearer_token.SCHEME} KEY.")

@@ -26,9 +26,9 @@ from proxy.settings import PREFIX, ProxySettings
 from shared.protocol.access_errors import UnknownKeyError
 from shared.protocol.errors import PairwayError
 from shared.protocol.priority import Priority
-from shared.protocol.validation_errors import wrong_fields
+from shared.protocol.validation_errors import operator_errors
 from shared.runtime.exit_codes import EXIT_CONFIG
-from shared.runtime.settings import UnknownSettingError, describe, refuse_unknown
+from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
 
 EXIT_REFUSED: Final = 1
 EXIT_USAGE: Final = 2
@@ -190,10 +190,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do one command; return the exit status."""
     options = parse(arguments)
     try:
-        refuse_unknown(PREFIX, ProxySettings.model_fields, os.environ)
+        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ)
         settings = ProxySettings()
     except (ValidationError, UnknownSettingError) as error:
-        told = describe(error, PREFIX) if isinstance(error, ValidationError) else str(error)
+        told = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else str(error)
         sys.stderr.write(f"keys: {told}\n")
         return EXIT_CONFIG
 
@@ -208,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(whole())
     except ValidationError as error:
-        told = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in wrong_fields(error, Grant))
+        told = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in operator_errors(error, Grant))
         sys.stderr.write(f"keys: {told}\n")
         return EXIT_USAGE
     except PairwayError as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.fleet.snapshot import Snapshot
-from shared.languages import LanguagePair, closeness, kinship
+from shared.languages import LanguagePair, closeness, language_and_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class Pivots:
 
 def pairs_of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
     """Return the pairs filed under any language that can stand in for this one."""
-    kin = kinship(tag)
-    return [pair for language, filed in pairs.items() if kinship(language) == kin for pair in filed]
+    kin = language_and_script(tag)
+    return [pair for language, filed in pairs.items() if language_and_script(language) == kin for pair in filed]
 
 
 def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
     """Yield every two known pairs that lead from the one language to the other."""
-    ends = {kinship(pair.source), kinship(pair.target)}
+    ends = {language_and_script(pair.source), language_and_script(pair.target)}
     seconds: dict[tuple[str, str], list[LanguagePair]] = {}
     for second in pairs_of_kin(snapshot.by_target, pair.target):
-        seconds.setdefault(kinship(second.source), []).append(second)
+        seconds.setdefault(language_and_script(second.source), []).append(second)
     for first in pairs_of_kin(snapshot.by_source, pair.source):
-        pivot = kinship(first.target)
+        pivot = language_and_script(first.target)
         if pivot not in ends:
             yield from ((first, second) for second in seconds.get(pivot, ()))
 

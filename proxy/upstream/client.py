@@ -65,7 +65,9 @@ class ReplicaClient:
             _session(connect_timeout, None) as session,
             _session(connect_timeout, probe_timeout) as probe_session,
         ):
-            auth_headers = {"Authorization": bearer_token.header(token)} if token.get_secret_value() else {}
+            auth_headers = (
+                {"Authorization": bearer_token.authorization_header(token)} if token.get_secret_value() else {}
+            )
             yield cls(session, probe_session, auth_headers)
 
     async def translate(

@@ -78,7 +78,7 @@ def classify(
         case "deadline-exceeded":
             over = deadline.remaining() <= TIME_LEFT_SECONDS
             outcome = AttemptOutcome.NONE if over else AttemptOutcome.FAILED
-            refusal = Refusal(outcome, deadline.exceeded(), elsewhere=not over)
+            refusal = Refusal(outcome, deadline.exceeded_error(), elsewhere=not over)
         case code if code in FINAL_CODES:
             refusal = Refusal(AttemptOutcome.ANSWERED, _relayed(status, problem), elsewhere=False)
         case _:

@@ -16,7 +16,7 @@ from shared.protocol.errors import (
 )
 
 
-async def read_body(request: Request, limit: int, deadline: Deadline, hold: BodyReservation) -> bytes:
+async def read_body(request: Request, limit: int, deadline: Deadline, reservation: BodyReservation) -> bytes:
     """Read the body, refusing it as soon as it is known to pass ``limit`` bytes.
 
     Raises:
@@ -26,27 +26,27 @@ async def read_body(request: Request, limit: int, deadline: Deadline, hold: Body
         OverloadedError: the bodies in hand, held by ``hold`` until it ends, leave no room.
         ClientGoneError: the client hung up in mid-body.
     """
-    _check_kind(request)
+    _check_content_type(request)
     declared = request.headers.get("content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
     try:
         async with asyncio.timeout(deadline.remaining()):
-            return await _read_parts(request, limit, hold)
+            return await _read_parts(request, limit, reservation)
     except TimeoutError:
-        raise deadline.exceeded() from None
+        raise deadline.exceeded_error() from None
 
 
-def _check_kind(request: Request) -> None:
+def _check_content_type(request: Request) -> None:
     """Refuse what a page of another origin can send without being asked: any body that is not said to be JSON."""
     if ", ".join(request.headers.getlist("content-encoding")).strip().lower() not in {"", "identity"}:
         raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != JSON:
         raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
 
 
-async def _read_parts(request: Request, limit: int, hold: BodyReservation) -> bytes:
+async def _read_parts(request: Request, limit: int, reservation: BodyReservation) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
@@ -57,7 +57,7 @@ async def _read_parts(request: Request, limit: int, hold: BodyReservation) -> by
         size += len(part)
         if size > limit:
             raise TooLargeError("The body", size=None, limit=limit, unit="bytes")
-        hold.take(len(part))
+        reservation.take(len(part))
         parts.append(part)
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)

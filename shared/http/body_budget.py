@@ -7,7 +7,7 @@ from typing import Final, Self
 from shared.protocol.errors import OverloadedError
 
 # The largest body is answered or refused well within this.
-RETRY_AFTER_SECONDS: Final = 1.0
+BODY_RETRY_AFTER_SECONDS: Final = 1.0
 
 
 class BodyReservation:
@@ -30,7 +30,7 @@ class BodyReservation:
 
     def release(self) -> None:
         """Give all of it back before the block ends."""
-        self._budget.held -= self.size
+        self._budget.reserved -= self.size
         self.size = 0
 
     def take(self, size: int) -> None:
@@ -39,12 +39,12 @@ class BodyReservation:
         Raises:
             OverloadedError: the budget does not have them now.
         """
-        if self._budget.held + size > self._budget.limit:
+        if self._budget.reserved + size > self._budget.limit:
             raise OverloadedError(
                 f"Requests in hand fill the {self._budget.limit} bytes that this server gives to bodies.",
-                retry_after=RETRY_AFTER_SECONDS,
+                retry_after=BODY_RETRY_AFTER_SECONDS,
             )
-        self._budget.held += size
+        self._budget.reserved += size
         self.size += size
 
 
@@ -54,8 +54,8 @@ class ByteBudget:
     def __init__(self, limit: int) -> None:
         """Begin with the whole budget free."""
         self.limit = limit
-        self.held = 0
+        self.reserved = 0
 
-    def hold(self) -> BodyReservation:
+    def reserve(self) -> BodyReservation:
         """Give one request its part; all of it is free again at the end of the block, on every path."""
         return BodyReservation(self)

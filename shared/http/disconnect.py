@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from fastapi import Request
 
-from shared.http.problems import T
-from shared.protocol.errors import (
-    ClientGoneError,
-)
+from shared.protocol.errors import ClientGoneError
 
-# Where a request's scope has its connection's Departure, among ASGI's extensions: of our own server only.
-EXTENSION: Final = "pairway.departure"
+T = TypeVar("T")
+
+# Where a request's scope has its connection's DisconnectSignal, among ASGI's extensions: of our own server only.
+DISCONNECT_EXTENSION: Final = "pairway.disconnect"
 
 
 class DisconnectSignal:
@@ -23,66 +22,66 @@ class DisconnectSignal:
     A request that is answered looks no more, so one serves all requests of its connection.
     """
 
-    __slots__ = ("_told", "happened")
+    __slots__ = ("_callbacks", "is_set")
 
     def __init__(self) -> None:
         """Begin with the peer still there."""
-        self.happened = False
-        self._told: dict[Callable[[], None], None] = {}
+        self.is_set = False
+        self._callbacks: dict[Callable[[], None], None] = {}
 
-    def happens(self) -> None:
+    def set(self) -> None:
         """Tell everybody who listens."""
-        self.happened = True
-        told, self._told = self._told, {}
-        for each in told:
-            each()
+        self.is_set = True
+        callbacks, self._callbacks = self._callbacks, {}
+        for callback in callbacks:
+            callback()
 
-    def tell(self, what: Callable[[], None]) -> None:
+    def add_callback(self, callback: Callable[[], None]) -> None:
         """Call it when the peer leaves."""
-        self._told[what] = None
+        self._callbacks[callback] = None
 
-    def forget(self, what: Callable[[], None]) -> None:
+    def remove_callback(self, callback: Callable[[], None]) -> None:
         """Call it no more."""
-        self._told.pop(what, None)
+        self._callbacks.pop(callback, None)
 
 
-def departure_of(request: Request) -> DisconnectSignal | None:
+def disconnect_signal_of(request: Request) -> DisconnectSignal | None:
     """Return that of the request's connection; None at another server than ours."""
-    return request.scope.get("extensions", {}).get(EXTENSION)
+    return request.scope.get("extensions", {}).get(DISCONNECT_EXTENSION)
 
 
 class DisconnectWatch:
     """Calls something once the client of a request has hung up, while the block lasts; its body must have been read."""
 
-    __slots__ = ("_departure", "_request", "_watcher", "_what")
+    __slots__ = ("_callback", "_request", "_signal", "_task")
 
-    def __init__(self, request: Request, what: Callable[[], None]) -> None:
+    def __init__(self, request: Request, callback: Callable[[], None]) -> None:
         """Take what is to be called."""
         self._request = request
-        self._what = what
-        self._departure = departure_of(request)
-        self._watcher: asyncio.Task[None] | None = None
+        self._callback = callback
+        self._signal = disconnect_signal_of(request)
+        self._task: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Self:
         """Listen."""
-        if self._departure is None:
-            self._watcher = asyncio.create_task(self._wait())
+        if self._signal is None:
+            self._task = asyncio.create_task(self._wait())
         else:
-            self._departure.tell(self._what)
+            self._signal.add_callback(self._callback)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Listen no more."""
-        if self._departure is not None:
-            self._departure.forget(self._what)
-        if self._watcher is not None:
-            self._watcher.cancel()
+        if self._signal is not None:
+            self._signal.remove_callback(self._callback)
+        if self._task is not None:
+            self._task.cancel()
 
     async def _wait(self) -> None:
         """Listen to another server than ours, with a task, which costs each request 20 µs."""
         while (await self._request.receive())["type"] != "http.disconnect":
             pass
-        self._what()
+        self._callback()
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -91,25 +90,25 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     Raises:
         ClientGoneError: the client hung up; the work was cancelled and has ended.
     """
-    departure = departure_of(request)
-    if departure is not None and departure.happened:
+    signal = disconnect_signal_of(request)
+    if signal is not None and signal.is_set:
         work.close()
         raise ClientGoneError
-    gone = False
-    own = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
+    disconnected = False
+    task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
 
-    def leave() -> None:
-        nonlocal gone
-        gone = True
-        own.cancel()
+    def cancel() -> None:
+        nonlocal disconnected
+        disconnected = True
+        task.cancel()
 
-    with DisconnectWatch(request, leave):
+    with DisconnectWatch(request, cancel):
         try:
             return await work
         except BaseException:
-            if gone and own.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
+            if disconnected and task.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
                 raise ClientGoneError from None
             raise
         finally:
-            if gone:
-                own.uncancel()
+            if disconnected:
+                task.uncancel()

@@ -11,7 +11,8 @@ from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from shared.http.problems import log_fields, problem_of
+from shared.http.problems import problem_of
+from shared.http.request_context import add_log_fields
 from shared.protocol import sse
 from shared.protocol.errors import ClientGoneError, InternalError, PairwayError
 from shared.protocol.sse import OnDelta
@@ -19,11 +20,11 @@ from shared.protocol.sse import OnDelta
 log = logging.getLogger(__name__)
 
 # Half of what web servers and load balancers allow an idle connection (nginx: 60 s), with room for a lost second one.
-KEEP_ALIVE_SECONDS: Final = 15.0
+KEEP_ALIVE_INTERVAL_SECONDS: Final = 15.0
 # How long a reader may take nothing at all off a full connection before it is given up, and its work with it.
-STALL_SECONDS: Final = 30.0
+READER_STALL_SECONDS: Final = 30.0
 # X-Accel-Buffering tells nginx to pass each event on at once.
-HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+EVENT_STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 async def respond(request: Request, work: Callable[[OnDelta | None], Coroutine[None, None, bytes]]) -> Response:
@@ -32,7 +33,7 @@ async def respond(request: Request, work: Callable[[OnDelta | None], Coroutine[N
     ``work`` is the whole of the request, reading its body included, so that what it holds is held until it ends; it
     must end when the client hangs up (``web.while_connected``) and when its Deadline has passed.
     """
-    if sse.wanted(request.headers.getlist("accept")):
+    if sse.accepts_events(request.headers.getlist("accept")):
         return EventStream(request, work)
     return Response(await work(None), media_type="application/json")
 
@@ -50,18 +51,18 @@ class EventStream(Response):
         request: Request,
         work: Callable[[OnDelta], Coroutine[None, None, bytes]],
         *,
-        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
-        stall_seconds: float = STALL_SECONDS,
+        keep_alive_interval: float = KEEP_ALIVE_INTERVAL_SECONDS,
+        stall_seconds: float = READER_STALL_SECONDS,
     ) -> None:
         """Take the request, its work, seconds between comments, and seconds that a reader may take nothing."""
-        super().__init__(headers=HEADERS, media_type=sse.EVENT_STREAM)
+        super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse.EVENT_STREAM)
         del self.headers["content-length"]
         self._request = request
         self._work = work
-        self._keep_alive_seconds = keep_alive_seconds
+        self._keep_alive_interval = keep_alive_interval
         self._stall_seconds = stall_seconds
-        self._waiting: dict[int, list[str]] = {}
-        self._news = asyncio.Event()
+        self._pending: dict[int, list[str]] = {}
+        self._changed = asyncio.Event()
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,11 +71,11 @@ class EventStream(Response):
         Raises:
             PairwayError: the work failed before its first delta; nothing was sent.
         """
-        task = asyncio.create_task(self._work(self._add))
-        task.add_done_callback(lambda _: self._news.set())
+        task = asyncio.create_task(self._work(self._add_delta))
+        task.add_done_callback(lambda _: self._changed.set())
         try:
-            await self._news.wait()
-            if task.done() and not self._waiting:
+            await self._changed.wait()
+            if task.done() and not self._pending:
                 task.result()  # raises what went wrong, while it can still be told by the status
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             try:
@@ -82,16 +83,16 @@ class EventStream(Response):
             except TimeoutError:
                 log.warning("reader stalled", extra={"seconds": self._stall_seconds})
             except ClientGoneError:
-                log_fields(self._request, code=ClientGoneError.code)
+                add_log_fields(self._request, code=ClientGoneError.code)
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    def _add(self, index: int, text: str) -> None:
+    def _add_delta(self, index: int, text: str) -> None:
         """Take the next part of a text."""
         if text:
-            self._waiting.setdefault(index, []).append(text)
-            self._news.set()
+            self._pending.setdefault(index, []).append(text)
+            self._changed.set()
 
     async def _send_all(self, task: asyncio.Task[bytes], send: Send) -> None:
         """Send what comes until the work has ended, then how it ended.
@@ -100,33 +101,33 @@ class EventStream(Response):
             TimeoutError: the reader takes nothing.
             ClientGoneError: the reader is gone.
         """
-        while not task.done() or self._waiting:
+        while not task.done() or self._pending:
             try:
-                async with asyncio.timeout(self._keep_alive_seconds):
-                    await self._news.wait()
+                async with asyncio.timeout(self._keep_alive_interval):
+                    await self._changed.wait()
             except TimeoutError:
                 await self._send(send, sse.KEEP_ALIVE)
                 continue
-            self._news.clear()
-            waiting, self._waiting = self._waiting, {}
-            if waiting:
-                parts = (sse.encode_delta(index, "".join(texts)) for index, texts in waiting.items())
+            self._changed.clear()
+            pending, self._pending = self._pending, {}
+            if pending:
+                parts = (sse.encode_delta(index, "".join(texts)) for index, texts in pending.items())
                 await self._send(send, b"".join(parts))
-        await self._send(send, self._ending(task), more=False)
+        await self._send(send, self._last_event(task), more=False)
 
-    def _ending(self, task: asyncio.Task[bytes]) -> bytes:
+    def _last_event(self, task: asyncio.Task[bytes]) -> bytes:
         """Return the last event."""
         try:
             return sse.encode(sse.RESULT, task.result())
         except ClientGoneError:
             raise
         except PairwayError as error:
-            told = error
+            failure = error
         except Exception as error:  # the client must learn that it broke, whatever it was
             log.exception("request failed in mid-stream", exc_info=error)
-            told = InternalError("Something went wrong on our side.")
-        log_fields(self._request, code=told.code)
-        problem = problem_of(told, self._request.state.request_id)
+            failure = InternalError("Something went wrong on our side.")
+        add_log_fields(self._request, code=failure.code)
+        problem = problem_of(failure, self._request.state.request_id)
         return sse.encode(sse.ERROR, problem.model_dump_json().encode())
 
     async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:

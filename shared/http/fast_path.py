@@ -14,37 +14,37 @@ from typing import Final
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shared.http.problems import answer_problem
+from shared.http.problems import problem_answer
 from shared.http.request_context import RequestContext, route_path
 from shared.protocol.errors import PairwayError
 
-PATH: Final = "/translate"
+TRANSLATE_PATH: Final = "/translate"
 
 
 class FastPath:
     """ASGI middleware, the outermost: answers ``POST /translate`` and passes everything else on."""
 
-    def __init__(self, app: ASGIApp, answer: Callable[[Request], Awaitable[Response]]) -> None:
+    def __init__(self, app: ASGIApp, handler: Callable[[Request], Awaitable[Response]]) -> None:
         """Wrap the app; ``answer`` is what its route of the path calls."""
         self._app = app
-        self._answer = answer
-        self._direct = RequestContext(self._serve)
+        self._handler = handler
+        self._fast_app = RequestContext(self._serve)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        await (self._direct if _is_hot(scope) else self._app)(scope, receive, send)
+        await (self._fast_app if _takes_fast_path(scope) else self._app)(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer; what is no PairwayError is for the app's outermost layer, which is before us."""
         request = Request(scope, receive, send)
         try:
-            response = await self._answer(request)
+            response = await self._handler(request)
             await response(scope, receive, send)
         except PairwayError as error:  # before anything was sent: a stream that has begun says itself how it ended
-            await answer_problem(request, error)(scope, receive, send)
+            await problem_answer(request, error)(scope, receive, send)
 
 
-def _is_hot(scope: Scope) -> bool:
-    if scope["type"] != "http" or scope["method"] != "POST" or route_path(scope) != PATH:
+def _takes_fast_path(scope: Scope) -> bool:
+    if scope["type"] != "http" or scope["method"] != "POST" or route_path(scope) != TRANSLATE_PATH:
         return False
     return all(name != b"origin" for name, _ in scope["headers"])

@@ -23,11 +23,11 @@ TRANSLATE_HEADERS: Final = {
 
 
 def body_documentation(
-    model: type[BaseModel], more: Mapping[str, tuple[str, dict[str, Any]]] | None = None
+    model: type[BaseModel], extra_headers: Mapping[str, tuple[str, dict[str, Any]]] | None = None
 ) -> dict[str, Any]:
     """Return the OpenAPI description of a body and the headers that the handler reads by itself, ``more`` beside the id."""
     schema = model.model_json_schema()
-    headers = _REQUEST_ID_DOC | dict(more or {})
+    headers = _REQUEST_ID_DOC | dict(extra_headers or {})
     return {
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "parameters": [
@@ -46,5 +46,7 @@ def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, 
     }
 
 
-METRICS_DOC: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
-PROBE_DOC: Final[dict[int | str, dict[str, Any]]] = {503: {"content": {JSON: {}}}}
+METRICS_DOCUMENTATION: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+PROBE_DOCUMENTATION: Final[dict[int | str, dict[str, Any]]] = {503: {"content": {JSON: {}}}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from shared.http import security_headers
-from shared.http.request_context import RequestContext
+from shared.http.request_context import RequestContext, add_log_fields
 from shared.protocol import bearer_token
 from shared.protocol.access_errors import KeyRequiredError
 from shared.protocol.errors import (
@@ -25,8 +25,6 @@ from shared.protocol.errors import (
 )
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.protocol.messages import Problem
-
-T = TypeVar("T")
 
 JSON: Final = "application/json"
 PROBLEM_JSON: Final = "application/problem+json"
@@ -61,24 +59,24 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
     return JSONResponse(problem_of(error, request_id).model_dump(), error.http_status, headers, PROBLEM_JSON)
 
 
-def whole_problem(error: PairwayError) -> Response:
+def standalone_problem(error: PairwayError) -> Response:
     """Return the error as every problem of ours is answered, for requests that the app does not see."""
     request_id = uuid.uuid4().hex
     response = problem_response(error, request_id)
     response.raw_headers += [
-        *security_headers.protection(""),
+        *security_headers.security_headers_for(""),
         (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
     ]
     return response
 
 
-def answer_problem(request: Request, error: PairwayError) -> Response:
+def problem_answer(request: Request, error: PairwayError) -> Response:
     """Return the answer to a request that failed, and note why for its log line."""
-    log_fields(request, code=error.code)
+    add_log_fields(request, code=error.code)
     return problem_response(error, request.scope["state"]["request_id"])
 
 
-def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
+def install_http_habits(app: FastAPI, origins: Sequence[str] = ()) -> None:
     """Give an app the habits of both servers: one error form, request ids, one log line per request.
 
     Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none.
@@ -88,14 +86,14 @@ def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
         current: str | None = request.scope.get("state", {}).get("request_id")
         match error:
             case PairwayError():
-                return answer_problem(request, error)
+                return problem_answer(request, error)
             case HTTPException(status_code=404):
                 return problem_response(
-                    NotFoundError(f"There is no {bearer_token.masked(request.url.path)} here."), current
+                    NotFoundError(f"There is no {bearer_token.mask_secrets(request.url.path)} here."), current
                 )
             case HTTPException(status_code=405):
-                allowed = ", ".join(sorted(_methods_of(request))) or "another method"
-                detail = f"{bearer_token.masked(request.url.path)} takes {allowed}, not {request.method}."
+                allowed = ", ".join(sorted(_allowed_methods(request))) or "another method"
+                detail = f"{bearer_token.mask_secrets(request.url.path)} takes {allowed}, not {request.method}."
                 response = problem_response(MethodNotAllowedError(detail), current)
                 response.headers["Allow"] = allowed
                 return response
@@ -103,31 +101,20 @@ def install(app: FastAPI, origins: Sequence[str] = ()) -> None:
                 response = problem_response(InternalError("Something went wrong on our side."), current)
                 if current is not None:  # this answer is made outside of RequestContext
                     response.headers[REQUEST_ID_HEADER] = current
-                    response.raw_headers.extend(security_headers.protection(""))
+                    response.raw_headers.extend(security_headers.security_headers_for(""))
                 return response
 
     for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
     if origins:
-        security_headers.let_in(app, origins)
+        security_headers.add_cors(app, origins)
     app.add_middleware(RequestContext)
 
 
-def _methods_of(request: Request) -> set[str]:
+def _allowed_methods(request: Request) -> set[str]:
     """Return what the path takes; Starlette itself names only the first of its routes."""
     methods: set[str] = set()
     for route in request.app.routes:
         if route.matches(request.scope)[0] is not Match.NONE:
             methods |= route.methods or set()
     return methods
-
-
-def log_fields(request: Request, **fields: object) -> None:
-    """Add fields to the request's one log line (pair, replica, number of texts; never texts)."""
-    request.scope["state"].setdefault("log", {}).update(fields)
-
-
-def answer_headers(request: Request, headers: Mapping[str, str]) -> None:
-    """Add headers to the request's answer, whatever it will be."""
-    encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
-    request.scope["state"].setdefault("headers", {}).update(encoded)

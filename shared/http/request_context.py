@@ -6,8 +6,11 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.http import security_headers
@@ -22,7 +25,6 @@ _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 # As many as a UUID has.
 _ID_BYTES: Final = 16
 _HEADER: Final = REQUEST_ID_HEADER.lower().encode()
-INTERNAL_ERROR: Final = 500
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
 
@@ -39,38 +41,53 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        current = _request_id_of(scope)
-        scope.setdefault("state", {})["request_id"] = current
+        current_id = _request_id_of(scope)
+        scope.setdefault("state", {})["request_id"] = current_id
         # Never reset: the server logs an unhandled error after us, and runs every request in a context of its own.
-        request_id.set(current)
+        request_id.set(current_id)
         started = time.perf_counter()
-        status = 500
+        status: int = HTTPStatus.INTERNAL_SERVER_ERROR
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                own = [*message.get("headers", []), *scope["state"].get("headers", {}).items()]
-                named = {name.lower() for name, _ in own}
+                headers = [*message.get("headers", []), *scope["state"].get("headers", {}).items()]
+                names = {name.lower() for name, _ in headers}
                 message["headers"] = [
-                    *own,
-                    *(each for each in security_headers.protection(route_path(scope)) if each[0] not in named),
-                    (_HEADER, current.encode()),
+                    *headers,
+                    *(
+                        each
+                        for each in security_headers.security_headers_for(route_path(scope))
+                        if each[0] not in names
+                    ),
+                    (_HEADER, current_id.encode()),
                 ]
             await send(message)
 
         try:
             await self.app(scope, receive, send_with_id)
         finally:
-            if route_path(scope) not in QUIET_PATHS or status == INTERNAL_ERROR:
+            if route_path(scope) not in QUIET_PATHS or status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 fields: dict[str, Any] = {
                     "method": scope["method"],
-                    "path": bearer_token.masked(scope["path"])[:128],
+                    "path": bearer_token.mask_secrets(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
                     **scope["state"].get("log", {}),
                 }
                 log.info("request", extra=fields)
+
+
+def add_log_fields(request: Request, **fields: object) -> None:
+    """Add fields to the request's one log line (pair, replica, number of texts; never texts)."""
+    request.scope["state"].setdefault("log", {}).update(fields)
+
+
+def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
+    """Add headers to the request's answer, whatever it will be."""
+    encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
+    request.scope["state"].setdefault("headers", {}).update(encoded)
 
 
 def route_path(scope: Scope) -> str:

@@ -13,12 +13,12 @@ from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
 
 # What a browser is told with every answer: it is data, for whoever asked alone.
-_PROTECTION: Final = (
+_COMMON_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
-_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_DATA_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 DOCS_PATH: Final = "/docs"
 # FastAPI's page: its script and style come from this CDN, a script stands in it, and it may ask nobody but us.
 _DOCS_POLICY: Final = (
@@ -29,12 +29,12 @@ _DOCS_POLICY: Final = (
         b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
 )
-_FOR_DATA: Final = (*_PROTECTION, _POLICY)
-_FOR_DOCS: Final = (*_PROTECTION, _DOCS_POLICY)
+_DATA_HEADERS: Final = (*_COMMON_HEADERS, _DATA_POLICY)
+_DOCS_HEADERS: Final = (*_COMMON_HEADERS, _DOCS_POLICY)
 # What pages of other origins may send, and may read of an answer.
 _CORS_METHODS: Final = ("GET", "POST")
-_CORS_SENT: Final = ("Authorization", "Content-Type", REQUEST_ID_HEADER, TIMEOUT_HEADER, PRIORITY_HEADER)
-_CORS_READ: Final = (
+_CORS_REQUEST_HEADERS: Final = ("Authorization", "Content-Type", REQUEST_ID_HEADER, TIMEOUT_HEADER, PRIORITY_HEADER)
+_CORS_RESPONSE_HEADERS: Final = (
     REQUEST_ID_HEADER,
     "Retry-After",
     "X-Cache",
@@ -45,21 +45,21 @@ _CORS_READ: Final = (
     "RateLimit-Reset",
 )
 # Browsers ask no more often than this whether they may; seconds.
-_CORS_SECONDS: Final = 600
+_CORS_MAX_AGE_SECONDS: Final = 600
 
 
-def protection(path: str) -> tuple[tuple[bytes, bytes], ...]:
+def security_headers_for(path: str) -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers that protect what a browser makes of an answer of ours; a handler's own come before them."""
-    return _FOR_DOCS if path == DOCS_PATH else _FOR_DATA
+    return _DOCS_HEADERS if path == DOCS_PATH else _DATA_HEADERS
 
 
-def let_in(app: FastAPI, origins: Sequence[str]) -> None:
+def add_cors(app: FastAPI, origins: Sequence[str]) -> None:
     """Let pages of these origins ("*": of any) ask; never with cookies, of which we have none."""
     app.add_middleware(
         CORSMiddleware,
         allow_origins=origins,
         allow_methods=_CORS_METHODS,
-        allow_headers=_CORS_SENT,
-        expose_headers=_CORS_READ,
-        max_age=_CORS_SECONDS,
+        allow_headers=_CORS_REQUEST_HEADERS,
+        expose_headers=_CORS_RESPONSE_HEADERS,
+        max_age=_CORS_MAX_AGE_SECONDS,
     )

@@ -17,7 +17,7 @@ _SECRET: Final = re.compile(r"pw_\w+|(?<![0-9a-z])[0-9a-z]{32}(?![0-9a-z])", re.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 
 
-def checked(token: SecretStr) -> SecretStr:
+def validate(token: SecretStr) -> SecretStr:
     """Return a setting's token, which may be empty.
 
     Raises:
@@ -28,23 +28,23 @@ def checked(token: SecretStr) -> SecretStr:
     return token
 
 
-def header(token: SecretStr) -> str:
+def authorization_header(token: SecretStr) -> str:
     """Return the value of ``Authorization`` that shows the token."""
     return f"{SCHEME} {token.get_secret_value()}"
 
 
-def shown(authorization: str | None) -> str | None:
+def parse(authorization: str | None) -> str | None:
     """Return what ``Authorization`` shows as a bearer, None where that is nothing."""
-    scheme, _, found = (authorization or "").partition(" ")
-    return found.strip() or None if scheme.lower() == SCHEME.lower() else None
+    scheme, _, bearer = (authorization or "").partition(" ")
+    return bearer.strip() or None if scheme.lower() == SCHEME.lower() else None
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Return a text for logs and problems without the keys that somebody put where none belongs."""
     return _SECRET.sub("…", text)
 
 
-def check(token: SecretStr, authorization: str | None, *, what: str, whose: str) -> None:
+def authenticate(token: SecretStr, authorization: str | None, *, subject: str, owner: str) -> None:
     """Let in who shows the token in ``Authorization``; the time it takes tells nothing of it.
 
     ``what`` needs the token (at the beginning of a sentence), and ``whose`` it is stands in the refusal.
@@ -53,8 +53,8 @@ def check(token: SecretStr, authorization: str | None, *, what: str, whose: str)
         KeyRequiredError: none was shown.
         KeyRefusedError: another one was shown.
     """
-    found = shown(authorization)
-    if found is None:
-        raise KeyRequiredError(f"{what} need the header Authorization: {SCHEME} TOKEN.")
-    if not secrets.compare_digest(found.encode(), token.get_secret_value().encode()):
-        raise KeyRefusedError(f"This is not {whose} token.")
+    bearer = parse(authorization)
+    if bearer is None:
+        raise KeyRequiredError(f"{subject} need the header Authorization: {SCHEME} TOKEN.")
+    if not secrets.compare_digest(bearer.encode(), token.get_secret_value().encode()):
+        raise KeyRefusedError(f"This is not {owner} token.")

@@ -39,9 +39,9 @@ class Deadline:
     """
 
     expires_at: float
-    given: float
+    seconds: float
     clock: Callable[[], float]
-    wanted: float = math.inf
+    requested: float = math.inf
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float]) -> Deadline:
@@ -60,15 +60,15 @@ class Deadline:
         value = value.strip(" \t")  # HTTP allows them around a value, and our parser leaves those behind it
         if not _MILLISECONDS.fullmatch(value) or int(value) == 0:
             raise InvalidRequestError([(TIMEOUT_HEADER, f"a whole number of milliseconds > 0, not {value[:20]!r}")])
-        wanted = int(value) / 1000
-        return replace(cls.after(min(wanted, cap), clock), wanted=wanted)
+        requested = int(value) / 1000
+        return replace(cls.after(min(requested, cap), clock), requested=requested)
 
     def extended(self, cap: float) -> Deadline:
         """Return the deadline as if it had been started with that cap (seconds): what the client asked for still holds."""
-        given = min(self.wanted, cap)
-        if given == self.given:
+        seconds = min(self.requested, cap)
+        if seconds == self.seconds:
             return self
-        return replace(self, expires_at=self.expires_at - self.given + given, given=given)
+        return replace(self, expires_at=self.expires_at - self.seconds + seconds, seconds=seconds)
 
     def remaining(self) -> float:
         """Return the seconds left, never below 0."""
@@ -78,6 +78,6 @@ class Deadline:
         """Return what is left as the value of ``X-Timeout-Ms`` (at least 1) for the next server."""
         return str(max(1, int(self.remaining() * 1000)))
 
-    def exceeded(self) -> DeadlineExceededError:
+    def exceeded_error(self) -> DeadlineExceededError:
         """Return the error to raise once the time is over."""
-        return DeadlineExceededError(f"No answer within the {self.given:g} s given.")
+        return DeadlineExceededError(f"No answer within the {self.seconds:g} s given.")

@@ -75,8 +75,8 @@ class UnknownPairError(PairwayError):
 
     def __init__(self, pair: str, known: Sequence[str]) -> None:
         """Name the pair and those that exist."""
-        exist = ", ".join(known) if known else "none yet"
-        super().__init__(f"No model serves {pair}. Pairs that exist: {exist}.", facts={"pairs": list(known)})
+        existing = ", ".join(known) if known else "none yet"
+        super().__init__(f"No model serves {pair}. Pairs that exist: {existing}.", facts={"pairs": list(known)})
 
 
 class NotFoundError(PairwayError):
@@ -102,10 +102,12 @@ class TooLargeError(PairwayError):
     http_status = 413
     title = "Too large"
 
-    def __init__(self, what: str, *, size: int | None, limit: int, unit: str) -> None:
+    def __init__(self, subject: str, *, size: int | None, limit: int, unit: str) -> None:
         """Say what is too large, its size where known, the limit, and their unit."""
-        has = f"more than {limit}" if size is None else str(size)
-        super().__init__(f"{what} has {has} {unit}; at most {limit} are taken.", facts={"limit": limit, "unit": unit})
+        count = f"more than {limit}" if size is None else str(size)
+        super().__init__(
+            f"{subject} has {count} {unit}; at most {limit} are taken.", facts={"limit": limit, "unit": unit}
+        )
 
 
 class UnsupportedMediaError(PairwayError):

@@ -40,7 +40,7 @@ class TextFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-def _fault_of(phrase: object) -> str | None:
+def _phrase_error(phrase: object) -> str | None:
     """Say what is wrong with a phrase, without repeating it."""
     if not isinstance(phrase, str):
         return "must be a string"
@@ -49,9 +49,9 @@ def _fault_of(phrase: object) -> str | None:
     return None if phrase.strip() else "is blank; it must hold more than white space"
 
 
-def _phrase(value: str) -> str:
-    if fault := _fault_of(value):
-        raise ValueError(fault)
+def _checked_phrase(value: str) -> str:
+    if error := _phrase_error(value):
+        raise ValueError(error)
     return value
 
 
@@ -79,7 +79,7 @@ class TranslateRequest(BaseModel):
         WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # in place: OpenAPI finds no $defs of ours
     ] = TextFormat.TEXT
     do_not_translate: Annotated[
-        list[Annotated[StrictStr, AfterValidator(_phrase)]],
+        list[Annotated[StrictStr, AfterValidator(_checked_phrase)]],
         Field(
             max_length=MAX_PHRASES,
             description=f"Names and phrases that stay as they are, each 1 to {MAX_PHRASE_CHARS} characters.",
@@ -114,15 +114,15 @@ class TranslateRequest(BaseModel):
 
     @field_validator("terms", mode="before")
     @classmethod
-    def _terms_fit(cls, value: object) -> object:
+    def _check_terms(cls, value: object) -> object:
         if isinstance(value, dict) and len(terms := cast("dict[object, object]", value)) <= MAX_PHRASES:
             for number, entry in enumerate(terms.items(), 1):
                 for side, phrase in zip(("source", "target"), entry, strict=True):
-                    fault = _fault_of(phrase)
-                    if fault is None and str(phrase).splitlines() != [phrase]:
-                        fault = "holds a line break; it must stand on one line"
-                    if fault is not None:
-                        raise ValueError(f"the {side} of entry {number} {fault}")
+                    error = _phrase_error(phrase)
+                    if error is None and str(phrase).splitlines() != [phrase]:
+                        error = "holds a line break; it must stand on one line"
+                    if error is not None:
+                        raise ValueError(f"the {side} of entry {number} {error}")
         return cast("object", value)
 
     @property
@@ -243,7 +243,7 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
     try:
         return TranslateRequest.model_validate({**known, **dict(unknown)})
     except ValidationError as error:
-        raise invalid_request(error, _SENTENCES) from None
+        raise invalid_request(error, _CLIENT_SENTENCES) from None
 
 
 def unchanged(text: str, source: str | None, target: str, detected: Detected | None = None) -> Translation:
@@ -265,7 +265,7 @@ def same_language(text: str, source: str, target: str, detected: Detected | None
 
 
 # What would be right, for the kinds of errors that pydantic words for programmers.
-_SENTENCES: Final = {
+_CLIENT_SENTENCES: Final = {
     "missing": "is required",
     "extra_forbidden": "is no field of this request",
     "string_type": "must be a string",

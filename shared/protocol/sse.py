@@ -83,22 +83,22 @@ class EventReader:
         """
         start = 0
         while (end := part.find(b"\n", start)) >= 0:
-            self._take(part[start:end])
+            self._append(part[start:end])
             line = bytes(self._line.removesuffix(b"\r"))
             self._line.clear()
             start = end + 1
             if line:
-                self._read(line)
-            elif event := self._end():
+                self._parse_line(line)
+            elif event := self._finish_event():
                 yield event
-        self._take(part[start:])
+        self._append(part[start:])
 
-    def _take(self, part: bytes) -> None:
+    def _append(self, part: bytes) -> None:
         self._line += part
         if len(self._line) + len(self._data) > self._limit:
             raise BrokenStreamError(f"an event of more than {self._limit} bytes")
 
-    def _read(self, line: bytes) -> None:
+    def _parse_line(self, line: bytes) -> None:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         match field:
@@ -109,7 +109,7 @@ class EventReader:
             case _:  # comments, and fields that mean nothing here
                 pass
 
-    def _end(self) -> Event | None:
+    def _finish_event(self) -> Event | None:
         """Return the event that an empty line ends; one without data is none."""
         name, self._name = self._name or "message", ""
         data = bytes(self._data.removesuffix(b"\n"))
@@ -117,7 +117,7 @@ class EventReader:
         return Event(name, data) if data else None
 
 
-def wanted(accept: Sequence[str]) -> bool:
+def accepts_events(accept: Sequence[str]) -> bool:
     """Say whether the values of ``Accept`` ask for events: by name, and at least as much as for JSON.
 
     ``*/*``, ``text/*`` and no header at all mean JSON.

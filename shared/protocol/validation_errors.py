@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.protocol.bearer_token import masked
+from shared.protocol.bearer_token import mask_secrets
 from shared.protocol.errors import InvalidRequestError
 
 # A megabyte holds 100,000 unknown fields; nobody needs, and no server should write, a sentence about each.
@@ -19,7 +19,7 @@ MAX_FIELDS_NAMED: Final = 10
 MAX_NAME_CHARS: Final = 64
 MAX_VALUE_CHARS: Final = 80
 # pydantic words these for programmers. In braces: the value, and what pydantic tells of the rule.
-_SENTENCES: Final = {
+_OPERATOR_SENTENCES: Final = {
     "missing": "is required",
     "string_type": "{value} is no text",
     "string_too_long": "{length} characters are too many; {max_length} are the most",
@@ -39,39 +39,39 @@ _SENTENCES: Final = {
 }
 
 
-def wrong_fields(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
+def operator_errors(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
     """Return the first ten wrong fields and what is wrong with each; a key that stands where none belongs is not shown."""
     # A list of which pydantic took no part is no empty one.
-    found = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
+    items = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
     return [
-        (masked(str(item["loc"][0])[:MAX_NAME_CHARS]), masked(_sentence(item, model)))
-        for item in found[:MAX_FIELDS_NAMED]
+        (mask_secrets(str(item["loc"][0])[:MAX_NAME_CHARS]), mask_secrets(_operator_sentence(item, model)))
+        for item in items[:MAX_FIELDS_NAMED]
     ]
 
 
-def _sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
+def _operator_sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
     context: dict[str, Any] = item.get("ctx", {})
     if item["type"] == "value_error":
         return str(context["error"])
     if item["type"] == "extra_forbidden":
-        return _unknown(str(item["loc"][0]), model)
+        return _unknown_field(str(item["loc"][0]), model)
     value: object = item["input"]
-    sentence = _SENTENCES.get(item["type"])
+    sentence = _OPERATOR_SENTENCES.get(item["type"])
     if sentence is None:
-        return f"{_shown(value)}: {item['msg']}"
+        return f"{_as_json(value)}: {item['msg']}"
     length = len(value) if isinstance(value, Sized) else 0
-    told = {name: _shown(rule) if isinstance(rule, float) else rule for name, rule in context.items()}
-    return sentence.format(**told | {"value": _shown(value), "length": length})
+    rules = {name: _as_json(rule) if isinstance(rule, float) else rule for name, rule in context.items()}
+    return sentence.format(**rules | {"value": _as_json(value), "length": length})
 
 
-def _unknown(name: str, model: type[BaseModel]) -> str:
+def _unknown_field(name: str, model: type[BaseModel]) -> str:
     close = difflib.get_close_matches(name[:MAX_NAME_CHARS], model.model_fields, n=1)
     return (
         f"is no field; did you mean {close[0]}?" if close else f"is no field; there are {', '.join(model.model_fields)}"
     )
 
 
-def _shown(value: object) -> str:
+def _as_json(value: object) -> str:
     """Return a value as JSON, which operators write, and not without end."""
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     text = json.dumps(whole, ensure_ascii=False, default=str)
@@ -84,7 +84,7 @@ def invalid_request(error: ValidationError, sentences: Mapping[str, str]) -> Inv
     ``sentences`` says what would be right, by the kind of error.
     """
     items = islice(error.errors(include_url=False, include_input=False), MAX_FIELDS_NAMED)
-    return InvalidRequestError([(_field_name(item["loc"]), _rule(item, sentences)) for item in items])
+    return InvalidRequestError([(_field_name(item["loc"]), _client_sentence(item, sentences)) for item in items])
 
 
 def _field_name(location: tuple[int | str, ...]) -> str:
@@ -94,7 +94,7 @@ def _field_name(location: tuple[int | str, ...]) -> str:
     return str(first)[:64] + "".join(f"[{part}]" for part in inner)
 
 
-def _rule(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
+def _client_sentence(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
     message = item["msg"]
     if item["type"] == "value_error":
         return str(item.get("ctx", {}).get("error", message))

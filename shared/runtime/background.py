@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 STALE_INTERVALS: Final = 10
 STALE_FLOOR_SECONDS: Final = 15.0
 # Spread of the period, so that several proxies do not tick together.
-JITTER: Final = 0.1
+PERIOD_JITTER: Final = 0.1
 # A tick that overran its interval still leaves the event loop this much to breathe.
 MIN_PAUSE_SECONDS: Final = 0.05
 
@@ -31,12 +31,12 @@ class Loop:
     tick: Callable[[], Awaitable[None]]
     clock: Callable[[], float]
     rng: Random
-    last_good: float = field(init=False)
+    last_success: float = field(init=False)
     failures: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         """Count the start as good, so that a young loop is not stale."""
-        self.last_good = self.clock()
+        self.last_success = self.clock()
 
     async def run(self) -> None:
         """Tick until cancelled, even by a cancellation that a library in the tick took for its own."""
@@ -46,7 +46,7 @@ class Loop:
             await self.tick_once()
             if task is not None and task.cancelling():
                 raise asyncio.CancelledError
-            period = self.interval * self.rng.uniform(1 - JITTER, 1 + JITTER)
+            period = self.interval * self.rng.uniform(1 - PERIOD_JITTER, 1 + PERIOD_JITTER)
             await asyncio.sleep(max(MIN_PAUSE_SECONDS, period - (self.clock() - started)))
 
     async def tick_once(self) -> None:
@@ -64,7 +64,7 @@ class Loop:
             if self.failures:
                 log.info("loop recovered", extra={"loop": self.name, "failures": self.failures})
             self.failures = 0
-            self.last_good = self.clock()
+            self.last_success = self.clock()
 
     def _note_failure(self, error: BaseException) -> None:
         self.failures += 1
@@ -73,7 +73,7 @@ class Loop:
 
     def age(self) -> float:
         """Return the seconds since the last good tick."""
-        return self.clock() - self.last_good
+        return self.clock() - self.last_success
 
     def is_stale(self) -> bool:
         """Say whether the last good tick is too old for the loop to be called alive."""

@@ -11,11 +11,11 @@ from typing import Final
 EXIT_CONFIG: Final = 78
 
 
-def leave_on_signals() -> None:
+def exit_on_signals() -> None:
     """Make SIGTERM and SIGINT a clean exit; uvicorn takes them while it serves, and raises them again afterwards."""
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+        signal.signal(number, _exit)
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
+def _exit(_signal: int, _frame: FrameType | None) -> None:
     sys.exit(0)

@@ -22,12 +22,12 @@ def is_loopback(host: str) -> bool:
 def network_of(address: str) -> str:
     """Return what tells a client by its address: an IPv4 address, or the /64 of an IPv6 one; anything else as it is."""
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return address
-    if not isinstance(found, IPv6Address):
-        return str(found)
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    host_bits = found.max_prefixlen - IPV6_PREFIX
-    return f"{IPv6Address(int(found) >> host_bits << host_bits)}/{IPV6_PREFIX}"
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    host_bits = parsed.max_prefixlen - IPV6_PREFIX
+    return f"{IPv6Address(int(parsed) >> host_bits << host_bits)}/{IPV6_PREFIX}"

@@ -26,7 +26,7 @@ _RECORD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message",
 
 
 # What is not ASCII is escaped, line ends of all kinds with it.
-_AS_JSON: Final = json.JSONEncoder(default=str).encode
+_encode_json: Final = json.JSONEncoder(default=str).encode
 
 
 class _RequestIdFilter(logging.Filter):
@@ -47,7 +47,7 @@ class _JsonFormatter(logging.Formatter):
     @override
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": f"{_to_the_second(int(record.created))},{int(record.msecs):03d}",
+            "time": f"{_local_time(int(record.created))},{int(record.msecs):03d}",
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
@@ -57,11 +57,11 @@ class _JsonFormatter(logging.Formatter):
             line["exc_info"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack_info"] = self.formatStack(record.stack_info)
-        return _AS_JSON(line)
+        return _encode_json(line)
 
 
 @lru_cache(maxsize=1)
-def _to_the_second(seconds: int) -> str:
+def _local_time(seconds: int) -> str:
     """Return the local time of these seconds since the epoch, as logging itself writes it."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
@@ -95,5 +95,5 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     else:
         handler.setFormatter(_TextFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", "%H:%M:%S"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for chatty in ("httpx", "httpcore", "uvicorn.access"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    for name in ("httpx", "httpcore", "uvicorn.access"):
+        logging.getLogger(name).setLevel(logging.WARNING)

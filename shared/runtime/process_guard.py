@@ -15,15 +15,15 @@ import sys
 import time
 
 # Several looks with nothing found make the end: between fork and exec a process is not marked yet.
-LOOKS_WITHOUT_A_FIND = 3
-PAUSE_BETWEEN_LOOKS_SECONDS = 0.05
+EMPTY_SCANS = 3
+SCAN_INTERVAL_SECONDS = 0.05
 # After SIGKILL only the kernel can keep a process (a disk or a GPU that does not answer): then the guard gives up.
 AFTER_KILL_SECONDS = 10.0
 # Blocked in the guard from its first instruction: what ends the owner's terminal must not end the guard.
 BLOCKED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Makes the setproctitle package leave the environment of a process readable.
 KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
-GUARD_IS_UP = b"up"
+GUARD_READY = b"up"
 # Where the guard finds the descriptor that it holds open for its owner.
 HELD_FD = 3
 
@@ -41,8 +41,8 @@ class ProcessGuard:
         self.value = os.urandom(8).hex()
         self.grace_seconds = grace_seconds
         self.held_fd = held_fd
-        self._outer: dict[str, str | None] = {}
-        self._guard = 0
+        self._saved_environment: dict[str, str | None] = {}
+        self._guard_pid = 0
         self._lifeline: int | None = None
 
     def __enter__(self) -> ProcessGuard:  # noqa: PYI034 - importing typing would cost the guard memory
@@ -59,7 +59,7 @@ class ProcessGuard:
         # -I and -S: nothing of the user's or of site-packages is imported.
         command = [sys.executable, "-I", "-S", __file__, self.name, self.value, str(self.grace_seconds)]
         try:
-            self._guard = os.posix_spawn(
+            self._guard_pid = os.posix_spawn(
                 sys.executable,
                 command,
                 # Unmarked, for this name and any other: a guard must survive the cleaning of the guard above it.
@@ -77,26 +77,26 @@ class ProcessGuard:
             os.close(answer_end)
         # A child that is only forked would hold the lifeline and so hide the owner's death from the guard.
         os.register_at_fork(after_in_child=self._drop_lifeline)
-        with open(answer, "rb") as guard_says:  # noqa: PTH123 - a descriptor, not a path
-            if guard_says.read() != GUARD_IS_UP:
+        with open(answer, "rb") as guard_output:  # noqa: PTH123 - a descriptor, not a path
+            if guard_output.read() != GUARD_READY:
                 self._drop_lifeline()
                 raise OSError(f"the guard of {self.name} did not start: {' '.join(command)}")
         marks = {**KEEP_ENVIRONMENT, self.name: self.value}
-        self._outer = {name: os.environ.get(name) for name in marks}
+        self._saved_environment = {name: os.environ.get(name) for name in marks}
         os.environ.update(marks)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Unmark the environment, let the guard clean, and wait for it."""
-        for name, value in self._outer.items():
+        for name, value in self._saved_environment.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
         self._drop_lifeline()
         give_up = time.monotonic() + self.grace_seconds + AFTER_KILL_SECONDS
-        while os.waitpid(self._guard, os.WNOHANG) == (0, 0) and time.monotonic() < give_up:
-            time.sleep(PAUSE_BETWEEN_LOOKS_SECONDS)
+        while os.waitpid(self._guard_pid, os.WNOHANG) == (0, 0) and time.monotonic() < give_up:
+            time.sleep(SCAN_INTERVAL_SECONDS)
 
     def _drop_lifeline(self) -> None:
         """Close this process's end of the pipe, once."""
@@ -105,39 +105,39 @@ class ProcessGuard:
             self._lifeline = None
 
 
-def find_marked(name: str, value: str) -> list[int]:
+def find_marked_processes(name: str, value: str) -> list[int]:
     """Return the ids of this user's processes whose environment at their exec held ``name=value``; zombies have none."""
     mark = f"\0{name}={value}\0".encode()
-    found: list[int] = []
+    pids: list[int] = []
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
         try:
             with open(f"/proc/{entry.name}/environ", "rb") as environ:  # noqa: PTH123 - pathlib would double the guard
                 if mark in b"\0" + environ.read() and entry.stat().st_uid == os.getuid():
-                    found.append(int(entry.name))
+                    pids.append(int(entry.name))
         except OSError:
             # It ended meanwhile, or belongs to someone else.
             continue
-    return found
+    return pids
 
 
-def reap(name: str, value: str, grace_seconds: float) -> None:
+def end_marked_processes(name: str, value: str, grace_seconds: float) -> None:
     """End every marked process: SIGTERM (a stopped one is woken for it), after the grace SIGKILL, until none is left."""
     kill_at = time.monotonic() + grace_seconds
-    asked: set[int] = set()
-    looks = 0
-    while looks < LOOKS_WITHOUT_A_FIND and time.monotonic() < kill_at + AFTER_KILL_SECONDS:
-        found = find_marked(name, value)
-        looks = 0 if found else looks + 1
-        for pid in found:
+    terminated: set[int] = set()
+    empty_scans = 0
+    while empty_scans < EMPTY_SCANS and time.monotonic() < kill_at + AFTER_KILL_SECONDS:
+        pids = find_marked_processes(name, value)
+        empty_scans = 0 if pids else empty_scans + 1
+        for pid in pids:
             if time.monotonic() >= kill_at:
                 _send(pid, signal.SIGKILL)
-            elif pid not in asked:
-                asked.add(pid)
+            elif pid not in terminated:
+                terminated.add(pid)
                 _send(pid, signal.SIGTERM)
                 _send(pid, signal.SIGCONT)
-        time.sleep(PAUSE_BETWEEN_LOOKS_SECONDS)
+        time.sleep(SCAN_INTERVAL_SECONDS)
 
 
 def _send(pid: int, number: signal.Signals) -> None:
@@ -148,15 +148,15 @@ def _send(pid: int, number: signal.Signals) -> None:
         return
 
 
-def guard(name: str, value: str, grace_seconds: float) -> None:
+def guard_until_eof(name: str, value: str, grace_seconds: float) -> None:
     """Wait until the owner's end of stdin closes, then reap."""
     os.closerange(HELD_FD + 1, os.sysconf("SC_OPEN_MAX"))
-    os.write(1, GUARD_IS_UP)
+    os.write(1, GUARD_READY)
     os.dup2(2, 1)
     while os.read(0, 1):
         pass
-    reap(name, value, grace_seconds)
+    end_marked_processes(name, value, grace_seconds)
 
 
 if __name__ == "__main__":
-    guard(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+    guard_until_eof(sys.argv[1], sys.argv[2], float(sys.argv[3]))

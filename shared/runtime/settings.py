@@ -20,7 +20,7 @@ class UnknownSettingError(ValueError):
     """The environment holds a name with our prefix that no setting has."""
 
 
-def refuse_unknown(prefix: str, fields: Collection[str], environ: Mapping[str, str]) -> None:
+def refuse_unknown_settings(prefix: str, fields: Collection[str], environ: Mapping[str, str]) -> None:
     """Refuse misspelt settings, which pydantic-settings does not see in the process environment.
 
     Raises:
@@ -35,13 +35,13 @@ def refuse_unknown(prefix: str, fields: Collection[str], environ: Mapping[str, s
             raise UnknownSettingError(message)
 
 
-def describe(error: ValidationError, prefix: str) -> str:
+def describe_settings_error(error: ValidationError, prefix: str) -> str:
     """Say which variables are wrong and what would be right, never with the value: it may be a secret."""
-    wrong: list[str] = []
+    sentences: list[str] = []
     for item in error.errors(include_url=False, include_input=False):
         name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
-        wrong.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
-    return "; ".join(wrong)
+        sentences.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
+    return "; ".join(sentences)
 
 
 Port = Annotated[int, Field(ge=1, le=65535, description="TCP port to listen on.")]
@@ -55,7 +55,7 @@ MaxConnections = Annotated[
 ]
 # As the environment gives it, for split_commas: pydantic-settings would take it for JSON.
 CommaSeparated = Annotated[tuple[str, ...], NoDecode]
-Token = Annotated[SecretStr, AfterValidator(bearer_token.checked)]
+Token = Annotated[SecretStr, AfterValidator(bearer_token.validate)]
 
 
 def split_commas(value: object) -> object:
@@ -105,7 +105,7 @@ class ServerSettings(BaseSettings):
     log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
     @model_validator(mode="after")
-    def _longest_is_longest(self) -> ServerSettings:
+    def _check_request_timeouts(self) -> ServerSettings:
         if self.request_timeout > self.max_request_timeout:
             prefix = self.model_config.get("env_prefix", "")
             message = (
@@ -116,7 +116,7 @@ class ServerSettings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _a_body_fits(self) -> ServerSettings:
+    def _check_body_bytes(self) -> ServerSettings:
         if self.max_body_bytes > self.max_bodies_bytes:
             prefix = self.model_config.get("env_prefix", "")
             message = (

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def gathered(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
+async def gather_results(work: Iterable[Coroutine[None, None, T]]) -> list[T]:
     """Await all of the work; what fails first ends the rest and is raised itself."""
     first, *others = work
     if not others:  # most requests: no task for it

@@ -17,25 +17,25 @@ async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) 
     Unlike ``asyncio.to_thread``, whose threads the event loop waits for at its end: a server that is told to stop
     while an engine starts would stay for minutes.
     """
-    done: Future[T] = Future()
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
             result = work()
         except BaseException as error:  # noqa: BLE001 - the waiting task's to handle
-            if done.set_running_or_notify_cancel():
-                done.set_exception(error)
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
             return
-        if done.set_running_or_notify_cancel():
-            done.set_result(result)
+        if future.set_running_or_notify_cancel():
+            future.set_result(result)
         else:
             undo(result)
 
     Thread(target=run, daemon=True).start()
-    waiting = asyncio.wrap_future(done)
+    result_future = asyncio.wrap_future(future)
     try:
-        return await waiting
+        return await result_future
     except asyncio.CancelledError:
-        if not done.cancel() and done.exception() is None:  # it was there in this very moment
-            await asyncio.to_thread(undo, done.result())
+        if not future.cancel() and future.exception() is None:  # it was there in this very moment
+            await asyncio.to_thread(undo, future.result())
         raise

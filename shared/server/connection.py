@@ -9,170 +9,177 @@ import asyncio
 import logging
 from typing import Any, Final, cast
 
-from fastapi import Response
+from starlette.responses import Response
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from shared.http.disconnect import EXTENSION, DisconnectSignal
-from shared.http.problems import whole_problem
+from shared.http.disconnect import DISCONNECT_EXTENSION, DisconnectSignal
+from shared.http.problems import standalone_problem
 from shared.protocol.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
-from shared.server.host_header import host_fault
-from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, ConnectionLimiter
-from shared.server.uvicorn_protocol import Flow, StayingProtocol
+from shared.server.host_header import host_error
+from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED_REQUESTS, ConnectionLimiter
+from shared.server.uvicorn_protocol import ObservedFlowControl, UpgradeIgnoringProtocol
 
 log = logging.getLogger(__name__)
 
 # When a place for one more connection may be free again; seconds.
-RETRY_SECONDS: Final = 1.0
+CONNECTION_RETRY_AFTER_SECONDS: Final = 1.0
 
 
-class Connection(StayingProtocol):
+class Connection(UpgradeIgnoringProtocol):
     """Serves one connection and refuses, as a problem of ours, what is too large, too slow, or no HTTP."""
 
-    def __init__(self, *, room: ConnectionLimiter, **given: Any) -> None:
+    def __init__(self, *, limiter: ConnectionLimiter, **given: Any) -> None:
         """Take the room that all connections share, and what uvicorn gives to a protocol."""
         super().__init__(**given)
-        self._room = room
-        self._patience = room.patience
+        self._limiter = limiter
+        self._timeouts = limiter.timeouts
         # Bytes of a head that is not whole yet, as they came; and of the lines of one, as they were read.
         self._head_open = True
-        self._head_begun = False
-        self._head_came = self._head_read = 0
+        self._head_started = False
+        self._head_bytes_received = self._head_bytes_parsed = 0
         # After a chunk's header: the trailers come now if it is the last chunk's, which the parser does not tell.
-        self._tail_open = False
-        self._body_came = self._unsent = 0
-        self._body_began = 0.0
+        self._trailers_open = False
+        self._body_bytes = self._unsent_bytes = 0
+        self._body_started_at = 0.0
         self._paused_at = 0.0
         self._refusal: PairwayError | None = None
         # What comes is not read any more: the connection closes with the answer to the last good request.
-        self._deaf = False
-        self._departure = DisconnectSignal()
-        self._receiving: asyncio.TimerHandle | None = None
-        self._sending: asyncio.TimerHandle | None = None
+        self._ignores_input = False
+        self._disconnect = DisconnectSignal()
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Take the connection if there is room, or one that is idle to close for it."""
         super().connection_made(transport)
-        self.flow = Flow(transport, self._stop_waiting, self._go_on_waiting)
-        welcome = self._room.enter()
+        self.flow = ObservedFlowControl(transport, self._pause_read_timer, self._resume_read_timer)
+        is_admitted = self._limiter.admit()
         self._await_request()
-        if not welcome:
-            self._refuse(OverloadedError("There are too many connections.", retry_after=RETRY_SECONDS), told=False)
+        if not is_admitted:
+            self._refuse(
+                OverloadedError("There are too many connections.", retry_after=CONNECTION_RETRY_AFTER_SECONDS),
+                log_and_linger=False,
+            )
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget everything of it."""
-        self._room.leave(self.transport)
-        self._receiving = _cancelled(self._receiving)
-        self._sending = _cancelled(self._sending)
+        self._limiter.release(self.transport)
+        self._read_timer = _cancelled(self._read_timer)
+        self._write_timer = _cancelled(self._write_timer)
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
-        self._departure.happens()
+        self._disconnect.set()
         # What refers to itself only the garbage collector can free, and ten thousand of them at once cost it 200 ms.
-        cast("Flow", self.flow).forget()
+        cast("ObservedFlowControl", self.flow).detach()
         if self._is_idle():
             self.cycle = cast("Any", None)  # as it was at first; uvicorn's types do not tell
 
     @override
     def data_received(self, data: bytes) -> None:
         """Read on; then see what is to be waited for."""
-        if self._deaf:
+        if self._ignores_input:
             return
-        self._room.idle.pop(self.transport, None)
-        if self._head_open or self._tail_open:
-            self._head_came += len(data)
+        self._limiter.idle.pop(self.transport, None)
+        if self._head_open or self._trailers_open:
+            self._head_bytes_received += len(data)
         super().data_received(data)
-        if self._deaf or self.transport.is_closing():
+        if self._ignores_input or self.transport.is_closing():
             return
-        if (self._head_open or self._tail_open) and self._head_came > MAX_HEAD_BYTES:
+        if (self._head_open or self._trailers_open) and self._head_bytes_received > MAX_HEAD_BYTES:
             self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
-        elif self._head_open and not self._head_begun and self._is_idle():
+        elif self._head_open and not self._head_started and self._is_idle():
             self._await_request()
         else:
-            self._await_rest()
+            self._start_read_timer()
 
     def _is_idle(self) -> bool:
         """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not tell)."""
         return not self.cycle or self.cycle.response_complete
 
     def _await_request(self) -> None:
-        self._room.idle[self.transport] = None
+        self._limiter.idle[self.transport] = None
         if self.timeout_keep_alive_task is None:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
 
-    def _await_rest(self) -> None:
+    def _start_read_timer(self) -> None:
         """See to it that the rest of a head or of a body comes in time; while we do not read, nothing can come."""
-        if self._deaf or self.flow.read_paused:
+        if self._ignores_input or self.flow.read_paused:
             return
         if not self._head_open:
-            self._within(self._body_left())
-        elif self._head_begun:
-            self._within(self._patience.head)
+            self._set_read_timer(self._body_seconds_left())
+        elif self._head_started:
+            self._set_read_timer(self._timeouts.head)
 
-    def _body_left(self) -> float:
+    def _body_seconds_left(self) -> float:
         """Return for how many seconds the rest of the body is waited for."""
-        return self._body_began + self._patience.body + self._body_came / self._patience.pace - self.loop.time()
+        return (
+            self._body_started_at + self._timeouts.body + self._body_bytes / self._timeouts.min_rate - self.loop.time()
+        )
 
-    def _stop_waiting(self) -> None:
+    def _pause_read_timer(self) -> None:
         self._paused_at = self.loop.time()
-        self._receiving = _cancelled(self._receiving)
+        self._read_timer = _cancelled(self._read_timer)
 
-    def _go_on_waiting(self) -> None:
-        self._body_began += self.loop.time() - self._paused_at
-        self._await_rest()
+    def _resume_read_timer(self) -> None:
+        self._body_started_at += self.loop.time() - self._paused_at
+        self._start_read_timer()
 
-    def _within(self, seconds: float) -> None:
-        if self._receiving is None:
-            self._receiving = self.loop.call_later(seconds, self._too_slow)
+    def _set_read_timer(self, seconds: float) -> None:
+        if self._read_timer is None:
+            self._read_timer = self.loop.call_later(seconds, self._read_timed_out)
 
-    def _too_slow(self) -> None:
+    def _read_timed_out(self) -> None:
         """Give up a head that is not whole in time, or a body that falls behind the pace."""
-        self._receiving = None
+        self._read_timer = None
         if self._head_open:
-            self._refuse(SlowRequestError(f"The request's head took more than {self._patience.head:g} s."))
+            self._refuse(SlowRequestError(f"The request's head took more than {self._timeouts.head:g} s."))
             return
-        if not self._is_idle() and (left := self._body_left()) > 0:
-            self._within(left)
+        if not self._is_idle() and (left := self._body_seconds_left()) > 0:
+            self._set_read_timer(left)
             return
-        self._refuse(SlowRequestError(f"The body came in less than {self._patience.pace:g} bytes per second."))
+        self._refuse(SlowRequestError(f"The body came in less than {self._timeouts.min_rate:g} bytes per second."))
 
     # ---- what the parser finds ----
 
     @override
     def on_message_begin(self) -> None:
         """Begin a request, unless too many wait already."""
-        if len(self.pipeline) >= MAX_PIPELINED:
-            raise self._noted(BadRequestError(f"More than {MAX_PIPELINED} requests wait on this connection."))
-        self._head_begun = True
-        self._head_read = 0
+        if len(self.pipeline) >= MAX_PIPELINED_REQUESTS:
+            raise self._recorded(
+                BadRequestError(f"More than {MAX_PIPELINED_REQUESTS} requests wait on this connection.")
+            )
+        self._head_started = True
+        self._head_bytes_parsed = 0
         super().on_message_begin()
-        self.scope["extensions"] = cast("Any", {EXTENSION: self._departure})
+        self.scope["extensions"] = cast("Any", {DISCONNECT_EXTENSION: self._disconnect})
 
     @override
     def on_url(self, url: bytes) -> None:
         """Take a piece of the target."""
-        self._count(len(url))
+        self._count_head_bytes(len(url))
         super().on_url(url)
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; trailers, which come after the body in the same way, are counted and dropped."""
-        self._count(len(name) + len(value) + len(b": \r\n"))
+        self._count_head_bytes(len(name) + len(value) + len(b": \r\n"))
         if not self._head_open:
             return
         if len(self.headers) >= MAX_HEADERS:
-            raise self._noted(HeadTooLargeError(limit=MAX_HEADERS, unit="headers"))
+            raise self._recorded(HeadTooLargeError(limit=MAX_HEADERS, unit="headers"))
         super().on_header(name, value)
 
-    def _count(self, size: int) -> None:
-        self._head_read += size
-        if self._head_read > MAX_HEAD_BYTES:
-            raise self._noted(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
+    def _count_head_bytes(self, size: int) -> None:
+        self._head_bytes_parsed += size
+        if self._head_bytes_parsed > MAX_HEAD_BYTES:
+            raise self._recorded(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
 
-    def _noted(self, error: PairwayError) -> PairwayError:
+    def _recorded(self, error: PairwayError) -> PairwayError:
         """Keep the error: what is raised here reaches ``send_400_response`` as one of the parser's own."""
         self._refusal = error
         return error
@@ -180,33 +187,33 @@ class Connection(StayingProtocol):
     @override
     def on_headers_complete(self) -> None:
         """Start the request, if it names one host, and the time for its body."""
-        if fault := host_fault(self.headers, self.parser.get_http_version()):  # pyright: ignore[reportOptionalMemberAccess] - None only once the connection is lost
-            raise self._noted(BadRequestError(fault))
+        if fault := host_error(self.headers, self.parser.get_http_version()):  # pyright: ignore[reportOptionalMemberAccess] - None only once the connection is lost
+            raise self._recorded(BadRequestError(fault))
         super().on_headers_complete()
-        self._head_open, self._head_came = False, 0
-        self._receiving = _cancelled(self._receiving)
-        self._body_came = 0
-        self._body_began = self.loop.time()
+        self._head_open, self._head_bytes_received = False, 0
+        self._read_timer = _cancelled(self._read_timer)
+        self._body_bytes = 0
+        self._body_started_at = self.loop.time()
 
     @override
     def on_chunk_header(self) -> None:
         """Take the next chunk, or the last, which is empty and has the trailers after it."""
-        self._tail_open = True
+        self._trailers_open = True
 
     @override
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
-        self._tail_open, self._head_came = False, 0
-        self._body_came += len(body)
+        self._trailers_open, self._head_bytes_received = False, 0
+        self._body_bytes += len(body)
         super().on_body(body)
 
     @override
     def on_message_complete(self) -> None:
         """End the request; what comes is the next one's head, or its body if it asked for another protocol."""
-        if self.body_to_come():
+        if self.has_pending_body():
             return
-        self._receiving = _cancelled(self._receiving)
-        self._head_open, self._head_begun, self._tail_open, self._head_came = True, False, False, 0
+        self._read_timer = _cancelled(self._read_timer)
+        self._head_open, self._head_started, self._trailers_open, self._head_bytes_received = True, False, False, 0
         super().on_message_complete()
         if not self.pipeline:  # uvicorn goes on when the app asks for more: we have to see that the peer hangs up
             self.flow.resume_reading()
@@ -228,7 +235,7 @@ class Connection(StayingProtocol):
     def resume_writing(self) -> None:
         """Watch no more."""
         super().resume_writing()
-        self._sending = _cancelled(self._sending)
+        self._write_timer = _cancelled(self._write_timer)
         if self.transport.is_closing():  # the rest has to be taken too
             self._watch_reader()
 
@@ -239,15 +246,15 @@ class Connection(StayingProtocol):
         if self.transport.is_closing():
             self._watch_reader()
         elif self._is_idle() and not self._head_open:
-            self._receiving = _cancelled(self._receiving)
-            self._within(self._patience.linger)
-        elif self._is_idle() and not self._head_begun:
-            self._room.idle[self.transport] = None
+            self._read_timer = _cancelled(self._read_timer)
+            self._set_read_timer(self._timeouts.linger)
+        elif self._is_idle() and not self._head_started:
+            self._limiter.idle[self.transport] = None
 
     @override
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection, also one whose peer has not taken the last answer."""
-        self._room.idle.pop(self.transport, None)
+        self._limiter.idle.pop(self.transport, None)
         self._close()
 
     def _close(self) -> None:
@@ -257,53 +264,53 @@ class Connection(StayingProtocol):
     def _watch_reader(self) -> None:
         """See in a while whether the peer takes what is there for it."""
         unsent = self.transport.get_write_buffer_size()
-        if self._sending is None and unsent:
-            self._unsent = unsent
-            self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
+        if self._write_timer is None and unsent:
+            self._unsent_bytes = unsent
+            self._write_timer = self.loop.call_later(self._timeouts.stall, self._check_reader)
 
-    def _look_at_reader(self) -> None:
-        self._sending = None
-        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
-        if self._unsent and self._unsent > before - self._patience.stall * self._patience.pace:
-            log.warning("reader stalled", extra={"seconds": self._patience.stall})
+    def _check_reader(self) -> None:
+        self._write_timer = None
+        previous, self._unsent_bytes = self._unsent_bytes, self.transport.get_write_buffer_size()
+        if self._unsent_bytes and self._unsent_bytes > previous - self._timeouts.stall * self._timeouts.min_rate:
+            log.warning("reader stalled", extra={"seconds": self._timeouts.stall})
             self.transport.abort()
-        elif self._unsent:
-            self._sending = self.loop.call_later(self._patience.stall, self._look_at_reader)
+        elif self._unsent_bytes:
+            self._write_timer = self.loop.call_later(self._timeouts.stall, self._check_reader)
 
-    def _refuse(self, error: PairwayError, *, told: bool = True) -> None:
+    def _refuse(self, error: PairwayError, *, log_and_linger: bool = True) -> None:
         """Answer what can not be served, and close; answers that are due before it are still given."""
-        if self._deaf or self.transport.is_closing():
+        if self._ignores_input or self.transport.is_closing():
             return
-        self._deaf = True
-        self._receiving = _cancelled(self._receiving)
+        self._ignores_input = True
+        self._read_timer = _cancelled(self._read_timer)
         self._unset_keepalive_if_required()
-        self._room.idle.pop(self.transport, None)
-        in_hand = None if self._is_idle() else self.cycle
-        if in_hand is None and not self._head_open:
+        self._limiter.idle.pop(self.transport, None)
+        current = None if self._is_idle() else self.cycle
+        if current is None and not self._head_open:
             self._close()  # the rest of a body whose answer is out
             return
-        if told:
+        if log_and_linger:
             log.info("request refused", extra={"status": error.http_status, "code": error.code})
-        if in_hand is not None and not in_hand.more_body:
-            in_hand.keep_alive = False  # the latest, so all before it are answered
+        if current is not None and not current.more_body:
+            current.keep_alive = False  # the latest, so all before it are answered
             return
         # It is the last of them, its body does not come, and others are answered before it.
-        if in_hand is not None and self.pipeline:
-            in_hand.keep_alive = False
-            self.pipeline[0] = (in_hand, cast("Any", whole_problem(error)))  # a response is an app
+        if current is not None and self.pipeline:
+            current.keep_alive = False
+            self.pipeline[0] = (current, cast("Any", standalone_problem(error)))  # a response is an app
             return
-        if in_hand is not None:
-            in_hand.disconnected = True
-            in_hand.message_event.set()
-            if in_hand.response_started:
+        if current is not None:
+            current.disconnected = True
+            current.message_event.set()
+            if current.response_started:
                 self.transport.abort()
                 return
-        self.transport.write(self._written(whole_problem(error)))
+        self.transport.write(self._encoded(standalone_problem(error)))
         # Closing at once, with bytes unread, would be a reset, which can overtake the answer.
         self.transport.write_eof()
-        self._receiving = self.loop.call_later(self._patience.linger if told else 0, self._close)
+        self._read_timer = self.loop.call_later(self._timeouts.linger if log_and_linger else 0, self._close)
 
-    def _written(self, response: Response) -> bytes:
+    def _encoded(self, response: Response) -> bytes:
         headers = [*self.server_state.default_headers, *response.raw_headers, (b"connection", b"close")]
         lines = (name + b": " + value + b"\r\n" for name, value in headers)
         return b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n", bytes(response.body)))

@@ -10,7 +10,7 @@ from typing import Final
 _HOST: Final = re.compile(rb"(?:[\w\-.~%!$&'()*+,;=]*|\[[\w\-.~%:]+\])(?::\d*)?[ \t]*", re.ASCII)
 
 
-def host_fault(headers: Sequence[tuple[bytes, bytes]], version: str) -> str | None:
+def host_error(headers: Sequence[tuple[bytes, bytes]], version: str) -> str | None:
     """Say what is wrong with a request's hosts, None where nothing is; the headers' names are in lower case."""
     hosts = [value for name, value in headers if name == b"host"]
     if len(hosts) == 1:

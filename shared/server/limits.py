@@ -14,9 +14,9 @@ MAX_HEAD_BYTES: Final = 32 * 1024
 # Browsers send some 20, web servers and meshes add 20 more.
 MAX_HEADERS: Final = 100
 # Requests that wait on one connection for the answers before them.
-MAX_PIPELINED: Final = 16
+MAX_PIPELINED_REQUESTS: Final = 16
 # Far more than a proxy serves at once; each idle one costs some 10 KiB.
-CONNECTIONS: Final = 16_384
+DEFAULT_MAX_CONNECTIONS: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class PeerTimeouts:
     """From the first byte of a head to its last."""
     body: float = 20.0
     """A body has this long, and more for each byte of it that came: whoever keeps the pace is never cut."""
-    pace: float = 16 * 1024
+    min_rate: float = 16 * 1024
     """128 kbit/s, less than the slowest line anybody works on; of an answer, a reader must take as much."""
     stall: float = 30.0
     """How long a reader may take less of an answer than the pace asks."""
@@ -35,7 +35,7 @@ class PeerTimeouts:
     """A body that nobody wants any more is read for so long, so that its answer is not lost to a reset."""
 
 
-PATIENCE: Final = PeerTimeouts()
+DEFAULT_PEER_TIMEOUTS: Final = PeerTimeouts()
 
 
 @dataclass(slots=True)
@@ -45,33 +45,33 @@ class ConnectionLimiter:
     Mutable state: how many are open, and those that wait for a request, which leave for a new one, the longest idle first.
     """
 
-    connections: int = CONNECTIONS
-    patience: PeerTimeouts = PATIENCE
-    open: int = 0
+    max_connections: int = DEFAULT_MAX_CONNECTIONS
+    timeouts: PeerTimeouts = DEFAULT_PEER_TIMEOUTS
+    open_count: int = 0
     idle: dict[asyncio.Transport, None] = field(default_factory=dict["asyncio.Transport", None])
-    _refusing: bool = False
+    _is_refusing: bool = False
 
-    def enter(self) -> bool:
+    def admit(self) -> bool:
         """Count one more; say whether it may stay, if need be in the place of the longest idle one.
 
         That one is dropped with what its peer has not taken of the last answer: closing would wait for the peer, and
         meanwhile there would be one too many.
         """
-        self.open += 1
-        if self.open <= self.connections:
-            self._refusing = False
+        self.open_count += 1
+        if self.open_count <= self.max_connections:
+            self._is_refusing = False
             return True
         if self.idle:
             oldest = next(iter(self.idle))
             del self.idle[oldest]
             oldest.abort()
             return True
-        if not self._refusing:  # a line for each would help who wants to fill the disk
-            log.warning("connections refused", extra={"connections": self.connections})
-        self._refusing = True
+        if not self._is_refusing:  # a line for each would help who wants to fill the disk
+            log.warning("connections refused", extra={"connections": self.max_connections})
+        self._is_refusing = True
         return False
 
-    def leave(self, transport: asyncio.Transport) -> None:
+    def release(self, transport: asyncio.Transport) -> None:
         """Count one less."""
-        self.open -= 1
+        self.open_count -= 1
         self.idle.pop(transport, None)

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, Final
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 from typing_extensions import override
 
 from shared.server.connection import Connection
@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 
 # Idle connections are kept longer than any pool of ours keeps them (proxy/upstream/client.py: 30 s), so that the client
 # end closes first and no request is sent into a closing socket.
-KEEP_ALIVE_SECONDS: Final = 75
+KEEP_ALIVE_TIMEOUT_SECONDS: Final = 75
 # Clients' share of the files that may be open; the rest is for replicas, Redis, engines and logs.
-CLIENTS_SHARE: Final = 0.75
+CLIENT_FILES_SHARE: Final = 0.75
 
 
 class DrainingServer(uvicorn.Server):
@@ -41,16 +41,16 @@ class DrainingServer(uvicorn.Server):
         *,
         drain: Callable[[], None],
         drain_seconds: float,
-        beside: uvicorn.Config | None = None,
+        second: uvicorn.Config | None = None,
     ) -> None:
         """Take the callback that makes readiness fail, and a second socket to serve as long as the first one."""
         super().__init__(config)
         self._drain = drain
         self._drain_seconds = drain_seconds
         self._draining = False
-        if beside is not None:
-            beside.lifespan = "off"  # the first one's is for both
-        self._beside = None if beside is None else uvicorn.Server(beside)
+        if second is not None:
+            second.lifespan = "off"  # the first one's is for both
+        self._second = None if second is None else uvicorn.Server(second)
         self.failed = False
 
     @override
@@ -75,38 +75,38 @@ class DrainingServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open the second socket after the first, whose lifespan makes the parts that both need."""
         await super().startup(sockets)
-        if self._beside is None:
+        if self._second is None:
             return
-        self._beside.config.load()
-        self._beside.lifespan = self._beside.config.lifespan_class(self._beside.config)
+        self._second.config.load()
+        self._second.lifespan = self._second.config.lifespan_class(self._second.config)
         try:
-            await self._beside.startup()
+            await self._second.startup()
         except SystemExit:  # uvicorn's way to say that the address can not be had; the first one still has to end well
             self.failed = self.should_exit = True
 
     @override
     async def on_tick(self, counter: int) -> bool:
         """Tick, both."""
-        if self._beside is not None:
-            await self._beside.on_tick(counter)
+        if self._second is not None:
+            await self._second.on_tick(counter)
         return await super().on_tick(counter)
 
     @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the second socket before the first, whose lifespan ends the parts."""
-        if self._beside is not None and self._beside.started:
-            self._beside.force_exit = self.force_exit
-            await self._beside.shutdown()
+        if self._second is not None and self._second.started:
+            self._second.force_exit = self.force_exit
+            await self._second.shutdown()
         await super().shutdown(sockets)
 
 
 def server_config(
-    app: FastAPI,
+    app: ASGIApp,
     *,
     host: str,
     port: int,
     grace_seconds: float,
-    room: ConnectionLimiter,
+    limiter: ConnectionLimiter,
     trusted_proxies: Sequence[str] = (),
 ) -> uvicorn.Config:
     """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
@@ -115,7 +115,7 @@ def server_config(
     whose ``X-Forwarded-For`` and ``-Proto`` are believed.
     """
     # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
-    protocol: Any = partial(Connection, room=room)
+    protocol: Any = partial(Connection, limiter=limiter)
     return uvicorn.Config(
         app,
         host=host,
@@ -130,18 +130,18 @@ def server_config(
         # Told, so that uvicorn does not go by FORWARDED_ALLOW_IPS, and by its own idea that loopback is to be trusted.
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_TIMEOUT_SECONDS,
         timeout_graceful_shutdown=math.ceil(grace_seconds),
     )
 
 
-def open_files_for(connections: int) -> int:
+def raise_open_files_limit(connections: int) -> int:
     """Raise this process's limit of open files as far as that many connections need; return how many there may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = math.ceil(connections / CLIENTS_SHARE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    needed = math.ceil(connections / CLIENT_FILES_SHARE)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    allowed = connections if soft == resource.RLIM_INFINITY else min(connections, int(soft * CLIENTS_SHARE))
+    allowed = connections if soft == resource.RLIM_INFINITY else min(connections, int(soft * CLIENT_FILES_SHARE))
     log.info("connections bounded", extra={"connections": allowed, "wanted": connections, "open_files": soft})
     return allowed

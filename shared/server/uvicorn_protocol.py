@@ -17,43 +17,45 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
-class Flow(FlowControl):
+class ObservedFlowControl(FlowControl):
     """What a peer sends meanwhile is not late: it can not come."""
 
-    def __init__(self, transport: asyncio.Transport, paused: Callable[[], None], resumed: Callable[[], None]) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, on_pause: Callable[[], None], on_resume: Callable[[], None]
+    ) -> None:
         """Take what is to be called when reading stops, and when it goes on."""
         super().__init__(transport)
-        self._paused = paused
-        self._resumed = resumed
+        self._on_pause = on_pause
+        self._on_resume = on_resume
 
-    def forget(self) -> None:
+    def detach(self) -> None:
         """Tell nobody any more: the connection has ended."""
-        self._paused = self._resumed = _tell_nobody
+        self._on_pause = self._on_resume = _do_nothing
 
     @override
     def pause_reading(self) -> None:
         """Stop."""
         if not self.read_paused:
             super().pause_reading()
-            self._paused()
+            self._on_pause()
 
     @override
     def resume_reading(self) -> None:
         """Go on."""
         if self.read_paused:
             super().resume_reading()
-            self._resumed()
+            self._on_resume()
 
 
-def _tell_nobody() -> None:
+def _do_nothing() -> None:
     pass
 
 
 # What says how long a body is.
-_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class StayingProtocol(HttpToolsProtocol):
+class UpgradeIgnoringProtocol(HttpToolsProtocol):
     """uvicorn's protocol, which loses a body whose head asks for another protocol, and keeps it here."""
 
     @override
@@ -62,63 +64,63 @@ class StayingProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         try:
             while data:
-                data = self._left_of(data)
+                data = self._parse(data)
         except HttpParserError:
             self.send_400_response("Invalid HTTP request received.")
 
-    def _left_of(self, data: bytes) -> bytes:
+    def _parse(self, data: bytes) -> bytes:
         """Parse to the end, or to the end of a head that asks for another protocol; return what is left."""
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            self.parser = self._parser_after_head()
+            self.parser = self._next_parser()
             return data[upgrade.args[0] :]
         return b""
 
-    def body_to_come(self) -> bool:
+    def has_pending_body(self) -> bool:
         """Say whether the message is complete only for the parser, which ended at its head."""
-        return self.parser.should_upgrade() and bool(self._framing())
+        return self.parser.should_upgrade() and bool(self._body_headers())
 
     def on_chunk_header(self) -> None:
         """Take the beginning of a chunk."""
 
-    def _parser_after_head(self) -> HttpRequestParser:
-        framing = self._framing()
+    def _next_parser(self) -> HttpRequestParser:
+        framing = self._body_headers()
         if not framing:
             return HttpRequestParser(self)
-        parser = HttpRequestParser(_AfterHead(self))
+        parser = HttpRequestParser(_BodyCallbacks(self))
         parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(b"%s: %s\r\n" % each for each in framing))
         return parser
 
-    def _framing(self) -> list[tuple[bytes, bytes]]:
+    def _body_headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers that say how long the body is; none where there is no body."""
-        framing = [each for each in self.headers if each[0] in _FRAMING]
+        framing = [each for each in self.headers if each[0] in _BODY_HEADERS]
         return [] if all(name == b"content-length" and not int(value) for name, value in framing) else framing
 
 
-class _AfterHead:
+class _BodyCallbacks:
     """Passes on what a parser finds, but for the first head. Mutable state: whether that is over."""
 
-    def __init__(self, protocol: StayingProtocol) -> None:
+    def __init__(self, protocol: UpgradeIgnoringProtocol) -> None:
         self._protocol = protocol
-        self._over = False
+        self._head_is_over = False
 
     def on_message_begin(self) -> None:
-        if self._over:
+        if self._head_is_over:
             self._protocol.on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        if self._over:
+        if self._head_is_over:
             self._protocol.on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._over:
+        if self._head_is_over:
             self._protocol.on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        if self._over:
+        if self._head_is_over:
             self._protocol.on_headers_complete()
-        self._over = True
+        self._head_is_over = True
 
     def on_chunk_header(self) -> None:
         self._protocol.on_chunk_header()

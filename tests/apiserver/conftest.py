@@ -94,7 +94,7 @@ class Served:
 async def serving(factory: EngineFactory | None, settings: ApiServerSettings) -> AsyncGenerator[Served]:
     """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
     app = create_app(settings, factory)
-    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, room=ConnectionLimiter())
+    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, limiter=ConnectionLimiter())
     config.loop = "none"
     server = DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -6,18 +6,20 @@ import pytest
 from pydantic import ValidationError
 
 from apiserver.settings import PREFIX, ApiServerSettings
-from shared.runtime.settings import UnknownSettingError, refuse_unknown
+from shared.runtime.settings import UnknownSettingError, refuse_unknown_settings
 
 
 @pytest.mark.parametrize("name", ["APISERVER_MODLES", "APISERVER_", "apiserver_prot", "APISERVER_PROXY_PORT"])
 def test_a_misspelt_setting_is_refused_by_name(name: str) -> None:
     with pytest.raises(UnknownSettingError, match=name):
-        refuse_unknown(PREFIX, ApiServerSettings.model_fields, {name: "1", "PATH": "/bin"})
+        refuse_unknown_settings(PREFIX, ApiServerSettings.model_fields, {name: "1", "PATH": "/bin"})
 
 
 def test_every_setting_is_known_in_any_case() -> None:
     names = [f"{PREFIX}{field}" for field in ApiServerSettings.model_fields]
-    refuse_unknown(PREFIX, ApiServerSettings.model_fields, dict.fromkeys([*names, *map(str.upper, names)], "1"))
+    refuse_unknown_settings(
+        PREFIX, ApiServerSettings.model_fields, dict.fromkeys([*names, *map(str.upper, names)], "1")
+    )
 
 
 def test_models_are_split_at_commas_and_blanks_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

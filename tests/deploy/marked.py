@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shared.runtime.process_guard import find_marked, reap
+from shared.runtime.process_guard import end_marked_processes, find_marked_processes
 from tests.processes import ROOT
 from tests.waiting import wait_until
 
@@ -39,7 +39,7 @@ class Marked:
 
     def alive(self) -> list[int]:
         """Return the ids of the processes that still run."""
-        return find_marked(MARK, self.value)
+        return find_marked_processes(MARK, self.value)
 
     def commands(self) -> list[str]:
         """Return the command lines of the processes that still run."""
@@ -64,6 +64,6 @@ class Marked:
 
     def end(self) -> None:
         """End what is left."""
-        reap(MARK, self.value, 0.0)
+        end_marked_processes(MARK, self.value, 0.0)
         for process in self.started:
             process.wait()

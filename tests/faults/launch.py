@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fastapi import FastAPI
 
-from shared.runtime.exit_codes import leave_on_signals
+from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.server.limits import ConnectionLimiter
 from shared.server.server import DrainingServer, server_config
@@ -25,9 +25,9 @@ def launch(
     apply: Apply,
 ) -> int:
     """Serve until told to stop; return the exit status."""
-    leave_on_signals()
+    exit_on_signals()
     configure_logging("info", "text")
-    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds, room=ConnectionLimiter())
+    config = server_config(app, host="127.0.0.1", port=port, grace_seconds=grace_seconds, limiter=ConnectionLimiter())
     server = DrainingServer(config, drain=drain, drain_seconds=drain_seconds)
 
     async def serve() -> None:

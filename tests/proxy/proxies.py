@@ -82,8 +82,8 @@ class RunningProxy:
         """Wait for that many more whole sweeps."""
         loop = self.parts.loops[0]
         for _ in range(count):
-            last = loop.last_good
-            await wait_until(lambda last=last: loop.last_good > last, 5, "a sweep")
+            last = loop.last_success
+            await wait_until(lambda last=last: loop.last_success > last, 5, "a sweep")
 
 
 @asynccontextmanager

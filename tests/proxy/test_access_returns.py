@@ -130,7 +130,7 @@ async def test_who_hangs_up_once_parts_were_told_pays_for_them(one: FakeReplica,
             async for line in response.aiter_lines():
                 if line.startswith("data:") and "text" in json.loads(line[5:]):
                     break
-        await wait_until(lambda: running.parts.bodies.held == 0, 5, "the request has ended")
+        await wait_until(lambda: running.parts.bodies.reserved == 0, 5, "the request has ended")
         assert await used_today(running, shown) == 90
         assert (await ask(running, shown, "x" * 90))[0] == 429
 

@@ -284,7 +284,7 @@ async def test_the_replica_sees_it_when_the_last_one_hangs_up(plain: RunningProx
     await wait_until(lambda: fake.aborts == 1, 3, "the replica sees the hang-up")
     assert len(fake.requests) == 1
     assert len(plain.parts.flights) == 0
-    assert plain.parts.bodies.held == 0
+    assert plain.parts.bodies.reserved == 0
 
 
 async def test_a_client_that_gives_up_and_posts_again_at_once_costs_one_translation(

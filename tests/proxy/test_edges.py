@@ -16,8 +16,8 @@ from pydantic import SecretStr
 
 from apiserver.settings import ApiServerSettings
 from proxy.app import create_operator_app
-from shared.http.problems import install
-from shared.protocol.bearer_token import check
+from shared.http.problems import install_http_habits
+from shared.protocol.bearer_token import authenticate
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas, serving
 from tests.processes import free_port, python_server
@@ -152,11 +152,13 @@ async def test_the_fleets_token_goes_with_translations_and_probes_and_into_no_lo
 @pytest.mark.parametrize(("token", "told"), [(TOKEN, "APISERVER_TOKEN differ"), ("", "set PROXY_REPLICA_TOKEN")])
 async def test_a_replica_with_another_token_says_so_in_health(token: str, told: str) -> None:
     app = FastAPI()
-    install(app)
+    install_http_habits(app)
 
     @app.get("/report")
     async def report(request: Request) -> None:  # pyright: ignore[reportUnusedFunction] - by its route
-        check(SecretStr("another-token-altogether"), request.headers.get("authorization"), what="x", whose="its")
+        authenticate(
+            SecretStr("another-token-altogether"), request.headers.get("authorization"), subject="x", owner="its"
+        )
 
     async with serving(app) as served, proxy([served.url], replica_token=token) as one:
         await one.sweeps(4)

@@ -94,7 +94,7 @@ async def tower() -> AsyncGenerator[Tower]:
             task.cancel()
         await asyncio.gather(*made.tasks, return_exceptions=True)
     await wait_until(lambda: not len(made.flights), 3, "no flight is left")
-    assert made.budget.held == 0
+    assert made.budget.reserved == 0
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "flight"]
 
 
@@ -155,9 +155,9 @@ async def test_who_asks_again_at_once_finds_the_work_still_there(tower: Tower) -
     for _ in range(5):
         tower.clock.now += 3  # the time that it was waited for earns the time that it goes on
         await left(task)
-        assert tower.budget.held > 0, "nobody holds its body any more"
+        assert tower.budget.reserved > 0, "nobody holds its body any more"
         task = await tower.ask()
-        assert tower.budget.held == 0
+        assert tower.budget.reserved == 0
     tower.work.ends[0].set_result(b"Hallo")
     assert await task == (b"Hallo", True)
     assert len(tower.work.begun) == 1
@@ -191,7 +191,7 @@ async def test_an_abandoned_one_ends_at_once_where_bodies_have_no_room_for_it() 
         await left(task)
         await asyncio.sleep(0)
         assert tower.work.cancelled == 1
-        assert (len(tower.flights), tower.budget.held) == (0, 0)
+        assert (len(tower.flights), tower.budget.reserved) == (0, 0)
 
 
 async def test_at_the_end_nothing_goes_on() -> None:
@@ -202,7 +202,7 @@ async def test_at_the_end_nothing_goes_on() -> None:
         await left(lingering)
     assert tower.work.cancelled == 2
     assert waiting.done() or (await asyncio.wait({waiting}, timeout=1))[0]
-    assert (len(tower.flights), tower.budget.held) == (0, 0)
+    assert (len(tower.flights), tower.budget.reserved) == (0, 0)
 
 
 async def test_a_shorter_deadline_is_only_its_own(tower: Tower) -> None:
@@ -216,11 +216,11 @@ async def test_a_shorter_deadline_is_only_its_own(tower: Tower) -> None:
 
 async def test_a_flight_begun_for_less_time_is_begun_anew_for_the_others(tower: Tower) -> None:
     hasty, *patient = [await tower.ask(tower.call(seconds=seconds)) for seconds in (0.05, 30, 30)]
-    tower.work.ends[0].set_exception(tower.work.begun[0].deadline.exceeded())
+    tower.work.ends[0].set_exception(tower.work.begun[0].deadline.exceeded_error())
     with pytest.raises(DeadlineExceededError):
         await hasty
     await tower.work.count(2)
-    assert tower.work.begun[1].deadline.given == 30
+    assert tower.work.begun[1].deadline.seconds == 30
     tower.work.ends[1].set_result(b"Hallo")
     assert sorted(await asyncio.gather(*patient)) == [(b"Hallo", False), (b"Hallo", True)]
 
@@ -228,7 +228,7 @@ async def test_a_flight_begun_for_less_time_is_begun_anew_for_the_others(tower: 
 async def test_with_hardly_any_time_left_nothing_is_begun_anew(tower: Tower) -> None:
     await tower.ask()
     joined = await tower.ask(tower.call(seconds=WORTHWHILE_SECONDS / 2))
-    tower.work.ends[0].set_exception(tower.work.begun[0].deadline.exceeded())
+    tower.work.ends[0].set_exception(tower.work.begun[0].deadline.exceeded_error())
     with pytest.raises(DeadlineExceededError, match=f"{WORTHWHILE_SECONDS / 2:g} s"):
         await joined
     assert len(tower.work.begun) == 1

@@ -13,7 +13,7 @@ from apiserver.settings import ApiServerSettings
 from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.store import FleetStore
 from proxy.settings import ProxySettings
-from shared.runtime.background import JITTER
+from shared.runtime.background import PERIOD_JITTER
 from tests.processes import free_port, python_server
 from tests.proxy.proxies import proxy
 
@@ -107,7 +107,7 @@ def test_another_prober_takes_over_from_a_dead_one_within_3_s_and_reports_outliv
     ttl = LeaderLease(
         FleetStore("redis://nowhere", "x:", 1, time.time), "me", settings.redis_timeout, time.monotonic
     ).ttl
-    hand_over = ttl + (1 + JITTER) * RENEW_SECONDS + settings.redis_timeout
+    hand_over = ttl + (1 + PERIOD_JITTER) * RENEW_SECONDS + settings.redis_timeout
     assert hand_over < 3
     assert settings.report_ttl > hand_over
 

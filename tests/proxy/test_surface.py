@@ -118,7 +118,7 @@ async def test_livez_is_200_whatever_the_fleet() -> None:
 
 async def test_livez_is_503_and_names_the_loop_that_has_not_ticked() -> None:
     async with proxy(["http://127.0.0.1:1"]) as running:
-        running.parts.loops[0].clock = lambda: running.parts.loops[0].last_good + 16
+        running.parts.loops[0].clock = lambda: running.parts.loops[0].last_success + 16
         response = await running.client.get("/livez")
         assert (response.status_code, response.json()["stale_loops"]) == (503, ["tracker"])
 

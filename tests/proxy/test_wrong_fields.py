@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from proxy.api.fleet import Added
 from proxy.keys.api_key import Grant, KeyChanges, check_end, mint
 from shared.protocol.errors import InvalidRequestError
-from shared.protocol.validation_errors import MAX_FIELDS_NAMED, wrong_fields
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED, operator_errors
 
 NO_PAIR = "is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
 
@@ -19,7 +19,7 @@ NO_PAIR = "is no pair; write en-de, or zh-Hant>de where a language has a hyphen 
 def told(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str]]:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(members)
-    return wrong_fields(caught.value, model)
+    return operator_errors(caught.value, model)
 
 
 @pytest.mark.parametrize(

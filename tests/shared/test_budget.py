@@ -10,25 +10,25 @@ from shared.protocol.errors import OverloadedError
 
 def test_what_does_not_fit_is_refused_with_a_time_to_come_back() -> None:
     budget = ByteBudget(100)
-    with budget.hold() as first, budget.hold() as second:
+    with budget.reserve() as first, budget.reserve() as second:
         first.take(60)
         second.take(40)
         with pytest.raises(OverloadedError) as refused:
             second.take(1)
         assert refused.value.retry_after is not None
-    assert budget.held == 0
+    assert budget.reserved == 0
 
 
 def test_everything_is_given_back_whatever_happens() -> None:
     budget = ByteBudget(100)
 
     def fail() -> None:
-        with budget.hold() as hold:
+        with budget.reserve() as hold:
             hold.take(30)
             hold.take(40)
-            assert budget.held == 70
+            assert budget.reserved == 70
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert budget.held == 0
+    assert budget.reserved == 0

@@ -13,8 +13,8 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from shared.http.problems import install
-from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED, ConnectionLimiter, PeerTimeouts
+from shared.http.problems import install_http_habits
+from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED_REQUESTS, ConnectionLimiter, PeerTimeouts
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
 
@@ -24,7 +24,7 @@ GOOD = GET + b"\r\n"
 POST = b"POST /body HTTP/1.1\r\n" + HOST
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 # Short, so that tests are; the pace is quick, so that what is slow shows soon.
-HASTE = PeerTimeouts(head=0.15, body=0.15, pace=1_000_000, stall=0.15, linger=0.1)
+HASTE = PeerTimeouts(head=0.15, body=0.15, min_rate=1_000_000, stall=0.15, linger=0.1)
 BIG = b"x" * 30_000_000
 
 
@@ -123,7 +123,7 @@ def make_app() -> FastAPI:
         app.add_api_route(path, handler)
     for path, handler in (("/body", body), ("/late", late), ("/trailed", trailed)):
         app.add_api_route(path, handler, methods=["POST"])
-    install(app)
+    install_http_habits(app)
     return app
 
 
@@ -135,7 +135,7 @@ async def served() -> AsyncGenerator[Serving]:
 
 @pytest.fixture(scope="module")
 async def hasty() -> AsyncGenerator[Serving]:
-    async with serving(make_app(), ConnectionLimiter(patience=HASTE)) as one:
+    async with serving(make_app(), ConnectionLimiter(timeouts=HASTE)) as one:
         yield one
 
 
@@ -289,7 +289,7 @@ async def _drip(one: Peer, data: bytes) -> None:
 
 async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> None:
     async with (
-        serving(make_app(), ConnectionLimiter(patience=PeerTimeouts(body=0.5, pace=20))) as one_server,
+        serving(make_app(), ConnectionLimiter(timeouts=PeerTimeouts(body=0.5, min_rate=20))) as one_server,
         peer(one_server) as one,
     ):
         one.send(POST + b"Content-Length: 100\r\n\r\n" + b"x" * 80)  # four seconds in advance, and the first half
@@ -388,7 +388,7 @@ async def test_who_takes_nothing_before_closing_is_cut_off(hasty: Serving) -> No
 
 async def test_a_reader_with_the_pace_gets_all() -> None:
     async with (
-        serving(make_app(), ConnectionLimiter(patience=PeerTimeouts(stall=0.1, pace=1000))) as one_server,
+        serving(make_app(), ConnectionLimiter(timeouts=PeerTimeouts(stall=0.1, min_rate=1000))) as one_server,
         peer(one_server) as one,
     ):
         one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
@@ -403,9 +403,9 @@ async def test_a_reader_with_the_pace_gets_all() -> None:
 async def test_requests_in_a_row_are_answered_in_order_up_to_a_bound(served: Serving) -> None:
     slow = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
     async with peer(served) as one:
-        one.send(slow + GOOD * (MAX_PIPELINED + 5))
+        one.send(slow + GOOD * (MAX_PIPELINED_REQUESTS + 5))
         assert (await one.answer())[2] == b"slow"
-        for _ in range(MAX_PIPELINED):
+        for _ in range(MAX_PIPELINED_REQUESTS):
             assert (await one.answer())[2] == b"plain"
         assert await one.rest() == b"", "the rest is not served, and the client sees that"
 

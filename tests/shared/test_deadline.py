@@ -53,7 +53,7 @@ def test_time_runs_out_and_stays_out() -> None:
     assert (deadline.remaining(), deadline.header()) == (0.5, "500")
     clock.now += 100
     assert (deadline.remaining(), deadline.header()) == (0.0, "1")
-    assert "2 s" in deadline.exceeded().detail
+    assert "2 s" in deadline.exceeded_error().detail
 
 
 def test_the_header_passed_on_is_taken_by_the_next_server() -> None:
@@ -82,8 +82,8 @@ def test_an_extension_counts_from_the_start_not_from_now() -> None:
     deadline = Deadline.from_header(None, 30, clock)
     clock.now += 20
     extended = deadline.extended(40)
-    assert (extended.remaining(), extended.given) == (20, 40)
-    assert "40 s" in extended.exceeded().detail
+    assert (extended.remaining(), extended.seconds) == (20, 40)
+    assert "40 s" in extended.exceeded_error().detail
 
 
 @pytest.mark.parametrize(("wanted", "given"), [("5000", 5), ("35000", 35), ("999999999", 40)])

@@ -7,10 +7,10 @@ from shared.http.disconnect import DisconnectSignal
 
 def test_everybody_who_listens_is_told_once() -> None:
     departure, told = DisconnectSignal(), list[str]()
-    departure.tell(lambda: told.append("one"))
-    departure.tell(lambda: told.append("two"))
-    departure.happens()
-    departure.happens()
+    departure.add_callback(lambda: told.append("one"))
+    departure.add_callback(lambda: told.append("two"))
+    departure.set()
+    departure.set()
     assert told == ["one", "two"]
 
 
@@ -20,9 +20,9 @@ def test_who_listens_no_more_is_not_told() -> None:
     def forgotten() -> None:
         told.append("forgotten")
 
-    departure.tell(forgotten)
-    departure.forget(forgotten)
-    departure.forget(forgotten)
-    departure.happens()
+    departure.add_callback(forgotten)
+    departure.remove_callback(forgotten)
+    departure.remove_callback(forgotten)
+    departure.set()
     assert told == []
-    assert departure.happened
+    assert departure.is_set

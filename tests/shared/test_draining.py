@@ -30,7 +30,7 @@ async def slow(seconds: float):
     begun.set()
     await asyncio.sleep(seconds)
     return "done"
-config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, room=ConnectionLimiter())
+config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, limiter=ConnectionLimiter())
 server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
 """
 

@@ -131,10 +131,10 @@ def test_work_is_linear_in_what_comes(step: int) -> None:
     ],
 )
 def test_events_are_for_those_who_name_them_and_like_json_no_better(accept: list[str], wanted: bool) -> None:
-    assert sse.wanted(accept) is wanted
+    assert sse.accepts_events(accept) is wanted
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=3))
 def test_any_accept_header_is_an_answer(accept: list[str]) -> None:
-    assert sse.wanted(accept) in {True, False}
+    assert sse.accepts_events(accept) in {True, False}

@@ -16,7 +16,7 @@ class Ring:
 def test_what_lives_is_out_of_sight_and_new_garbage_is_found() -> None:
     kept = Ring()
     try:
-        gc_tuning.freeze()
+        gc_tuning.freeze_loaded_objects()
         assert gc.get_freeze_count() > 0
         assert not any(each is kept for each in gc.get_objects())
         lost = weakref.ref(Ring())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.server.host_header import host_fault
+from shared.server.host_header import host_error
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from shared.server.host_header import host_fault
 )
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 def test_a_host_and_a_port_are_fine(host: bytes, version: str) -> None:
-    assert host_fault([(b"accept", b"*/*"), (b"host", host)], version) is None
+    assert host_error([(b"accept", b"*/*"), (b"host", host)], version) is None
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ def test_a_host_and_a_port_are_fine(host: bytes, version: str) -> None:
 )
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 def test_whatever_else_is_no_host(host: bytes, version: str) -> None:
-    assert host_fault([(b"host", host)], version) == "The header Host is no host, or a host and a port."
+    assert host_error([(b"host", host)], version) == "The header Host is no host, or a host and a port."
 
 
 def test_there_is_one_and_only_http_1_0_needs_none() -> None:
-    assert host_fault([(b"x-host", b"x")], "1.1") == "The header Host is missing, which HTTP/1.1 needs."
-    assert host_fault([], "1.0") is None
+    assert host_error([(b"x-host", b"x")], "1.1") == "The header Host is missing, which HTTP/1.1 needs."
+    assert host_error([], "1.0") is None
     for version in ("1.0", "1.1"):
-        assert host_fault([(b"host", b"x")] * 3, version) == "There are 3 headers Host; write one."
+        assert host_error([(b"host", b"x")] * 3, version) == "There are 3 headers Host; write one."

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from proxy.urls import replica_url
 from shared.http.problems import problem_response
 from shared.languages import canonical_tag
-from shared.protocol.bearer_token import check
+from shared.protocol.bearer_token import authenticate
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, PairwayError
 from shared.protocol.messages import Limits, TranslateRequest, parse_translate_request
@@ -121,11 +121,11 @@ def test_headers(value: str) -> None:
     with suppress(PairwayError):
         deadline = Deadline.from_header(value, 30, lambda: 0.0)
         assert 0 < deadline.remaining() <= 30
-        assert math.isfinite(deadline.given)
+        assert math.isfinite(deadline.seconds)
     with suppress(PairwayError):
         assert Priority.from_header(value) in Priority
     with suppress(PairwayError):
-        check(TOKEN, value, what="Calls", whose="the fleet's")
+        authenticate(TOKEN, value, subject="Calls", owner="the fleet's")
         assert value.lower().startswith("bearer ")
         assert value[7:].strip() == TOKEN.get_secret_value()
 

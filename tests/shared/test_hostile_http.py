@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shared.http.body import read_body
 from shared.http.body_budget import ByteBudget
-from shared.http.problems import install
+from shared.http.problems import install_http_habits
 from shared.protocol.deadline import Deadline
 from shared.runtime.logging import LogFormat, configure_logging
 from shared.server.limits import ConnectionLimiter, PeerTimeouts
@@ -58,14 +58,14 @@ async def served() -> AsyncGenerator[Serving]:
         return Response("plain")
 
     async def body(request: Request) -> Response:
-        with ByteBudget(4000).hold() as hold:
+        with ByteBudget(4000).reserve() as hold:
             read = await read_body(request, 1000, Deadline.after(0.2, asyncio.get_running_loop().time), hold)
         return Response(str(len(read)))
 
     app.add_api_route("/plain", plain)
     app.add_api_route("/body", body, methods=["POST"])
-    install(app)
-    room = ConnectionLimiter(patience=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
+    install_http_habits(app)
+    room = ConnectionLimiter(timeouts=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
     async with serving(app, room, trusted_proxies=("127.0.0.1",)) as one:
         yield one
 

@@ -14,8 +14,9 @@ from starlette.exceptions import HTTPException
 
 from shared.http.body import read_body
 from shared.http.body_budget import ByteBudget
-from shared.http.disconnect import EXTENSION, DisconnectSignal, while_connected
-from shared.http.problems import install, log_fields
+from shared.http.disconnect import DISCONNECT_EXTENSION, DisconnectSignal, while_connected
+from shared.http.problems import install_http_habits
+from shared.http.request_context import add_log_fields
 from shared.protocol import access_errors, errors
 from shared.protocol.deadline import Deadline
 from shared.protocol.error_codes import CODES
@@ -79,18 +80,18 @@ def handlers() -> Handlers:
 @pytest.fixture(scope="module")
 async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
     app = FastAPI()
-    install(app)
+    install_http_habits(app)
 
     async def fail() -> Response:
         raise handlers.error
 
     async def body(request: Request) -> Response:
         deadline = Deadline.after(0.3, asyncio.get_running_loop().time)
-        with ByteBudget(4000).hold() as hold:
+        with ByteBudget(4000).reserve() as hold:
             return Response(await read_body(request, 1000, deadline, hold))
 
     async def work(request: Request) -> Response:
-        with ByteBudget(400_000).hold() as hold:
+        with ByteBudget(400_000).reserve() as hold:
             await read_body(request, 300_000, Deadline.after(1, asyncio.get_running_loop().time), hold)
 
         async def hard() -> str:
@@ -103,7 +104,7 @@ async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
                 handlers.work_ended.set()
             return "done"
 
-        log_fields(request, pair="en-de")
+        add_log_fields(request, pair="en-de")
         return Response(await while_connected(request, hard()))
 
     app.add_api_route("/fail", fail)
@@ -282,8 +283,8 @@ async def test_work_is_cancelled_when_the_client_hangs_up(
 
 async def test_work_for_a_client_that_has_left_before_is_not_begun() -> None:
     departure = DisconnectSignal()
-    departure.happens()
-    request = Request({"type": "http", "headers": [], "extensions": {EXTENSION: departure}})
+    departure.set()
+    request = Request({"type": "http", "headers": [], "extensions": {DISCONNECT_EXTENSION: departure}})
     begun = False
 
     async def hard() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shared.runtime.process_guard import ProcessGuard, find_marked
+from shared.runtime.process_guard import ProcessGuard, find_marked_processes
 from tests.deploy.marked import Marked
 from tests.processes import free_port, redis_server
 from tests.waiting import wait_until
@@ -134,9 +134,9 @@ async def test_others_are_left_alone(processes: Marked) -> None:
     before = processes.start("sleep", "600")
     with ProcessGuard(NAME, 0.0) as reaper:
         assert os.environ[NAME] == reaper.value
-        assert find_marked(NAME, reaper.value) == []
+        assert find_marked_processes(NAME, reaper.value) == []
         inside = processes.start("sleep", "600")
-        await wait_until(lambda: find_marked(NAME, reaper.value) == [inside.pid], within=10)
+        await wait_until(lambda: find_marked_processes(NAME, reaper.value) == [inside.pid], within=10)
     assert NAME not in os.environ
     assert inside.wait(timeout=5) == -signal.SIGKILL
     assert before.poll() is None

@@ -9,10 +9,10 @@ import pytest
 
 PROGRAM = """
 import resource, sys
-from shared.server.server import open_files_for
+from shared.server.server import raise_open_files_limit
 soft, hard, wanted = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-print(open_files_for(wanted), *resource.getrlimit(resource.RLIMIT_NOFILE))
+print(raise_open_files_limit(wanted), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 

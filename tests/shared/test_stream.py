@@ -14,7 +14,7 @@ from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.body_budget import ByteBudget
 from shared.http.disconnect import while_connected
-from shared.http.problems import install
+from shared.http.problems import install_http_habits
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError
 from shared.protocol.sse import OnDelta
@@ -43,11 +43,11 @@ def script() -> Script:
 @pytest.fixture(scope="module")
 async def served(script: Script) -> AsyncGenerator[Serving]:
     app = FastAPI()
-    install(app)
+    install_http_habits(app)
 
     async def run(request: Request, on_delta: OnDelta | None) -> bytes:
         try:
-            with ByteBudget(1 << 20).hold() as hold:
+            with ByteBudget(1 << 20).reserve() as hold:
                 await read_body(request, 1 << 20, Deadline.after(5, time.monotonic), hold)
             return await while_connected(request, script.work(on_delta or (lambda _index, _text: None)))
         except asyncio.CancelledError:
@@ -62,7 +62,7 @@ async def served(script: Script) -> AsyncGenerator[Serving]:
             return event_stream.EventStream(
                 request,
                 lambda on_delta: run(request, on_delta),
-                keep_alive_seconds=script.keep_alive,
+                keep_alive_interval=script.keep_alive,
                 stall_seconds=script.stall,
             )
         return answer

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from fastapi import FastAPI, Request, Response
 
-from shared.http.problems import install
+from shared.http.problems import install_http_habits
 from tests.fakes import Serving, serving
 from tests.shared.test_connection import Peer, peer
 
@@ -31,7 +31,7 @@ async def served() -> AsyncGenerator[Serving]:
 
     app.add_api_route("/echo", echo, methods=["POST"])
     app.add_api_route("/plain", plain)
-    install(app)
+    install_http_habits(app)
     async with serving(app) as one:
         yield one
 

@@ -28,7 +28,7 @@ from benchmarks.origin.designs.engine_record import Record, step_logger
 from benchmarks.origin.workload.model import read_entry
 from benchmarks.origin.workload.random_weights import is_random, said, sampling_to_the_last
 from shared.languages import LanguagePair
-from shared.runtime.exit_codes import leave_on_signals
+from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.server import server
 from shared.server.limits import ConnectionLimiter
@@ -77,7 +77,7 @@ class Unheeded(QualityGuard):
 
 def main() -> None:
     """Serve until told to stop."""
-    leave_on_signals()
+    exit_on_signals()
     settings = ApiServerSettings()
     configure_logging(settings.log_level, settings.log_format)
     for name, value in ENVIRONMENT.items():
@@ -86,9 +86,9 @@ def main() -> None:
     with patch("apiserver.app.QualityGuard", Unheeded) if is_random(read_entry(settings.catalog)) else nullcontext():
         app = create_app(settings, partial(noting(record).start, alone=True))
     app.add_api_route("/record", record.taken, methods=["GET"])
-    room = ConnectionLimiter(server.open_files_for(settings.max_connections))
+    room = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
     grace = settings.max_request_timeout
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, room=room)
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=room)
     drain = app.state.parts.replica.drain
     server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
 
