@@ -9,13 +9,13 @@ import socket
 import time
 import uuid
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
 from fastapi import FastAPI
 
 from proxy.admission.controller import AdmissionController
-from proxy.api import fleet, keys, translate
-from proxy.api.fleet_view import LocalStatsView
+from proxy.api import fleet, keys, status, translate
 from proxy.api.health_view import HealthPage
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
@@ -24,11 +24,11 @@ from proxy.cache.memory_cache import MemoryCache
 from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import FLUSH_SECONDS, RedisCache
 from proxy.cache.translation_cache import TranslationCache
-from proxy.context import ProxyContext
+from proxy.context import FleetContext, KeysContext, ProcessContext, ProxyContext, TranslationContext
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery, Resolver, system_resolver
 from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
-from proxy.fleet.prober import FIRST_SWEEP_SECONDS, RETURN_SECONDS, Prober
+from proxy.fleet.prober import FIRST_SWEEP_SECONDS, UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import FleetStore
@@ -59,116 +59,27 @@ from shared.version import VERSION
 log = logging.getLogger(__name__)
 
 # What is only for operators: on their own port where they have one.
-OPERATORS = (fleet.routes, keys.routes)
+OPERATOR_ROUTES = (fleet.routes, keys.routes)
 
 
 def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
-    """Build the app; it begins to sweep when its lifespan does, and to serve once the first sweep has ended or lasts too long."""
+    """Build the app; it probes the fleet while its lifespan lasts, and serves after the first sweep or a time-out."""
     draining = asyncio.Event()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
-        rng = random.Random()  # noqa: S311 - picks and jitter, not secrets
-        metrics = ProxyMetrics()
-        evidence = LocalStats(time.monotonic, rng)
-        store = FleetStore(
-            settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time
-        )
-        keys = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
-        access = Authenticator(
-            keys,
-            metrics,
-            Clocks(time.time, time.monotonic),
-            on=settings.keys_on,
-            goes_on=settings.keys_without_redis is WithoutRedis.OPEN,
-            operator_token=settings.operator_token,
-        )
-        lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
-        registry = Registry(
-            store,
-            lease,
-            settings.replicas,
-            report_ttl=settings.report_ttl,
-            clock=time.time,
-            on_snapshot=evidence.note_snapshot,
-        )
-        detector = await asyncio.to_thread(LanguageDetector)
-        async with ReplicaClient.open(
-            connect_timeout=settings.connect_timeout,
-            probe_timeout=settings.probe_timeout,
-            token=settings.replica_token,
-        ) as client:
-            forwarder = Forwarder(
-                registry,
-                UpstreamRequest(client, evidence, metrics),
-                RetryPolicy(
-                    ReplicaSelector(evidence, rng), evidence, RetryBudget(time.monotonic), settings.max_attempts
-                ),
-                metrics,
-            )
-            pivots = Pivots(settings.preferred_pivots, lambda pair: evidence.pool(pair).usual)
-            dispatcher = Dispatcher(
-                registry,
-                PivotTranslator(forwarder),
-                LanguageGrouper(detector, metrics),
-                metrics,
-                pivots if settings.pivot else None,
-                AdmissionController(evidence, metrics, time.monotonic),
-            )
-            canaries = CanaryProber(registry, evidence, client, metrics, time.monotonic, rng)
-            discovery = Discovery(resolver)
-            tracker = Prober(registry, discovery, client, metrics, time.time)
-            bodies = ByteBudget(settings.max_bodies_bytes)
-            flights = RequestCoalescer(bodies, time.monotonic)
-            cache_store = _cache_store(settings)
-            loops = (
-                Loop("tracker", settings.probe_interval, tracker.probe_all, time.monotonic, rng),
-                Loop("returns", RETURN_SECONDS, tracker.probe_unhealthy, time.monotonic, rng),
-                Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
-                Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),
-                *((Loop("cache", FLUSH_SECONDS, cache_store.flush, time.monotonic, rng),) if cache_store else ()),
-            )
-            app.state.parts = ProxyContext(
-                settings,
-                registry,
-                evidence,
-                HealthPage(),
-                access,
-                keys,
-                TranslationService(
-                    dispatcher,
-                    flights,
-                    _cache(settings, registry, cache_store, pivots if settings.pivot else None, metrics),
-                    metrics,
-                ),
-                flights,
-                # What is listed is no promise of the quickest way: a thread reads it.
-                Pivots(settings.preferred_pivots, lambda _: 0.0) if settings.pivot else None,
-                FleetAdmin(registry, discovery, LocalStatsView(evidence, lambda: registry.snapshot), time.time),
-                metrics,
-                loops,
-                bodies,
-                draining,
-                time.time(),
-            )
-            try:
-                await lease.renew()
-                await registry.recall()
-                await access.warn(published=settings.published_without_keys)
-                gc_tuning.freeze_loaded_objects()
-                log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
-                async with canaries.closing(), running(*loops), flights.closing():
-                    await registry.first_sweep(FIRST_SWEEP_SECONDS)
-                    yield
-            finally:
-                await tracker.close()
-                await lease.resign()
-                await access.close()
-                await keys.close()
-                await store.close()
-                if cache_store is not None:
-                    await cache_store.close()
+        async with AsyncExitStack() as stack:
+            owner = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
+            app.state.context = context = await build_context(settings, owner, resolver, draining, stack)
+            await context.fleet.lease.renew()
+            await context.fleet.registry.restore()
+            await context.keys.authenticator.warn(published=settings.published_without_keys)
+            gc_tuning.freeze_loaded_objects()
+            log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
+            await stack.enter_async_context(running(*context.process.loops))
+            await stack.enter_async_context(context.translation.coalescer.closing())
+            await context.fleet.registry.wait_for_first_sweep(FIRST_SWEEP_SECONDS)
+            yield
 
     app = FastAPI(
         title="Pairway",
@@ -179,12 +90,14 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
+    app.state.health_page = HealthPage()
     install_http_habits(app, settings.cors_origins)
     app.add_middleware(FastPath, handler=translate.translate)
     app.include_router(translate.routes)
+    app.include_router(status.routes)
     if not settings.operator_port:
-        for each in OPERATORS:
-            app.include_router(each)
+        for routes in OPERATOR_ROUTES:
+            app.include_router(routes)
     return app
 
 
@@ -193,25 +106,171 @@ def create_operator_app(main: FastAPI) -> FastAPI:
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
     app.state = main.state
     install_http_habits(app)
-    for each in OPERATORS:
-        app.include_router(each)
+    for routes in OPERATOR_ROUTES:
+        app.include_router(routes)
     return app
 
 
-def _cache_store(settings: ProxySettings) -> RedisCache | None:
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """What the groups of parts are built from; ``stack`` closes in reverse what they open."""
+
+    settings: ProxySettings
+    stack: AsyncExitStack
+    client: ReplicaClient
+    local_stats: LocalStats
+    metrics: ProxyMetrics
+    rng: random.Random
+
+
+async def build_context(
+    settings: ProxySettings, owner: str, resolver: Resolver, draining: asyncio.Event, stack: AsyncExitStack
+) -> ProxyContext:
+    """Build every part of the proxy named ``owner``; no Redis and no replica is asked yet."""
+    client = ReplicaClient.open(
+        connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout, token=settings.replica_token
+    )
+    rng = random.Random()  # noqa: S311 - picks and jitter, not secrets
+    foundation = Foundation(
+        settings,
+        stack,
+        client=await stack.enter_async_context(client),
+        local_stats=LocalStats(time.monotonic, rng),
+        metrics=ProxyMetrics(),
+        rng=rng,
+    )
+    detector = await asyncio.to_thread(LanguageDetector)
+    body_budget = ByteBudget(settings.max_bodies_bytes)
+    keys = build_keys(foundation)
+    fleet = build_fleet(foundation, owner, resolver)
+    forwarding = await build_forwarding(foundation, fleet.registry)
+    translation = build_translation(foundation, fleet.registry, forwarding.forwarder, detector, body_budget)
+    loops = (*fleet.loops, *forwarding.loops, *translation.loops)
+    process = ProcessContext(foundation.metrics, loops, body_budget, draining, started_at=time.time())
+    return ProxyContext(settings, keys, fleet, foundation.local_stats, translation, process)
+
+
+def build_keys(foundation: Foundation) -> KeysContext:
+    """Build what authenticates callers."""
+    settings, stack = foundation.settings, foundation.stack
+    store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+    stack.push_async_callback(store.close)
+    authenticator = Authenticator(
+        store,
+        foundation.metrics,
+        Clocks(time.time, time.monotonic),
+        on=settings.keys_on,
+        goes_on=settings.keys_without_redis is WithoutRedis.OPEN,
+        operator_token=settings.operator_token,
+    )
+    stack.push_async_callback(authenticator.close)
+    return KeysContext(authenticator, store)
+
+
+def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> FleetContext:
+    """Build what knows the replicas and how they are."""
+    settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
+    store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
+    stack.push_async_callback(store.close)
+    lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
+    stack.push_async_callback(lease.resign)
+    registry = Registry(
+        store,
+        lease,
+        settings.replicas,
+        report_ttl=settings.report_ttl,
+        clock=time.time,
+        on_snapshot=foundation.local_stats.note_snapshot,
+    )
+    discovery = Discovery(resolver)
+    prober = Prober(registry, discovery, foundation.client, foundation.metrics, time.time)
+    stack.push_async_callback(prober.close)
+    loops = (
+        Loop("prober", settings.probe_interval, prober.probe_all, time.monotonic, rng),
+        Loop("unhealthy", UNHEALTHY_PROBE_SECONDS, prober.probe_unhealthy, time.monotonic, rng),
+        Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
+    )
+    return FleetContext(registry, lease, FleetAdmin(registry, discovery), loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarding:
+    """What sends requests to replicas, with its loops."""
+
+    forwarder: Forwarder
+    loops: tuple[Loop, ...]
+
+
+async def build_forwarding(foundation: Foundation, registry: Registry) -> Forwarding:
+    """Build what picks replicas and sends requests to them."""
+    settings, rng = foundation.settings, foundation.rng
+    client, local_stats, metrics = foundation.client, foundation.local_stats, foundation.metrics
+    selector, retry_budget = ReplicaSelector(local_stats, rng), RetryBudget(time.monotonic)
+    retry_policy = RetryPolicy(selector, local_stats, retry_budget, settings.max_attempts)
+    forwarder = Forwarder(registry, UpstreamRequest(client, local_stats, metrics), retry_policy, metrics)
+    canaries = CanaryProber(registry, local_stats, client, metrics, time.monotonic, rng)
+    await foundation.stack.enter_async_context(canaries.closing())
+    return Forwarding(forwarder, (Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),))
+
+
+def build_translation(
+    foundation: Foundation,
+    registry: Registry,
+    forwarder: Forwarder,
+    detector: LanguageDetector,
+    body_budget: ByteBudget,
+) -> TranslationContext:
+    """Build the pipeline of translation requests."""
+    settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
+    pivots = listed_pivots = None
+    if settings.pivot:
+        pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pool(pair).usual)
+        # /languages is written in a thread, which must not read the statistics.
+        listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
+    dispatcher = Dispatcher(
+        registry,
+        PivotTranslator(forwarder),
+        LanguageGrouper(detector, metrics),
+        metrics,
+        pivots,
+        AdmissionController(local_stats, metrics, time.monotonic),
+    )
+    coalescer = RequestCoalescer(body_budget, time.monotonic)
+    store = build_redis_cache(foundation)
+    service = TranslationService(dispatcher, coalescer, build_cache(foundation, registry, store, pivots), metrics)
+    loops = () if store is None else (Loop("cache", FLUSH_SECONDS, store.flush, time.monotonic, foundation.rng),)
+    return TranslationContext(service, coalescer, listed_pivots, loops)
+
+
+def build_redis_cache(foundation: Foundation) -> RedisCache | None:
+    """Build the cache that proxies share, if the settings name a Redis for it."""
+    settings = foundation.settings
     url = settings.cache_redis_url.get_secret_value()
-    return RedisCache(url, settings.redis_prefix, time.time, time.monotonic) if url else None
+    if not url:
+        return None
+    store = RedisCache(url, settings.redis_prefix, time.time, time.monotonic)
+    foundation.stack.push_async_callback(store.close)
+    return store
 
 
-def _cache(
-    settings: ProxySettings, registry: Registry, store: RedisCache | None, pivots: Pivots | None, metrics: ProxyMetrics
+def build_cache(
+    foundation: Foundation, registry: Registry, store: RedisCache | None, pivots: Pivots | None
 ) -> TranslationCache | None:
+    """Build the cache of translations, if the settings give it memory."""
+    settings = foundation.settings
     if not settings.cache_bytes:
         return None
 
     def snapshot() -> Snapshot:
         return registry.snapshot
 
-    lru = MemoryCache(settings.cache_bytes, time.time)
-    revisions = ModelVersions(snapshot)
-    return TranslationCache(lru, store, snapshot, pivots, revisions, metrics, settings.cache_seconds, time.time)
+    return TranslationCache(
+        MemoryCache(settings.cache_bytes, time.time),
+        store,
+        snapshot,
+        pivots,
+        ModelVersions(snapshot),
+        foundation.metrics,
+        settings.cache_seconds,
+        time.time,
+    )

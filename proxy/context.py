@@ -1,14 +1,16 @@
-"""The proxy's parts, as its HTTP endpoints reach them."""
+"""The proxy's parts in groups, as its HTTP endpoints reach them."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
 
-from proxy.api.health_view import HealthPage
+from fastapi import Request
+
 from proxy.balancing.local_stats import LocalStats
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.fleet.admin import FleetAdmin
+from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.registry import Registry
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
@@ -21,21 +23,56 @@ from shared.runtime.background import Loop
 
 
 @dataclass(frozen=True, slots=True)
-class ProxyContext:
-    """The app's parts, on ``app.state.parts`` while its lifespan lasts."""
+class KeysContext:
+    """API keys: who may call, and where their keys are kept."""
 
-    settings: ProxySettings
+    authenticator: Authenticator
+    store: KeyStore
+
+
+@dataclass(frozen=True, slots=True)
+class FleetContext:
+    """The fleet: its state, this proxy's lease, operators' changes, and the loops that keep it up to date."""
+
     registry: Registry
-    evidence: LocalStats
-    page: HealthPage
-    access: Authenticator
-    keys: KeyStore
-    answers: TranslationService
-    flights: RequestCoalescer
+    lease: LeaderLease
+    admin: FleetAdmin
+    loops: tuple[Loop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationContext:
+    """The pipeline of translation requests, with its loops; ``listed_pivots`` are None where pivoting is off."""
+
+    service: TranslationService
+    coalescer: RequestCoalescer
     listed_pivots: Pivots | None
-    control: FleetAdmin
+    loops: tuple[Loop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessContext:
+    """What belongs to the process as a whole; ``started_at`` is Unix seconds."""
+
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
-    bodies: ByteBudget
+    body_budget: ByteBudget
     draining: asyncio.Event
     started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyContext:
+    """The app's parts, on ``app.state.context`` while its lifespan lasts."""
+
+    settings: ProxySettings
+    keys: KeysContext
+    fleet: FleetContext
+    local_stats: LocalStats
+    translation: TranslationContext
+    process: ProcessContext
+
+
+def context(request: Request) -> ProxyContext:
+    """Return the parts of the app that serves the request."""
+    return request.app.state.context

@@ -34,7 +34,7 @@ def connect(url: str, timeout: float, connections: int) -> Redis:
 
 
 @contextmanager
-def mapped(timeout: float) -> Generator[None]:
+def mapped_errors(timeout: float) -> Generator[None]:
     """Map every way in which Redis can fail into one error, at this one door."""
     try:
         yield

@@ -1,15 +1,16 @@
-"""HTTP surface for operators: the fleet to look at, and its changes for those who may."""
+"""Endpoints for operators: the fleet and metrics to look at, and changes of the fleet."""
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 
-from proxy.api import auth, fleet_view
-from proxy.context import ProxyContext
+from proxy.api import auth, bodies, fleet_view
+from proxy.context import context
 from proxy.urls import MAX_CHARS, replica_url
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
@@ -46,15 +47,16 @@ WATCH_PROBLEMS: Final = problem_documentation((401, 403, 503))
 CHANGE_PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
 
-def _parts(request: Request) -> ProxyContext:
-    return request.app.state.parts
+def _view(request: Request) -> fleet_view.FleetView:
+    parts = context(request)
+    return fleet_view.FleetView(parts.fleet.registry, parts.local_stats, time.time())
 
 
 @routes.get("/fleet", responses=WATCH_PROBLEMS, dependencies=[auth.OPERATOR], openapi_extra=WATCH_DOC)
 async def fleet(request: Request) -> fleet_view.Fleet:
     """Every replica: state, score, breakers, texts in flight, last report, why it is out. Open where keys are off."""
-    await auth.watch(request)
-    return _parts(request).control.fleet()
+    await auth.require_watcher(request)
+    return _view(request).fleet()
 
 
 @routes.get(
@@ -66,16 +68,16 @@ async def fleet(request: Request) -> fleet_view.Fleet:
 )
 async def metrics(request: Request) -> Response:
     """This proxy's metrics in Prometheus' text format. Open where keys are off."""
-    await auth.watch(request)
-    parts = _parts(request)
-    for loop in parts.loops:
-        parts.metrics.loop_age.labels(loop.name).set(loop.age())
-    snapshot = parts.registry.snapshot
-    parts.metrics.pair_failing.clear()
+    await auth.require_watcher(request)
+    parts = context(request)
+    process, snapshot = parts.process, parts.fleet.registry.snapshot
+    for loop in process.loops:
+        process.metrics.loop_age.labels(loop.name).set(loop.age())
+    process.metrics.pair_failing.clear()
     for pair, urls in snapshot.ready.items():
         if urls:
-            parts.metrics.pair_failing.labels(str(pair)).set(len(parts.evidence.out(pair, snapshot)))
-    return metrics_response(parts.metrics.registry)
+            process.metrics.pair_failing.labels(str(pair)).set(len(parts.local_stats.out(pair, snapshot)))
+    return metrics_response(process.metrics.registry)
 
 
 @routes.post(
@@ -87,10 +89,11 @@ async def metrics(request: Request) -> Response:
 )
 async def add(request: Request) -> fleet_view.Changed:
     """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
-    await auth.authorize(request)
-    asked = await auth.read(request, Added)
-    keeps = "weight" not in asked.model_fields_set
-    return await _parts(request).control.add(asked.url, asked.weight, keeps_weight=keeps)
+    await auth.require_operator(request)
+    body = await bodies.read(request, Added)
+    keeps = "weight" not in body.model_fields_set
+    applied = await context(request).fleet.admin.add(body.url, body.weight, keeps_weight=keeps)
+    return _view(request).changed(applied)
 
 
 @routes.delete(
@@ -106,9 +109,9 @@ async def add(request: Request) -> fleet_view.Changed:
 )
 async def remove(request: Request) -> fleet_view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
-    await auth.authorize(request)
-    asked = auth.validated(Addressed, dict(request.query_params))
-    return await _parts(request).control.remove(asked.url)
+    await auth.require_operator(request)
+    query = bodies.validated(Addressed, dict(request.query_params))
+    return _view(request).changed(await context(request).fleet.admin.remove(query.url))
 
 
 @routes.post(
@@ -120,9 +123,9 @@ async def remove(request: Request) -> fleet_view.Changed:
 )
 async def drain(request: Request) -> fleet_view.Changed:
     """Send no new requests there; what is in flight goes on."""
-    await auth.authorize(request)
-    asked = await auth.read(request, Addressed)
-    return await _parts(request).control.drain(asked.url)
+    await auth.require_operator(request)
+    body = await bodies.read(request, Addressed)
+    return _view(request).changed(await context(request).fleet.admin.drain(body.url))
 
 
 @routes.post(
@@ -134,6 +137,6 @@ async def drain(request: Request) -> fleet_view.Changed:
 )
 async def resume(request: Request) -> fleet_view.Changed:
     """Send requests there again."""
-    await auth.authorize(request)
-    asked = await auth.read(request, Addressed)
-    return await _parts(request).control.resume(asked.url)
+    await auth.require_operator(request)
+    body = await bodies.read(request, Addressed)
+    return _view(request).changed(await context(request).fleet.admin.resume(body.url))

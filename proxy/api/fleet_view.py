@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from proxy.balancing.balancer import Candidate, score
 from proxy.balancing.local_stats import LocalStats
+from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.overrides import Override
+from proxy.fleet.registry import Registry
 from proxy.fleet.replica import DRAINED, Replica, ReplicaState
-from proxy.fleet.snapshot import Snapshot
 from proxy.request_cost import work_of
 from shared.protocol.lanes import Lane
 from shared.protocol.report import ModelReport
 
-Source = Literal["settings", "operator"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicaStatus:
-    """How a replica stands with this proxy: texts in flight, score (lower is better), breaker by pair, and why not."""
-
-    in_flight: int
-    score: float | None = None
-    breakers: Mapping[str, str] = field(default_factory=dict[str, str])
-    why: str | None = None
-
-
-class ReplicaStatusView(Protocol):
-    """Knows what this proxy has seen of the replicas itself."""
-
-    def standing(self, url: str) -> ReplicaStatus:
-        """Return how one replica stands."""
-        ...
+ReplicaSource = Literal["settings", "operator"]
 
 
 class LastReport(BaseModel):
-    """The last good report: seconds since it, and what it says of the server, its load and room, from whichever proxy."""
+    """The last good report: seconds since it, and what it says of the server, its load and capacity, from whichever proxy."""
 
     age_s: float
     replica_id: str
@@ -63,7 +45,7 @@ class ReplicaLine(BaseModel):
 
     url: str
     names: list[str] = Field(description="URLs of the settings or of operators that lead to it.")
-    source: Source
+    source: ReplicaSource
     state: ReplicaState
     drained: bool = Field(description="Whether an operator drained it.")
     why: str | None = Field(description="Why it gets no requests, or not for all of its pairs; null when it does.")
@@ -102,108 +84,109 @@ class Changed(BaseModel):
     replicas: list[ReplicaLine]
 
 
-def change_line(change: Override) -> ChangeLine:
-    """Show a change."""
-    return ChangeLine(**change.model_dump(include=set(ChangeLine.model_fields)))
+class FleetView:
+    """Renders the fleet at the Unix time ``now``, as the registry knows it and as this proxy has measured it."""
 
+    def __init__(self, registry: Registry, local_stats: LocalStats, now: float) -> None:
+        self._registry = registry
+        self._local_stats = local_stats
+        self._now = now
 
-def changes_in_force(changes: Iterable[Override]) -> list[ChangeLine]:
-    """Show the changes without which the fleet would not be the same, by URL."""
-    return [change_line(change) for change in sorted(changes, key=lambda each: each.url) if not change.is_undone()]
-
-
-def replica_line(
-    replica: Replica, names: Sequence[str], configured: Sequence[str], standing: ReplicaStatus, now: float
-) -> ReplicaLine:
-    """Show one replica at the Unix time ``now``."""
-    report = replica.report
-    age = None if replica.reported_at is None else round(max(0.0, now - replica.reported_at), 1)
-    pairs = {
-        str(pair.pair): PairLine(
-            ready=replica.pairs[pair.pair],
-            why=None if replica.pairs[pair.pair] else pair.why or replica.why,
-            model=pair.model,
-            rank=pair.rank,
-            breaker=standing.breakers.get(str(pair.pair)),
+    def fleet(self) -> Fleet:
+        """Show every replica, and every override in force."""
+        overrides = sorted(self._registry.overrides.all(), key=lambda each: each.url)
+        return Fleet(
+            replicas=[self._line(replica) for replica in self._registry.snapshot.replicas.values()],
+            changes=[_change_line(each) for each in overrides if not each.is_undone()],
         )
-        for pair in (report.pairs.values() if report else ())
-    }
-    return ReplicaLine(
-        url=replica.url,
-        names=list(names),
-        source="settings" if set(names) & set(configured) else "operator",
-        state=replica.state,
-        drained=replica.drained,
-        why=_why(replica, pairs, standing),
-        weight=replica.weight,
-        in_flight=standing.in_flight,
-        score=standing.score,
-        report=None
-        if report is None or age is None
-        else LastReport(
-            age_s=age,
+
+    def changed(self, applied: AppliedOverride) -> Changed:
+        """Show an override, and the replicas it is about."""
+        replicas = self._registry.snapshot.replicas
+        return Changed(
+            change=_change_line(applied.override),
+            shared=applied.shared,
+            replicas=[self._line(replicas[url]) for url in applied.urls],
+        )
+
+    def _line(self, replica: Replica) -> ReplicaLine:
+        names, report = self._registry.names[replica.url], replica.report
+        stats = self._local_stats.standing(replica.url)
+        breakers = {str(pair): str(each.breaker.state) for pair, each in stats.pairs.items()}
+        pairs = {
+            str(pair.pair): PairLine(
+                ready=replica.pairs[pair.pair],
+                why=None if replica.pairs[pair.pair] else pair.why or replica.why,
+                model=pair.model,
+                rank=pair.rank,
+                breaker=breakers.get(str(pair.pair)),
+            )
+            for pair in (report.pairs.values() if report else ())
+        }
+        return ReplicaLine(
+            url=replica.url,
+            names=list(names),
+            source="settings" if set(names) & set(self._registry.configured) else "operator",
+            state=replica.state,
+            drained=replica.drained,
+            why=self._why_out(replica, pairs),
+            weight=replica.weight,
+            in_flight=stats.texts,
+            score=self._score(replica),
+            report=self._last_report(replica),
+            pairs=pairs,
+        )
+
+    def _last_report(self, replica: Replica) -> LastReport | None:
+        report = replica.report
+        if report is None or replica.reported_at is None:
+            return None
+        return LastReport(
+            age_s=round(max(0.0, self._now - replica.reported_at), 1),
             replica_id=report.replica_id,
             version=report.version,
             in_flight=report.in_flight,
             models=report.models,
-        ),
-        pairs=pairs,
-    )
-
-
-def _why(replica: Replica, pairs: Mapping[str, PairLine], standing: ReplicaStatus) -> str | None:
-    """Say in one sentence why requests pass a replica by; the first reason is the one to look into."""
-    if replica.state is not ReplicaState.READY:
-        why = replica.why or f"it is {replica.state}"
-        return f"{why}; {DRAINED} too" if replica.drained and why != DRAINED else why
-    if standing.why:
-        return standing.why
-    out = [f"{label} ({line.why or 'no reason given'})" for label, line in pairs.items() if not line.ready]
-    return f"not ready for {', '.join(out)}" if out else None
-
-
-class LocalStatsView:
-    """Implements ``fleet_view.LocalView`` over the evidence."""
-
-    def __init__(self, evidence: LocalStats, snapshot: Callable[[], Snapshot]) -> None:
-        """Take the evidence, and what gives the current Snapshot."""
-        self._evidence = evidence
-        self._snapshot = snapshot
-
-    def standing(self, url: str) -> ReplicaStatus:
-        """Return how one replica stands; its score is what it is chosen by for an empty text of its worst pair."""
-        evidence, snapshot = self._evidence, self._snapshot()
-        own = evidence.standing(url)
-        replica = snapshot.replicas.get(url)
-        foreign = 0 if replica is None else own.foreign
-        weight = 1.0 if replica is None else replica.weight
-        candidates = [
-            Candidate(latency=latency, in_flight=own.work + foreign, weight=weight, penalty=each.penalty)
-            for each in own.pairs.values()
-            if (latency := each.latency.value) is not None
-        ]
-        return ReplicaStatus(
-            in_flight=own.texts,
-            score=max((round(score(each, work_of(0)), 4) for each in candidates), default=None),
-            breakers={str(pair): str(each.breaker.state) for pair, each in own.pairs.items()},
-            why=self._why(url),
         )
 
-    def _why(self, url: str) -> str | None:
+    def _score(self, replica: Replica) -> float | None:
+        """Return what it is picked by for an empty text of its worst pair."""
+        stats = self._local_stats.standing(replica.url)
+        candidates = [
+            Candidate(
+                latency=latency, in_flight=stats.work + stats.foreign, weight=replica.weight, penalty=each.penalty
+            )
+            for each in stats.pairs.values()
+            if (latency := each.latency.value) is not None
+        ]
+        return max((round(score(each, work_of(0)), 4) for each in candidates), default=None)
+
+    def _why_out(self, replica: Replica, pairs: Mapping[str, PairLine]) -> str | None:
+        """Say in one sentence why requests pass a replica by; the first reason is the one to look into."""
+        if replica.state is not ReplicaState.READY:
+            why = replica.why or f"it is {replica.state}"
+            return f"{why}; {DRAINED} too" if replica.drained and why != DRAINED else why
+        if why := self._why_avoided(replica.url):
+            return why
+        out = [f"{label} ({line.why or 'no reason given'})" for label, line in pairs.items() if not line.ready]
+        return f"not ready for {', '.join(out)}" if out else None
+
+    def _why_avoided(self, url: str) -> str | None:
         """Say why this proxy passes it by; None where it does not."""
-        own = self._evidence.standing(url)
-        still = [str(pair) for pair, each in own.pairs.items() if each.stalls]
-        if still:
-            return f"it holds requests of {', '.join(still)} and makes no progress while others do"
+        stats = self._local_stats.standing(url)
+        stalled = [str(pair) for pair, each in stats.pairs.items() if each.stalls]
+        if stalled:
+            return f"it holds requests of {', '.join(stalled)} and makes no progress while others do"
         out = [
             f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}"
-            for pair, each in own.pairs.items()
+            for pair, each in stats.pairs.items()
             if each.is_out
         ]
         if out:
             return "; ".join(out)
-        return (
-            "it is full and asked to be left alone"
-            if any(own.is_full(self._evidence.now(), lane) for lane in Lane)
-            else None
-        )
+        is_full = any(stats.is_full(self._local_stats.now(), lane) for lane in Lane)
+        return "it is full and asked to be left alone" if is_full else None
+
+
+def _change_line(override: Override) -> ChangeLine:
+    return ChangeLine(**override.model_dump(include=set(ChangeLine.model_fields)))

@@ -1,4 +1,4 @@
-"""HTTP surface for keys: operators create, list, change and revoke them."""
+"""Endpoints for keys: operators create, list, change and revoke them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
-from proxy.api import auth
-from proxy.context import ProxyContext
+from proxy.api import auth, bodies
+from proxy.context import context
 from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint
+from proxy.keys.refusals import RETRY_AFTER_SECONDS
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from shared.http.openapi import body_documentation, problem_documentation
@@ -23,7 +24,6 @@ from shared.protocol.access_errors import KeysUnavailableError, UnknownKeyError
 
 routes = APIRouter(dependencies=[auth.OPERATOR])
 
-RETRY_AFTER_SECONDS: Final = 1.0
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 KeyId = Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]
 
@@ -40,25 +40,19 @@ class KeyList(BaseModel):
     keys: list[KeyView]
 
 
-def _parts(request: Request) -> ProxyContext:
-    return request.app.state.parts
-
-
-async def require_operator(request: Request, key_id: str) -> None:
+async def _require_operator(request: Request, key_id: str) -> None:
     """Let in an operator who asks for a key.
 
     Raises:
         PairwayError: they are none, or no key has such an id.
     """
-    await auth.authorize(request)
+    await auth.require_operator(request)
     if not ID.fullmatch(key_id):
-        error = UnknownKeyError("")
-        error.detail = "No key has such an id: it has 12 hexadecimal digits."  # not repeated: it may be a whole key
-        raise error
+        raise UnknownKeyError(None)
 
 
-def _rendered(keys: Sequence[ApiKey]) -> bytes:
-    """Return the JSON of Keys, made key by key: of ten thousand, a thread of its own keeps nobody else waiting."""
+def _render(keys: Sequence[ApiKey]) -> bytes:
+    """Return the JSON of a KeyList, written key by key: of ten thousand, a thread of its own keeps nobody else waiting."""
     return b'{"keys":[' + b",".join(key.model_dump_json(exclude={"digest"}).encode() for key in keys) + b"]}"
 
 
@@ -70,7 +64,7 @@ def _keys(request: Request) -> Generator[KeyStore]:
         KeysUnavailableError: it is away: what is not kept there holds nowhere.
     """
     try:
-        yield _parts(request).keys
+        yield context(request).keys.store
     except StoreUnavailableError as error:
         raise KeysUnavailableError(f"Keys can not be kept now: {error}.", retry_after=RETRY_AFTER_SECONDS) from None
 
@@ -80,27 +74,27 @@ def _keys(request: Request) -> Generator[KeyStore]:
 )
 async def create(request: Request) -> Created:
     """Create a key; the answer shows it, once."""
-    await auth.authorize(request)
-    key, shown = mint(await auth.read(request, Grant), time.time())
+    await auth.require_operator(request)
+    key, shown = mint(await bodies.read(request, Grant), time.time())
     with _keys(request) as keys:
         await keys.add(key)
-    add_log_fields(request, made=key.id)
+    add_log_fields(request, created=key.id)
     return Created(**key.view.model_dump(), key=shown)
 
 
 @routes.get("/keys", response_model=KeyList, responses=PROBLEMS)
 async def list_all(request: Request) -> Response:
     """List all keys; never what opens them."""
-    await auth.authorize(request)
+    await auth.require_operator(request)
     with _keys(request) as keys:
-        found = await keys.all()
-    return Response(await asyncio.to_thread(_rendered, found), media_type=JSON)
+        records = await keys.all()
+    return Response(await asyncio.to_thread(_render, records), media_type=JSON)
 
 
 @routes.get("/keys/{key_id}", responses=PROBLEMS)
 async def show(request: Request, key_id: KeyId) -> KeyView:
     """Show one key, also one that is over."""
-    await require_operator(request, key_id)
+    await _require_operator(request, key_id)
     with _keys(request) as keys:
         key = await keys.read(key_id)
     if key is None:
@@ -113,16 +107,16 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
 )
 async def change(request: Request, key_id: KeyId) -> KeyView:
     """Change what a key may; it holds on every proxy within a second."""
-    await require_operator(request, key_id)
-    asked = await auth.read(request, KeyChanges)
-    check_end(asked.expires_at, time.time())
+    await _require_operator(request, key_id)
+    changes = await bodies.read(request, KeyChanges)
+    check_end(changes.expires_at, time.time())
     with _keys(request) as keys:
-        return (await keys.change(key_id, asked.named)).view
+        return (await keys.change(key_id, changes.named)).view
 
 
 @routes.delete("/keys/{key_id}", responses=PROBLEMS)
 async def revoke(request: Request, key_id: KeyId) -> KeyView:
     """Revoke a key; nobody is let in with it from now on. It is listed for 30 days more."""
-    await require_operator(request, key_id)
+    await _require_operator(request, key_id)
     with _keys(request) as keys:
         return (await keys.revoke(key_id)).view

@@ -1,19 +1,10 @@
-"""FleetAdmin: what operators do to the fleet at run time, and what they see of it."""
+"""FleetAdmin: what operators do to the fleet at run time."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from dataclasses import dataclass
 
-from proxy.api.fleet_view import (
-    Changed,
-    Fleet,
-    ReplicaLine,
-    ReplicaStatusView,
-    change_line,
-    changes_in_force,
-    replica_line,
-)
 from proxy.fleet.discovery import Discovery
 from proxy.fleet.overrides import Override, OverrideKind
 from proxy.fleet.registry import Registry
@@ -22,92 +13,87 @@ from shared.protocol.access_errors import UnknownReplicaError
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class AppliedOverride:
+    """An override in force, whether Redis has it, and the URLs of the replicas it is about."""
+
+    override: Override
+    shared: bool
+    urls: tuple[str, ...]
+
+
 class FleetAdmin:
     """Changes the registry; holds no state of its own. Each change holds here before it is written to Redis."""
 
-    def __init__(
-        self, registry: Registry, discovery: Discovery, view: ReplicaStatusView, clock: Callable[[], float]
-    ) -> None:
-        """Take the parts; ``clock`` gives Unix seconds."""
+    def __init__(self, registry: Registry, discovery: Discovery) -> None:
         self._registry = registry
         self._discovery = discovery
-        self._view = view
-        self._clock = clock
 
-    def fleet(self) -> Fleet:
-        """Show every replica, and every change in force."""
-        lines = [self._line(url) for url in self._registry.snapshot.replicas]
-        return Fleet(replicas=lines, changes=changes_in_force(self._registry.changes.all()))
-
-    async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> Changed:
+    async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
         """Add a replica, or all that a name stands for; one that is there stays as it is, but for its weight.
 
         Its weight is what is given, None for the one that it reports; one that is there can keep what it has.
 
         Raises:
-            FleetFullError: there are too many changes already.
+            FleetFullError: there are too many overrides already.
         """
-        before = self._registry.changes.get(url)
+        before = self._registry.overrides.get(url)
         removed = before is not None and before.verdict is OverrideKind.REMOVED
-        change = self._registry.change(
+        override = self._registry.override(
             url,
             OverrideKind.SERVING if before is None or removed else before.verdict,
             added=url not in self._registry.configured,
             weight=before.weight if keeps_weight and before is not None and not removed else weight,
-            anew=removed,
+            new_verdict=removed,
         )
-        # At once in /fleet, and in the hands of the next look at those that are not well.
-        self._registry.place(await self._discovery.expand([url]))
-        return await self._shared(change)
+        # At once in /fleet, and among those that the next probe of unhealthy replicas asks.
+        self._registry.set_addresses(await self._discovery.expand([url]))
+        return await self._share(override)
 
-    async def remove(self, url: str) -> Changed:
+    async def remove(self, url: str) -> AppliedOverride:
         """Take a replica, or all that a name stands for, out of the fleet; what is in flight there goes on.
 
         Raises:
             UnknownReplicaError: the fleet has none at this URL.
-            FleetFullError: there are too many changes already.
+            FleetFullError: there are too many overrides already.
         """
-        self._check(url)
+        self._check_known(url)
         own = url not in self._registry.configured and self._registry.names.get(url, (url,)) == (url,)
-        return await self._shared(self._registry.change(url, OverrideKind.REMOVED, added=own, weight=None, anew=True))
+        override = self._registry.override(url, OverrideKind.REMOVED, added=own, weight=None, new_verdict=True)
+        return await self._share(override)
 
-    async def drain(self, url: str) -> Changed:
+    async def drain(self, url: str) -> AppliedOverride:
         """Give a replica, or all that a name stands for, no new requests; what is in flight there goes on.
 
         Raises:
             UnknownReplicaError: the fleet has none at this URL.
-            FleetFullError: there are too many changes already.
+            FleetFullError: there are too many overrides already.
         """
-        return await self._set(url, OverrideKind.DRAINED)
+        return await self._set_kind(url, OverrideKind.DRAINED)
 
-    async def resume(self, url: str) -> Changed:
+    async def resume(self, url: str) -> AppliedOverride:
         """Give a replica, or all that a name stands for, requests again.
 
         Raises:
             UnknownReplicaError: the fleet has none at this URL.
-            FleetFullError: there are too many changes already.
+            FleetFullError: there are too many overrides already.
         """
-        return await self._set(url, OverrideKind.SERVING)
+        return await self._set_kind(url, OverrideKind.SERVING)
 
-    async def _set(self, url: str, verdict: OverrideKind) -> Changed:
-        self._check(url)
-        before = self._registry.changes.get(url)
+    async def _set_kind(self, url: str, kind: OverrideKind) -> AppliedOverride:
+        self._check_known(url)
+        before = self._registry.overrides.get(url)
         added = before is not None and before.added
         weight = before.weight if before else None
-        return await self._shared(self._registry.change(url, verdict, added=added, weight=weight, anew=True))
+        return await self._share(self._registry.override(url, kind, added=added, weight=weight, new_verdict=True))
 
-    async def _shared(self, change: Override) -> Changed:
-        shared = await self._registry.share(change)
-        fields = {"replica": change.url, "verdict": change.verdict, "weight": change.weight, "shared": shared}
+    async def _share(self, override: Override) -> AppliedOverride:
+        shared = await self._registry.share_override(override)
+        fields = {"replica": override.url, "verdict": override.verdict, "weight": override.weight, "shared": shared}
         log.info("operator change", extra=fields)
-        lines = [self._line(url) for url, names in self._registry.names.items() if change.url in {url, *names}]
-        return Changed(change=change_line(change), shared=shared, replicas=lines)
+        urls = tuple(url for url, names in self._registry.names.items() if override.url in {url, *names})
+        return AppliedOverride(override, shared, urls)
 
-    def _check(self, url: str) -> None:
-        if url not in self._registry.names and url not in self._registry.wanted():
+    def _check_known(self, url: str) -> None:
+        if url not in self._registry.names and url not in self._registry.fleet_urls():
             raise UnknownReplicaError(url)
-
-    def _line(self, url: str) -> ReplicaLine:
-        registry = self._registry
-        replica = registry.snapshot.replicas[url]
-        return replica_line(replica, registry.names[url], registry.configured, self._view.standing(url), self._clock())

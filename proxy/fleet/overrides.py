@@ -12,7 +12,7 @@ from proxy.urls import replica_url
 from shared.protocol.access_errors import FleetFullError
 
 # As many as the settings take replicas; a change is some 150 bytes.
-MAX_CHANGES: Final = 1000
+MAX_OVERRIDES: Final = 1000
 # What was undone is remembered this long, so that no proxy that was away brings it back.
 UNDONE_SECONDS: Final = 24 * 3600.0
 # Two changes of one URL are told apart by their times, also when a clock was set back between them.
@@ -66,20 +66,20 @@ class Overrides:
         """Return the Change of this very URL."""
         return self._by_url.get(url)
 
-    def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, anew: bool) -> Override:
+    def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
         """Note an operator's word; its verdict is the latest on its addresses if it was said ``anew``.
 
         Raises:
             FleetFullError: there are ``MAX_CHANGES`` already.
         """
         before = self._by_url.get(url)
-        if before is None and len(self._by_url) >= MAX_CHANGES:
+        if before is None and len(self._by_url) >= MAX_OVERRIDES:
             undone = [each for each in self._by_url.values() if each.is_undone()]
             if not undone:
-                raise FleetFullError(MAX_CHANGES)
+                raise FleetFullError(MAX_OVERRIDES)
             del self._by_url[min(undone, key=lambda each: each.at).url]
         at = max(self._clock(), before.at + TICK_SECONDS if before else 0.0)
-        since = at if anew else (before.since if before else 0.0)
+        since = at if new_verdict else (before.since if before else 0.0)
         change = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
         self._by_url[url] = change
         return change
@@ -94,10 +94,10 @@ class Overrides:
         horizon = self._clock() - UNDONE_SECONDS
         kept = [change for change in self._by_url.values() if change.at > horizon or not change.is_undone()]
         kept.sort(key=lambda change: (change.is_undone(), -change.at))  # of too many, the least telling go
-        self._by_url = {change.url: change for change in kept[:MAX_CHANGES]}
+        self._by_url = {change.url: change for change in kept[:MAX_OVERRIDES]}
         return self._by_url != before
 
-    def wanted(self, configured: Sequence[str]) -> list[str]:
+    def fleet_urls(self, configured: Sequence[str]) -> list[str]:
         """Return the URLs that make up the fleet, names not yet expanded: the settings' and operators' own."""
         kept = {change.url: change for change in self._by_url.values() if change.verdict is not OverrideKind.REMOVED}
         removed = {
@@ -109,7 +109,7 @@ class Overrides:
         # One that an operator added and removed again is what the settings say, also when they name it only later.
         return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
-    def verdict(self, url: str, names: Iterable[str]) -> OverrideKind:
+    def kind(self, url: str, names: Iterable[str]) -> OverrideKind:
         """Return what holds for an address that these names stand for: the latest word on any of them."""
         latest = max(self._of(url, names), key=lambda change: change.since, default=None)
         return latest.verdict if latest else OverrideKind.SERVING

@@ -37,11 +37,11 @@ SWEEP_ROUNDS: Final = 5
 FIRST_SWEEP_SECONDS: Final = 2.0
 # Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
 # milliseconds, one that gets READY has its first request within a second, whoever leads.
-RETURN_SECONDS: Final = 0.5
+UNHEALTHY_PROBE_SECONDS: Final = 0.5
 # So long a look of our own at a replica that is not well outweighs another proxy's word, which may be older.
-OWN_EYES_SECONDS: Final = 3 * RETURN_SECONDS
+OWN_PROBE_SECONDS: Final = 3 * UNHEALTHY_PROBE_SECONDS
 # Of many that are not well, as many at a time, those not seen for longest first: 128 probes a second at most.
-MAX_RETURN_PROBES: Final = 64
+MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
@@ -64,11 +64,11 @@ class Prober:
         self._client = client
         self._metrics = metrics
         self._clock = clock
-        self._counted: set[str] = set()
-        self._noted = registry.snapshot
+        self._counted_pairs: set[str] = set()
+        self._logged_snapshot = registry.snapshot
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
-        self._under_way: dict[str, asyncio.Task[None]] = {}
-        self._found: dict[str, Replica] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._results: dict[str, Replica] = {}
 
     async def probe_all(self) -> None:
         """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
@@ -79,63 +79,63 @@ class Prober:
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
-            found, _ = await asyncio.gather(self._discovery.expand(registry.wanted()), registry.exchange_changes())
-            registry.place(found)
-            self._make_known(())
-            shared = {} if registry.leading else await registry.shared()
-            well = {url: shared[url] for url in registry.probed if url in shared and self._believes(shared[url])}
+            found, _ = await asyncio.gather(self._discovery.expand(registry.fleet_urls()), registry.sync_overrides())
+            registry.set_addresses(found)
+            self._publish_results(())
+            shared = {} if registry.is_leader else await registry.read_shared()
+            well = {url: shared[url] for url in registry.probed_replicas if url in shared and self._trusts(shared[url])}
             if well:
-                registry.learn(well.values())
-            asked = self._ask(url for url in registry.probed if url not in well)
-            for _ in range(SWEEP_ROUNDS) if registry.swept else count():
+                registry.update(well.values())
+            asked = self._start_probes(url for url in registry.probed_replicas if url not in well)
+            for _ in range(SWEEP_ROUNDS) if registry.first_sweep_done else count():
                 if not asked:
                     break
                 done, asked = await asyncio.wait(asked, timeout=ROUND_SECONDS)
-                self._make_known(done)
+                self._publish_results(done)
             await registry.publish()
-        registry.note_sweep()
-        self._note()
-        self._count()
+        registry.mark_sweep_done()
+        self._log_changes()
+        self._update_metrics()
 
-    def _believes(self, told: Replica) -> bool:
+    def _trusts(self, replica: Replica) -> bool:
         """Say whether to take another proxy's word: good news, and our own eyes have not just seen otherwise."""
-        own = self._registry.probed[told.url]
+        own = self._registry.probed_replicas[replica.url]
         seen = own.missed > 0 or own.report is not None
-        return told.is_well and (own.is_well or not seen or self._clock() - own.probed_at > OWN_EYES_SECONDS)
+        return replica.is_healthy and (own.is_healthy or not seen or self._clock() - own.probed_at > OWN_PROBE_SECONDS)
 
     async def probe_unhealthy(self) -> None:
         """Probe the replicas that are not well, and make known what came back in a moment; the rest comes next time."""
-        self._make_known(())
-        ailing = [replica for replica in self._registry.probed.values() if not replica.is_well]
-        longest = heapq.nsmallest(MAX_RETURN_PROBES, ailing, key=lambda replica: replica.probed_at)
-        if asked := self._ask(replica.url for replica in longest):
+        self._publish_results(())
+        ailing = [replica for replica in self._registry.probed_replicas.values() if not replica.is_healthy]
+        longest = heapq.nsmallest(MAX_UNHEALTHY_PROBES, ailing, key=lambda replica: replica.probed_at)
+        if asked := self._start_probes(replica.url for replica in longest):
             done, _ = await asyncio.wait(asked, timeout=ROUND_SECONDS)
-            self._make_known(done)
+            self._publish_results(done)
 
     async def close(self) -> None:
         """Give up the probes that are under way."""
-        tasks = list(self._under_way.values())
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ask(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
+    def _start_probes(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
         """Return a probe of each replica, begun now or before; those that were last seen alive come first."""
-        probed = self._registry.probed
+        probed = self._registry.probed_replicas
         ordered = sorted(urls, key=lambda url: probed[url].missed)
-        for place, url in enumerate(url for url in ordered if url not in self._under_way):
-            self._under_way[url] = asyncio.create_task(self._probe(url, place // BURST * BURST_SECONDS))
-        return {self._under_way[url] for url in ordered}
+        for place, url in enumerate(url for url in ordered if url not in self._tasks):
+            self._tasks[url] = asyncio.create_task(self._probe(url, place // BURST * BURST_SECONDS))
+        return {self._tasks[url] for url in ordered}
 
     async def _probe(self, url: str, pause: float) -> None:
         try:
             if pause:
                 await asyncio.sleep(pause)
-            self._found[url] = await self._look(url)
+            self._results[url] = await self._request_report(url)
         finally:
-            del self._under_way[url]
+            del self._tasks[url]
 
-    async def _look(self, url: str) -> Replica:
+    async def _request_report(self, url: str) -> Replica:
         try:
             async with self._probing:
                 report = await self._client.report(url)
@@ -146,23 +146,23 @@ class Prober:
         return Replica.reported(url, report, self._clock())
 
     def _known(self, url: str) -> Replica:
-        return self._registry.probed.get(url) or Replica.unseen(url, self._clock())
+        return self._registry.probed_replicas.get(url) or Replica.unseen(url, self._clock())
 
-    def _make_known(self, done: Iterable[asyncio.Task[None]]) -> None:
+    def _publish_results(self, done: Iterable[asyncio.Task[None]]) -> None:
         """Hand over all that came back, whoever asked; raise what is our own fault."""
-        found, self._found = self._found, {}
+        found, self._results = self._results, {}
         if found:
-            self._registry.learn(found.values())
-            self._note()
+            self._registry.update(found.values())
+            self._log_changes()
         for task in done:
             task.result()
 
-    def _note(self) -> None:
+    def _log_changes(self) -> None:
         """Log what changed since the last time."""
-        noted, self._noted = self._noted, self._registry.snapshot
-        if noted.ready is self._noted.ready:  # only newer reports of the same
+        noted, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
+        if noted.ready is self._logged_snapshot.ready:  # only newer reports of the same
             return
-        before, now = noted.replicas, self._noted.replicas
+        before, now = noted.replicas, self._logged_snapshot.replicas
         for replica in now.values():
             old = before.get(replica.url)
             if old is None or old.state is not replica.state or old.pairs != replica.pairs:
@@ -174,7 +174,7 @@ class Prober:
             log.info("replica left", extra={"replica": url})
             self._metrics.forget(url)
 
-    def _count(self) -> None:
+    def _update_metrics(self) -> None:
         snapshot = self._registry.snapshot
         for state in ReplicaState:
             count = sum(replica.state is state for replica in snapshot.replicas.values())
@@ -182,8 +182,8 @@ class Prober:
         ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
         for pair, count in ready.items():
             self._metrics.pair_ready.labels(pair).set(count)
-        for pair in self._counted - ready.keys():  # forgotten: a series left at 0 would alert for ever
+        for pair in self._counted_pairs - ready.keys():  # forgotten: a series left at 0 would alert for ever
             self._metrics.pair_ready.remove(pair)
-        self._counted = set(ready)
+        self._counted_pairs = set(ready)
         self._metrics.redis_up.set(self._registry.redis_error is None)
-        self._metrics.leader.set(self._registry.leading)
+        self._metrics.leader.set(self._registry.is_leader)

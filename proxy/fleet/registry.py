@@ -52,26 +52,26 @@ class Registry:
         self._clock = clock
         self._on_snapshot = on_snapshot
         self._remembered: dict[LanguagePair, float] = {}
-        self._shown: frozenset[LanguagePair] = frozenset()
+        self._snapshot_pairs: frozenset[LanguagePair] = frozenset()
         self._addresses: dict[str, tuple[str, ...]] = {}
         self._errors: dict[str, str] = {}
         self.configured = tuple(configured)
-        self.changes = Overrides(clock)
+        self.overrides = Overrides(clock)
         self.names: dict[str, tuple[str, ...]] = {}
-        self.probed: dict[str, Replica] = {}
+        self.probed_replicas: dict[str, Replica] = {}
         self.snapshot = Snapshot.of((), ())
         self._swept = asyncio.Event()
 
     @property
-    def swept(self) -> bool:
+    def first_sweep_done(self) -> bool:
         """Whether a sweep has ended, so that every replica was asked once."""
         return self._swept.is_set()
 
-    def note_sweep(self) -> None:
+    def mark_sweep_done(self) -> None:
         """Note that a sweep has ended."""
         self._swept.set()
 
-    async def first_sweep(self, within: float) -> None:
+    async def wait_for_first_sweep(self, within: float) -> None:
         """Return when the first sweep has ended, or after so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -83,115 +83,117 @@ class Registry:
         return self._lease.error or next(iter(self._errors.values()), None)
 
     @property
-    def leading(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this proxy probes for the others too."""
         return self._lease.is_ours
 
     @property
-    def alone(self) -> bool:
+    def redis_is_away(self) -> bool:
         """Whether Redis is away, so that each proxy probes for itself."""
         return self._lease.error is not None
 
-    def wanted(self) -> list[str]:
+    def fleet_urls(self) -> list[str]:
         """Return the URLs that make up the fleet, names not yet expanded."""
-        return self.changes.wanted(self.configured)
+        return self.overrides.fleet_urls(self.configured)
 
-    def place(self, found: Mapping[str, Sequence[str]]) -> None:
+    def set_addresses(self, found: Mapping[str, Sequence[str]]) -> None:
         """Note which addresses these names stand for now; what no wanted name leads to has left the fleet."""
         before = self._addresses
         self._addresses = before | {name: tuple(urls) for name, urls in found.items()}
         if self._addresses != before:
             self._build()
 
-    def learn(self, replicas: Iterable[Replica]) -> None:
+    def update(self, replicas: Iterable[Replica]) -> None:
         """Note how replicas are; those that left the fleet meanwhile are passed over."""
-        self.probed |= {replica.url: replica for replica in replicas if replica.url in self.probed}
+        self.probed_replicas |= {replica.url: replica for replica in replicas if replica.url in self.probed_replicas}
         self._build()
 
-    def change(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, anew: bool) -> Override:
+    def override(
+        self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
+    ) -> Override:
         """Note an operator's word; it holds here at once.
 
         Raises:
             FleetFullError: there are too many already.
         """
-        change = self.changes.put(url, verdict, added=added, weight=weight, anew=anew)
+        change = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
         self._build()
         return change
 
-    async def share(self, change: Override) -> bool:
+    async def share_override(self, change: Override) -> bool:
         """Write an operator's word for the other proxies; say whether Redis has it (else the next sweeps try)."""
-        if self.alone:
+        if self.redis_is_away:
             return False
-        with self._noting("changes"):
-            await self._store.write_changes([change])
+        with self._noting_errors("changes"):
+            await self._store.write_overrides([change])
         return "changes" not in self._errors
 
-    async def exchange_changes(self) -> None:
+    async def sync_overrides(self) -> None:
         """Take what operators told other proxies, and give back what Redis has lost or never had."""
-        if self.alone:
+        if self.redis_is_away:
             return
-        with self._noting("changes"):
-            found = await self._store.read_changes(renew=self.leading)
-            if self.changes.merge(found):
+        with self._noting_errors("changes"):
+            found = await self._store.read_overrides(renew=self.is_leader)
+            if self.overrides.merge(found):
                 self._build()
             there = {change.url: change.at for change in found}
-            if missing := [each for each in self.changes.all() if each.at > there.get(each.url, 0.0)]:
-                await self._store.write_changes(missing)
+            if missing := [each for each in self.overrides.all() if each.at > there.get(each.url, 0.0)]:
+                await self._store.write_overrides(missing)
             horizon = self._clock() - UNDONE_SECONDS
             if old := [each.url for each in found if each.is_undone() and each.at <= horizon]:
-                await self._store.forget_changes(old)
+                await self._store.delete_overrides(old)
 
-    async def shared(self) -> dict[str, Replica]:
+    async def read_shared(self) -> dict[str, Replica]:
         """Return what the leading proxy found, by URL; empty when Redis is away or holds nothing that is fresh."""
-        if self.alone:
+        if self.redis_is_away:
             return {}
         replicas: list[Replica] = []
-        with self._noting("records"):
+        with self._noting_errors("records"):
             replicas, pairs = await self._store.read()
             self._remember(pairs)
         return {replica.url: replica for replica in replicas}
 
     async def publish(self) -> None:
         """Write what the probes found for the other proxies, if this one leads."""
-        if not self.leading or self.alone:
+        if not self.is_leader or self.redis_is_away:
             return
-        with self._noting("records"):
-            await self._store.write(tuple(self.probed.values()), self._remembered, self._report_ttl)
+        with self._noting_errors("records"):
+            await self._store.write(tuple(self.probed_replicas.values()), self._remembered, self._report_ttl)
 
-    async def recall(self) -> None:
+    async def restore(self) -> None:
         """Learn from the store, once at start: which pairs were known, and what operators changed."""
-        await self.shared()
-        await self.exchange_changes()
+        await self.read_shared()
+        await self.sync_overrides()
 
     def _build(self) -> None:
         """Make the Snapshot of what is known now; what left the fleet is dropped from it, its pairs stay known."""
         now = self._clock()
-        wanted = self.wanted()
+        wanted = self.fleet_urls()
         self._addresses = {name: self._addresses[name] for name in wanted if name in self._addresses}
         leading_to: dict[str, list[str]] = {}
         for name, urls in self._addresses.items():
             for url in urls:
                 leading_to.setdefault(url, []).append(name)
-        verdicts = {url: self.changes.verdict(url, names) for url, names in leading_to.items()}
+        verdicts = {url: self.overrides.kind(url, names) for url, names in leading_to.items()}
         self.names = {
             url: tuple(names) for url, names in leading_to.items() if verdicts[url] is not OverrideKind.REMOVED
         }
-        self.probed = {url: self.probed.get(url) or Replica.unseen(url, now) for url in self.names}
+        self.probed_replicas = {url: self.probed_replicas.get(url) or Replica.unseen(url, now) for url in self.names}
         fleet = {
-            url: replica.changed(
-                drained=verdicts[url] is OverrideKind.DRAINED, weight=self.changes.weight(url, self.names[url])
+            url: replica.with_override(
+                drained=verdicts[url] is OverrideKind.DRAINED, weight=self.overrides.weight(url, self.names[url])
             )
-            for url, replica in self.probed.items()
+            for url, replica in self.probed_replicas.items()
         }
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
-        if self._remembered.keys() == self._shown and _serve_alike(self.snapshot.replicas, fleet):
+        if self._remembered.keys() == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, fleet):
             # The usual case: new reports of the same pairs. With 1,000 replicas the rest is half a tick of the loop.
             self.snapshot = replace(self.snapshot, replicas=MappingProxyType(fleet))
         else:
             self.snapshot = Snapshot.of(fleet.values(), self._remembered)
         self._remember({pair: now for pair, count in self.snapshot.total.items() if count})
-        self._shown = frozenset(self._remembered)
+        self._snapshot_pairs = frozenset(self._remembered)
         self._on_snapshot(self.snapshot)
 
     def _remember(self, pairs: Mapping[LanguagePair, float]) -> None:
@@ -200,7 +202,7 @@ class Registry:
                 self._remembered[pair] = max(seen, self._remembered.get(pair, 0.0))
 
     @contextmanager
-    def _noting(self, what: str) -> Generator[None]:
+    def _noting_errors(self, what: str) -> Generator[None]:
         """Go on alone where Redis fails, and note whether it did, with what."""
         try:
             yield

@@ -73,7 +73,7 @@ class Replica(BaseModel):
             }
         )
 
-    def changed(self, *, drained: bool, weight: float | None) -> Replica:
+    def with_override(self, *, drained: bool, weight: float | None) -> Replica:
         """Return the replica as an operator wants it: a drained one takes no new requests, its pairs stay known."""
         if not drained and weight is None:
             return self
@@ -88,7 +88,7 @@ class Replica(BaseModel):
         return self.set_weight or (self.report.weight if self.report else 1.0)
 
     @property
-    def is_well(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
         return self.state is ReplicaState.READY and (self.report is None or self.report.pairs.all_ready)
 

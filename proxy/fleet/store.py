@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
-from proxy.redis_client import MAX_CONNECTIONS, connect, mapped
+from proxy.redis_client import MAX_CONNECTIONS, connect, mapped_errors
 from proxy.upstream.report_parser import ReportParser
 from shared.languages import LanguagePair
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
 # Operators' changes outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
-CHANGES_SECONDS: Final = 30 * 24 * 3600
+OVERRIDES_SECONDS: Final = 30 * 24 * 3600
 # Records in one call: more of them keep clients' requests waiting while they are written or read (64 take 10 ms).
 BATCH: Final = 64
 
@@ -44,7 +44,7 @@ return 0
 """
 # Write changes of operators, but none over a later one. KEYS[1] changes; ARGV[1] seconds to live; then for each change
 # its URL, its time, and its record.
-CHANGES_SCRIPT: Final = """
+OVERRIDES_SCRIPT: Final = """
 for i = 2, #ARGV, 3 do
     local held = redis.call('HGET', KEYS[1], ARGV[i])
     local readable, change = pcall(cjson.decode, held or '')
@@ -83,13 +83,13 @@ class FleetStore:
 
     async def hold_lease(self, owner: str, ttl: float) -> bool:
         """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
                 return bool(await self._ask("EVAL", LEASE_SCRIPT, 1, self._key("prober"), owner, int(ttl * 1000)))
 
     async def release_lease(self, owner: str) -> None:
         """Give the lease back, so that another proxy need not wait for its end."""
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._ask("EVAL", RELEASE_SCRIPT, 1, self._key("prober"), owner)
 
@@ -104,7 +104,7 @@ class FleetStore:
         """
         now, index, life = self._clock(), self._key("replicas"), int(ttl * 1000)
         for some in _batches(tuple(replicas)):
-            with mapped(self._timeout):
+            with mapped_errors(self._timeout):
                 async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
                     for replica in some:
                         pipe.set(self._key(f"replica:{replica.url}"), replica.model_dump_json(), px=life)
@@ -112,7 +112,7 @@ class FleetStore:
                     pipe.pexpire(index, life)
                     await pipe.execute()
         pairs = {_member(pair): seen for pair, seen in known.items()}
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
                 pipe.zremrangebyscore(index, "-inf", now - ttl)
                 pipe.pexpire(index, life)
@@ -128,13 +128,13 @@ class FleetStore:
 
         A record that a proxy of another version wrote in another form is left out, as if it had expired.
         """
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
                 urls: list[str] = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
                 members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
         replicas: list[Replica] = []
         for some in _batches(urls):
-            with mapped(self._timeout):
+            with mapped_errors(self._timeout):
                 async with asyncio.timeout(2 * self._timeout):
                     records: list[str | None] = await self._ask("MGET", *(self._key(f"replica:{url}") for url in some))
             parsed = (_parsed(partial(parse_replica, self._reports), each) for each in records if each is not None)
@@ -142,30 +142,30 @@ class FleetStore:
         pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
 
-    async def read_changes(self, *, renew: bool) -> list[Override]:
+    async def read_overrides(self, *, renew: bool) -> list[Override]:
         """Return operators' changes, without those that a proxy of another version wrote in another form.
 
         With ``renew`` they live for ``CHANGES_SECONDS`` from now on.
         """
         key = self._key("changes")
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
                 found: dict[str, str] = await self._ask("HGETALL", key)
                 if renew and found:
-                    await self._ask("EXPIRE", key, CHANGES_SECONDS)
+                    await self._ask("EXPIRE", key, OVERRIDES_SECONDS)
         changes = (_parsed(Override.model_validate_json, record) for record in found.values())
         return [change for change in changes if change is not None]
 
-    async def write_changes(self, changes: Iterable[Override]) -> None:
+    async def write_overrides(self, changes: Iterable[Override]) -> None:
         """Write operators' changes, each unless a later one of its URL is there."""
         parts = [part for each in changes for part in (each.url, repr(each.at), each.model_dump_json())]
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._ask("EVAL", CHANGES_SCRIPT, 1, self._key("changes"), CHANGES_SECONDS, *parts)
+                await self._ask("EVAL", OVERRIDES_SCRIPT, 1, self._key("changes"), OVERRIDES_SECONDS, *parts)
 
-    async def forget_changes(self, urls: Sequence[str]) -> None:
+    async def delete_overrides(self, urls: Sequence[str]) -> None:
         """Remove the changes of these URLs (at least one)."""
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._ask("HDEL", self._key("changes"), *urls)
 

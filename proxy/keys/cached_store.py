@@ -133,7 +133,7 @@ class CachedKeyStore:
         if counted is None:
             self._known.drop(key.id)
             return None
-        return counted.joined(beside) if beside.alone else counted
+        return counted.stricter(beside) if beside.is_local else counted
 
     async def give_back(self, key: ApiKey, chars: int, counted: UsageResult) -> None:
         """Give characters back where they were counted: what Redis never counted is not taken off there.
@@ -142,7 +142,7 @@ class CachedKeyStore:
             StoreUnavailableError: Redis is away, and nobody is let in without.
         """
         ask = UsageDelta(chars=-chars, day=counted.day)
-        if counted.alone:
+        if counted.is_local:
             self._counts.count(key, ask)
         else:
             await self.count(key, ask)

@@ -41,13 +41,13 @@ class UsageResult:
     ``now`` is the Unix time it was counted at, and ``alone`` says that a proxy did so by itself: Redis knows nothing of it.
     """
 
-    room: bool
-    fits: bool
+    fits_minute: bool
+    fits_day: bool
     requests: int
     wait: float
     chars: int
     now: float
-    alone: bool = False
+    is_local: bool = False
 
     @property
     def day(self) -> int:
@@ -59,7 +59,7 @@ class UsageResult:
         """Seconds until the next day."""
         return (self.day + 1) * DAY_SECONDS - self.now
 
-    def joined(self, beside: UsageResult) -> UsageResult:
+    def stricter(self, beside: UsageResult) -> UsageResult:
         """Return what Redis counted, with what is left by the stricter of it and a proxy's own count."""
         return replace(
             self,
@@ -71,11 +71,11 @@ class UsageResult:
     @property
     def granted(self) -> bool:
         """Whether it was counted."""
-        return self.room and self.fits
+        return self.fits_minute and self.fits_day
 
 
 @dataclass(slots=True)
-class Use:
+class KeyUsage:
     """One key's requests by second, and characters of one day; and when some were last counted without Redis."""
 
     seconds: dict[int, int] = field(default_factory=dict[int, int])
@@ -91,7 +91,7 @@ class LocalCounts:
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin with nothing used; ``clock`` gives Unix seconds."""
         self._clock = clock
-        self.uses: OrderedDict[str, Use] = OrderedDict()
+        self.uses: OrderedDict[str, KeyUsage] = OrderedDict()
 
     def count(self, key: KeyView, ask: UsageDelta, *, beside: bool = False) -> UsageResult:
         """Count, if the key's limits allow it.
@@ -100,7 +100,7 @@ class LocalCounts:
         """
         now = self._clock()
         second, day = int(now), int(now // DAY_SECONDS)
-        use = self.uses.setdefault(key.id, Use())
+        use = self.uses.setdefault(key.id, KeyUsage())
         self.uses.move_to_end(key.id)
         if len(self.uses) > MAX_COUNTED:
             self.uses.popitem(last=False)
@@ -125,7 +125,7 @@ class LocalCounts:
                 use.alone_second = second if ask.requests else use.alone_second
                 use.alone_day = day if ask.chars > 0 else use.alone_day
         wait = _wait(use.seconds, used, key.requests_per_minute, now)
-        return UsageResult(room, fits, used, wait, use.chars, now, alone=not beside or alone or alone_today)
+        return UsageResult(room, fits, used, wait, use.chars, now, is_local=not beside or alone or alone_today)
 
     def undo(self, key_id: str, ask: UsageDelta, counted: UsageResult) -> None:
         """Take off again what was counted, for Redis did not allow it, or could not be asked."""
@@ -172,7 +172,7 @@ def limit_headers(key: KeyView, counted: UsageResult, *, of_day: bool = False) -
     }
 
 
-class Used(BaseModel):
+class LimitUsage(BaseModel):
     """One limit of a key; ``limit`` and ``remaining`` are null where there is none."""
 
     limit: int | None
@@ -191,14 +191,14 @@ class Usage(BaseModel):
     """A key, what was used of it in the last 60 s, and in the day (UTC)."""
 
     key: KeyView
-    requests_per_minute: Used
-    chars_per_day: Used
+    requests_per_minute: LimitUsage
+    chars_per_day: LimitUsage
 
     @classmethod
     def of(cls, key: KeyView, counted: UsageResult) -> Self:
         """Return it of what was counted."""
         return cls(
             key=key,
-            requests_per_minute=Used.of(key.requests_per_minute, counted.requests, counted.wait),
-            chars_per_day=Used.of(key.chars_per_day, counted.chars, counted.day_left),
+            requests_per_minute=LimitUsage.of(key.requests_per_minute, counted.requests, counted.wait),
+            chars_per_day=LimitUsage.of(key.chars_per_day, counted.chars, counted.day_left),
         )

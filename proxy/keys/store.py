@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import BUCKETS, DAY_SECONDS, UsageDelta, UsageResult
-from proxy.redis_client import StoreUnavailableError, connect, mapped
+from proxy.redis_client import StoreUnavailableError, connect, mapped_errors
 from shared.protocol.access_errors import KeysFullError, UnknownKeyError
 
 log = logging.getLogger(__name__)
@@ -219,14 +219,14 @@ class KeyStore:
     async def _turn(self) -> AsyncGenerator[None]:
         """Wait for a turn, and for Redis within it; who waits gives up as soon as another has waited in vain."""
         failures = self._failures
-        with mapped(self._timeout):
+        with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._turns.acquire()
         try:
             if failures != self._failures:
                 raise StoreUnavailableError("Redis did not answer those before")
             try:
-                with mapped(self._timeout):
+                with mapped_errors(self._timeout):
                     async with asyncio.timeout(self._timeout):
                         yield
             except StoreUnavailableError:

@@ -77,9 +77,12 @@ class UnknownKeyError(PairwayError):
     http_status = 404
     title = "Unknown key"
 
-    def __init__(self, key_id: str) -> None:
-        """Name the id."""
-        super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, revoked ones too.")
+    def __init__(self, key_id: str | None) -> None:
+        """Name the id; None for what can be no id, which is not repeated: it may be a whole key."""
+        if key_id is None:
+            super().__init__("No key has such an id: it has 12 hexadecimal digits.")
+        else:
+            super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, revoked ones too.")
 
 
 class FleetFullError(PairwayError):

@@ -102,12 +102,11 @@ class TooLargeError(PairwayError):
     http_status = 413
     title = "Too large"
 
-    def __init__(self, subject: str, *, size: int | None, limit: int, unit: str) -> None:
-        """Say what is too large, its size where known, the limit, and their unit."""
+    def __init__(self, subject: str, *, size: int | None, limit: int, unit: str, detail: str | None = None) -> None:
+        """Say what is too large, its size where known, the limit, and their unit; ``detail`` replaces that sentence."""
         count = f"more than {limit}" if size is None else str(size)
-        super().__init__(
-            f"{subject} has {count} {unit}; at most {limit} are taken.", facts={"limit": limit, "unit": unit}
-        )
+        sentence = detail or f"{subject} has {count} {unit}; at most {limit} are taken."
+        super().__init__(sentence, facts={"limit": limit, "unit": unit})
 
 
 class UnsupportedMediaError(PairwayError):

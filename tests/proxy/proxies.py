@@ -44,8 +44,8 @@ class RunningProxy:
         self.url = serving.url
 
     @property
-    def parts(self) -> ProxyContext:
-        return cast("ProxyContext", self.serving.app.state.parts)
+    def context(self) -> ProxyContext:
+        return cast("ProxyContext", self.serving.app.state.context)
 
     async def translate(
         self, text: object, source: str = "en", target: str = "de", **headers: str
@@ -76,11 +76,11 @@ class RunningProxy:
         Where the machine paused under one's requests, the others would get all that follow.
         """
         for fake in fakes:
-            self.parts.evidence.canary_passed(fake.url, LanguagePair("en", "de"), 0, 0.001)
+            self.context.local_stats.canary_passed(fake.url, LanguagePair("en", "de"), 0, 0.001)
 
     async def sweeps(self, count: int = 2) -> None:
         """Wait for that many more whole sweeps."""
-        loop = self.parts.loops[0]
+        loop = self.context.process.loops[0]
         for _ in range(count):
             last = loop.last_success
             await wait_until(lambda last=last: loop.last_success > last, 5, "a sweep")

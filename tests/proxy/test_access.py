@@ -32,7 +32,7 @@ PATIENT: dict[str, Any] = {"keys": "on", "redis_timeout": 5.0, "operator_token":
 async def new_key(running: RunningProxy, **granted: Any) -> tuple[str, ApiKey]:
     """Create a key; return what its holder shows, and its record."""
     made, shown = mint(Grant.model_validate({"name": "a caller", **granted}), time.time())
-    await running.parts.keys.add(made)
+    await running.context.keys.store.add(made)
     return shown, made
 
 
@@ -71,7 +71,7 @@ async def test_without_a_right_key_nothing_is_read_or_sent_and_nothing_told_of_i
         soon = time.time() + 0.2
         expired, _ = await new_key(running, expires_at=soon)
         await wait_until(lambda: time.time() > soon, 3, "it is over")
-        await running.parts.keys.revoke(its.id)
+        await running.context.keys.store.revoke(its.id)
         wrong = shown[:-1] + ("a" if shown[-1] != "a" else "b")
         unknown = mint(Grant(name="x"), 0.0)[1]
         for authorization in (None, "", "Bearer", f"Basic {shown}", shown):
@@ -110,7 +110,7 @@ async def test_without_a_right_key_nothing_is_read_or_sent_and_nothing_told_of_i
         assert f"'key': '{made.id}'" in logged, "the id is for all to see"
         kept = "".join(str(redis.client.get(name)) for name in sorted(redis.keys()) if ":key:" in name)
         for secret in (shown, revoked, wrong):
-            assert secret[-32:] not in logged + metrics + kept + repr(made) + repr(running.parts.access)
+            assert secret[-32:] not in logged + metrics + kept + repr(made) + repr(running.context.keys.authenticator)
         assert made.digest not in repr(made) + logged
 
 
@@ -134,7 +134,7 @@ async def test_secrets_are_compared_in_constant_time_whether_or_not_there_is_suc
 
 async def test_keys_are_off_on_loopback_and_nothing_of_them_is_asked(one: FakeReplica, redis: RedisAtHand) -> None:
     async with proxy([one], redis.url) as running:
-        assert not running.parts.access.on
+        assert not running.context.keys.authenticator.on
         assert (await running.translate("Hello"))[0] == 200
         assert (await running.translate("Hello", authorization="Bearer nonsense"))[0] == 200
         response = await running.client.get("/usage")
@@ -244,10 +244,10 @@ async def test_a_revoked_key_and_a_changed_limit_hold_at_once_on_both_proxies(
         shown, made = await new_key(first)
         for running in (first, second):
             assert (await ask(running, shown))[0] == 200
-        await first.parts.keys.change(made.id, {"requests_per_minute": 2})
+        await first.context.keys.store.change(made.id, {"requests_per_minute": 2})
         assert (await ask(second, shown))[0] == 429, "the script reads the record itself"
-        await first.parts.keys.change(made.id, {"requests_per_minute": None})
-        await first.parts.keys.revoke(made.id)
+        await first.context.keys.store.change(made.id, {"requests_per_minute": None})
+        await first.context.keys.store.revoke(made.id)
         for running in (first, second):
             status, problem, _ = await ask(running, shown)
             assert (status, problem["code"]) == (403, "key-refused")
@@ -298,7 +298,7 @@ async def test_redis_killed_in_the_middle_leaves_known_keys_their_limits_and_oth
 
         async def kept() -> bool:
             try:
-                await running.parts.keys.add(made)
+                await running.context.keys.store.add(made)
             except StoreUnavailableError:
                 return False
             return True
@@ -317,7 +317,7 @@ async def test_a_frozen_redis_is_asked_now_and_then_and_nobody_is_refused(
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         shown, _ = await new_key(running)
         assert (await ask(running, shown))[0] == 200
-        store = running.parts.keys
+        store = running.context.keys.store
         asked: list[str] = []
 
         def counted(call: Any) -> Any:

@@ -104,13 +104,13 @@ async def test_what_redis_never_counted_is_not_taken_off_there(one: FakeReplica,
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         shown, _ = await new_key(running, chars_per_day=100)
         assert (await ask(running, shown, "x" * 80))[0] == 200
-        access: Authenticator = running.parts.access
+        authenticator: Authenticator = running.context.keys.authenticator
 
         async def fails() -> None:  # frozen() thaws a second time, which does no harm
             with frozen(own_redis):
-                visit = await access.enter(f"Bearer {shown}", lambda _: None, lambda _: None)
+                authentication = await authenticator.authenticate(f"Bearer {shown}", lambda _: None, lambda _: None)
                 # It entered in vain, so the charge asks nothing of Redis, which could still do it when it thaws.
-                async with access.spending(visit, 10, lambda _: None):
+                async with authenticator.meter.charging(authentication.key, 10, lambda _: None):
                     own_redis.server.signal(signal.SIGCONT)
                     await redis_is_asked(running)
                     raise RuntimeError("not served")
@@ -130,7 +130,7 @@ async def test_who_hangs_up_once_parts_were_told_pays_for_them(one: FakeReplica,
             async for line in response.aiter_lines():
                 if line.startswith("data:") and "text" in json.loads(line[5:]):
                     break
-        await wait_until(lambda: running.parts.bodies.reserved == 0, 5, "the request has ended")
+        await wait_until(lambda: running.context.process.body_budget.reserved == 0, 5, "the request has ended")
         assert await used_today(running, shown) == 90
         assert (await ask(running, shown, "x" * 90))[0] == 429
 
@@ -154,7 +154,7 @@ async def test_a_slow_redis_keeps_nobody_waiting_longer_than_its_time_out_or_the
 ) -> None:
     async with guarded(one, redis.url, redis_timeout=5.0) as running:
         shown, _ = await new_key(running)
-        store, waits = running.parts.keys, asyncio.Event()
+        store, waits = running.context.keys.store, asyncio.Event()
 
         async def slow(*_: object) -> str:
             await waits.wait()

@@ -221,7 +221,7 @@ async def translate_for(running: RunningProxy, caller: Caller, text: str) -> lis
     call = TranslationCall(
         request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", RequestSample()
     )
-    await running.parts.answers.translate(call, told.append)
+    await running.context.translation.service.translate(call, told.append)
     return told
 
 
@@ -283,8 +283,8 @@ async def test_the_replica_sees_it_when_the_last_one_hangs_up(plain: RunningProx
     await asyncio.gather(*tasks, return_exceptions=True)
     await wait_until(lambda: fake.aborts == 1, 3, "the replica sees the hang-up")
     assert len(fake.requests) == 1
-    assert len(plain.parts.flights) == 0
-    assert plain.parts.bodies.reserved == 0
+    assert len(plain.context.translation.coalescer) == 0
+    assert plain.context.process.body_budget.reserved == 0
 
 
 async def test_a_client_that_gives_up_and_posts_again_at_once_costs_one_translation(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.fleet.overrides import MAX_CHANGES, UNDONE_SECONDS, Override, OverrideKind, Overrides
+from proxy.fleet.overrides import MAX_OVERRIDES, UNDONE_SECONDS, Override, OverrideKind, Overrides
 from shared.protocol.access_errors import FleetFullError
 
 NAME, ONE, TWO = "http://fleet:1", "http://10.0.0.1:1", "http://10.0.0.2:1"
@@ -25,13 +25,13 @@ class Clock:
 def said(
     changes: Overrides, url: str, verdict: OverrideKind, *, added: bool = False, weight: float | None = None
 ) -> Override:
-    return changes.put(url, verdict, added=added, weight=weight, anew=True)
+    return changes.put(url, verdict, added=added, weight=weight, new_verdict=True)
 
 
 def test_what_nobody_changed_serves() -> None:
     changes = Overrides(Clock())
-    assert changes.wanted([NAME, ONE]) == [NAME, ONE]
-    assert changes.verdict(ONE, [NAME]) is OverrideKind.SERVING
+    assert changes.fleet_urls([NAME, ONE]) == [NAME, ONE]
+    assert changes.kind(ONE, [NAME]) is OverrideKind.SERVING
     assert changes.weight(ONE, [NAME]) is None
 
 
@@ -54,7 +54,7 @@ def test_a_name_stands_for_its_addresses_and_the_latest_word_on_either_holds() -
             (OverrideKind.SERVING, OverrideKind.REMOVED),
             (OverrideKind.DRAINED, OverrideKind.DRAINED),
         ][step]
-        assert (changes.verdict(ONE, [NAME]), changes.verdict(TWO, [NAME])) == expected
+        assert (changes.kind(ONE, [NAME]), changes.kind(TWO, [NAME])) == expected
 
 
 def test_a_weight_alone_undoes_no_other_word() -> None:
@@ -62,11 +62,11 @@ def test_a_weight_alone_undoes_no_other_word() -> None:
     changes = Overrides(clock)
     said(changes, ONE, OverrideKind.DRAINED)
     clock.now += 1
-    changes.put(NAME, OverrideKind.SERVING, added=True, weight=2.0, anew=False)
-    assert changes.verdict(ONE, [NAME]) is OverrideKind.DRAINED
+    changes.put(NAME, OverrideKind.SERVING, added=True, weight=2.0, new_verdict=False)
+    assert changes.kind(ONE, [NAME]) is OverrideKind.DRAINED
     assert changes.weight(ONE, [NAME]) == changes.weight(TWO, [NAME]) == 2.0
     clock.now += 1
-    changes.put(ONE, OverrideKind.DRAINED, added=False, weight=0.5, anew=False)
+    changes.put(ONE, OverrideKind.DRAINED, added=False, weight=0.5, new_verdict=False)
     assert (changes.weight(ONE, [NAME]), changes.weight(TWO, [NAME])) == (0.5, 2.0)
 
 
@@ -74,10 +74,10 @@ def test_removed_and_added_make_up_what_is_wanted() -> None:
     changes = Overrides(Clock())
     said(changes, NAME, OverrideKind.REMOVED)
     said(changes, TWO, OverrideKind.SERVING, added=True)
-    assert changes.wanted([NAME, ONE]) == [ONE, TWO]
+    assert changes.fleet_urls([NAME, ONE]) == [ONE, TWO]
     said(changes, NAME, OverrideKind.SERVING, added=True)
     said(changes, TWO, OverrideKind.REMOVED, added=True)
-    assert changes.wanted([NAME, ONE]) == [NAME, ONE]
+    assert changes.fleet_urls([NAME, ONE]) == [NAME, ONE]
 
 
 def test_a_clock_that_was_set_back_makes_no_word_older_than_the_one_before() -> None:
@@ -87,25 +87,25 @@ def test_a_clock_that_was_set_back_makes_no_word_older_than_the_one_before() -> 
     clock.now -= 3600
     second = said(changes, ONE, OverrideKind.SERVING)
     assert second.at > first.at
-    assert changes.verdict(ONE, []) is OverrideKind.SERVING
+    assert changes.kind(ONE, []) is OverrideKind.SERVING
 
 
 def test_there_are_only_so_many_and_those_undone_make_room() -> None:
     changes = Overrides(Clock())
-    for n in range(MAX_CHANGES - 1):
+    for n in range(MAX_OVERRIDES - 1):
         said(changes, f"http://h{n}:1", OverrideKind.DRAINED)
     said(changes, ONE, OverrideKind.SERVING)
     said(changes, TWO, OverrideKind.DRAINED)
-    assert len(changes.all()) == MAX_CHANGES
+    assert len(changes.all()) == MAX_OVERRIDES
     assert changes.get(ONE) is None
     with pytest.raises(FleetFullError) as caught:
         said(changes, ONE, OverrideKind.DRAINED)
-    assert str(MAX_CHANGES) in caught.value.detail
+    assert str(MAX_OVERRIDES) in caught.value.detail
     said(changes, TWO, OverrideKind.SERVING)
     other = Overrides(Clock())
     said(other, ONE, OverrideKind.DRAINED)
     changes.merge(other.all())
-    assert len(changes.all()) == MAX_CHANGES
+    assert len(changes.all()) == MAX_OVERRIDES
     assert changes.get(ONE) is not None, "what is in force is kept before what was undone"
 
 

@@ -144,7 +144,7 @@ async def test_the_fleets_token_goes_with_translations_and_probes_and_into_no_lo
         async with replicas(fake), proxy([fake], replica_token=TOKEN) as one:
             assert (await one.translate("Hello"))[0] == 200
             assert fake.requests[-1].headers["authorization"] == f"Bearer {TOKEN}"
-            assert TOKEN not in repr(one.parts.settings)
+            assert TOKEN not in repr(one.context.settings)
             assert TOKEN not in (await one.client.get("/fleet")).text
     assert TOKEN not in caplog.text
 

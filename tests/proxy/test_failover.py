@@ -161,7 +161,7 @@ async def test_a_pair_is_remembered_after_its_replica_left_but_an_unknown_one_st
         async with replicas(two), proxy([f"http://fleet:{one.port}"], resolver=resolver) as running:
             assert (await running.translate("Hello", "en", "fr"))[0] == 200
             addresses["fleet"] = ["127.0.0.1"]
-            await wait_until(lambda: two.url not in running.parts.registry.snapshot.replicas, 3, "two left")
+            await wait_until(lambda: two.url not in running.context.fleet.registry.snapshot.replicas, 3, "two left")
             status, problem, _ = await running.translate("Hello", "en", "fr")
             assert (status, problem["code"]) == (503, "pair-unavailable")
             assert (await running.health())["pairs"]["en-fr"] == {"ready": 0, "failing": 0, "total": 0}
@@ -213,7 +213,7 @@ async def test_one_lost_report_of_a_busy_replica_is_no_alarm_two_are() -> None:
     async with replicas(busy), proxy([busy]) as running:
         busy.report.fault = "close"
         await running.sees(busy, "down")
-        replica = running.parts.registry.snapshot.replicas[busy.url]
+        replica = running.context.fleet.registry.snapshot.replicas[busy.url]
         assert replica.missed >= 2
         busy.report.fault = None
         await running.sees(busy, "ready")
@@ -278,7 +278,7 @@ async def test_texts_count_not_requests() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = two.translate.delay = 0.3
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
-        hedging = running.parts.evidence.pool(LanguagePair("en", "de")).paces[0].hedging
+        hedging = running.context.local_stats.pool(LanguagePair("en", "de")).paces[0].hedging
         while hedging.take():
             pass  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))

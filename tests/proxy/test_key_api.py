@@ -141,7 +141,7 @@ async def test_only_the_token_and_keys_to_operate_change_keys_and_the_fleet(redi
 async def test_a_key_to_operate_needs_no_token_to_be_set(redis: RedisAtHand) -> None:
     async with proxy([NOBODY], redis.url, keys="on", redis_timeout=5.0) as running:
         made, shown = mint(Grant.model_validate({"name": "a", "scopes": ["operate"]}), time.time())
-        await running.parts.keys.add(made)
+        await running.context.keys.store.add(made)
         assert (await order(running, "GET", "/keys", authorization=f"Bearer {shown}"))[0] == 200
         status, problem = await order(running, "GET", "/keys", authorization="Bearer")
         assert (status, problem["code"]) == (401, "key-required")
@@ -209,7 +209,7 @@ async def test_a_record_that_can_not_be_read_opens_nothing(
 ) -> None:
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, keys="on", redis_timeout=5.0) as running:
         made, shown = mint(Grant(name="a"), time.time())
-        await running.parts.keys.add(made)
+        await running.context.keys.store.add(made)
         redis.client.set(f"{PREFIX}key:{made.id}", '{"name": "of another version"}')
         assert (await order(running, "POST", "/translate", {}, authorization=f"Bearer {shown}"))[0] == 403
         assert (await order(running, "GET", "/keys"))[1] == {"keys": []}

@@ -10,7 +10,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from proxy.fleet.overrides import MAX_CHANGES, OverrideKind
+from proxy.fleet.overrides import MAX_OVERRIDES, OverrideKind
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import RunningProxy, proxy
@@ -142,9 +142,9 @@ async def test_a_replica_that_nobody_knows_is_404_and_so_is_one_that_was_removed
 
 async def test_there_are_only_so_many_changes() -> None:
     async with proxy([NOBODY], operator_token=TOKEN) as running:
-        for n in range(MAX_CHANGES):
-            running.parts.registry.changes.put(
-                f"http://h{n}", OverrideKind.DRAINED, added=False, weight=None, anew=True
+        for n in range(MAX_OVERRIDES):
+            running.context.fleet.registry.overrides.put(
+                f"http://h{n}", OverrideKind.DRAINED, added=False, weight=None, new_verdict=True
             )
         response = await asked(running, "add", "http://127.0.0.1:2")
         assert (response.status_code, response.json()["code"], response.json()["limit"]) == (409, "fleet-full", 1000)

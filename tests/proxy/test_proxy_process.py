@@ -113,7 +113,7 @@ async def test_a_prober_that_is_killed_is_followed_within_3_s_and_nobody_notices
 
             async def leads() -> bool:
                 assert (await other.translate("Hello"))[0] == 200
-                return other.parts.registry.leading
+                return other.context.fleet.registry.is_leader
 
             server.kill()
             await wait_until(leads, 3, "taken over")

@@ -66,12 +66,12 @@ def test_a_day_holds_its_characters_and_what_was_given_back_is_there_again(
     for chars, served, step in asks:
         day = int(clock() // DAY_SECONDS)
         counted = counts.count(holder, UsageDelta(chars=chars))
-        assert counted.fits == (used.get(day, 0) + chars <= limit)
+        assert counted.fits_day == (used.get(day, 0) + chars <= limit)
         assert counted.day == day
-        if counted.fits and served:
+        if counted.fits_day and served:
             used[day] = used.get(day, 0) + chars
         clock.now += step
-        if counted.fits and not served:
+        if counted.fits_day and not served:
             counts.count(holder, UsageDelta(chars=-chars, day=day))
         today = int(clock() // DAY_SECONDS)
         assert counts.count(holder, UsageDelta()).chars == used.get(today, 0)
@@ -160,9 +160,9 @@ async def test_the_script_counts_as_a_proxy_does_by_itself(
     local.seconds = {now + at: n for at, n in seconds.items()}
     local.day, local.chars = now // DAY_SECONDS - days_ago, chars
     expected = twin.count(holder, ask)
-    assert (found.room, found.fits, found.requests, found.chars) == (
-        expected.room,
-        expected.fits,
+    assert (found.fits_minute, found.fits_day, found.requests, found.chars) == (
+        expected.fits_minute,
+        expected.fits_day,
         expected.requests,
         expected.chars,
     )

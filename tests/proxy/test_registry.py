@@ -35,11 +35,11 @@ class One:
 
     def adopt(self, *replicas: Replica) -> None:
         """Make these the fleet."""
-        self.registry.place({each.url: (each.url,) for each in replicas})
-        self.registry.learn(replicas)
+        self.registry.set_addresses({each.url: (each.url,) for each in replicas})
+        self.registry.update(replicas)
 
     def drain(self, url: str) -> None:
-        self.registry.change(url, OverrideKind.DRAINED, added=False, weight=None, anew=True)
+        self.registry.override(url, OverrideKind.DRAINED, added=False, weight=None, new_verdict=True)
 
     def state(self, url: str) -> ReplicaState:
         return self.registry.snapshot.replicas[url].state
@@ -69,29 +69,31 @@ async def proxy_at(
 
 async def test_without_redis_every_proxy_is_alone_and_holds_no_lease() -> None:
     async with proxy_at(nowhere()) as one:
-        assert one.registry.alone
-        assert not one.registry.leading
+        assert one.registry.redis_is_away
+        assert not one.registry.is_leader
         assert one.registry.redis_error is not None
         one.adopt(replica(A, "en>de"))
         await one.registry.publish()
         await one.lease.resign()
-        await one.registry.exchange_changes()
-        assert await one.registry.shared() == {}
+        await one.registry.sync_overrides()
+        assert await one.registry.read_shared() == {}
 
 
 async def test_one_proxy_leads_and_the_other_reads_what_it_published(redis: RedisAtHand) -> None:
     async with proxy_at(redis.url, "a") as leader, proxy_at(redis.url, "b") as follower:
-        assert leader.registry.leading
-        assert not follower.registry.leading
+        assert leader.registry.is_leader
+        assert not follower.registry.is_leader
         leader.adopt(replica(A, "en>de"))
         follower.adopt(replica(B, "en>de"))
         await leader.registry.publish()
         await follower.registry.publish()
-        assert await follower.registry.shared() == leader.registry.snapshot.replicas, "who does not lead writes nothing"
+        assert await follower.registry.read_shared() == leader.registry.snapshot.replicas, (
+            "who does not lead writes nothing"
+        )
         await leader.lease.resign()
-        assert not leader.registry.leading
+        assert not leader.registry.is_leader
         await follower.lease.renew()
-        assert follower.registry.leading
+        assert follower.registry.is_leader
 
 
 async def test_a_holder_whose_redis_hangs_stops_leading_before_another_can_begin(own_redis: RedisAtHand) -> None:
@@ -101,10 +103,10 @@ async def test_a_holder_whose_redis_hangs_stops_leading_before_another_can_begin
         own_redis.server.signal(signal.SIGSTOP)
         try:
             await one.lease.renew()
-            assert one.registry.alone
-            assert one.registry.leading, "Redis keeps it for us still"
+            assert one.registry.redis_is_away
+            assert one.registry.is_leader, "Redis keeps it for us still"
             now += 0.1
-            assert not one.registry.leading
+            assert not one.registry.is_leader
             await one.lease.resign()
         finally:
             own_redis.server.signal(signal.SIGCONT)
@@ -114,11 +116,11 @@ async def test_a_holder_that_hung_itself_knows_at_once_that_its_time_is_over(red
     now = 100.0
     async with proxy_at(redis.url, "a", monotonic=lambda: now) as one, proxy_at(redis.url, "b") as two:
         now += one.lease.ttl
-        assert not one.registry.leading
+        assert not one.registry.is_leader
         redis.client.delete(f"{PREFIX}prober")  # as if its time in Redis had passed too
         await two.lease.renew()
         await one.lease.renew()
-        assert (one.registry.leading, two.registry.leading) == (False, True)
+        assert (one.registry.is_leader, two.registry.is_leader) == (False, True)
 
 
 async def test_a_dead_holder_is_followed_within_3_s(redis: RedisAtHand) -> None:
@@ -126,7 +128,7 @@ async def test_a_dead_holder_is_followed_within_3_s(redis: RedisAtHand) -> None:
 
         async def leads() -> bool:
             await other.lease.renew()
-            return other.registry.leading
+            return other.registry.is_leader
 
         await wait_until(leads, 2.0, "its life is over")
 
@@ -138,9 +140,9 @@ async def test_a_proxy_that_starts_recalls_pairs_of_replicas_that_are_gone_and_w
         before.adopt(replica(A, "en>de"))
         await before.registry.publish()
         before.drain(B)
-        await before.registry.exchange_changes()
+        await before.registry.sync_overrides()
     async with proxy_at(redis.url, "b") as after:
-        await after.registry.recall()
+        await after.registry.restore()
         after.adopt(replica(B, "en>fr"))
         assert after.registry.snapshot.ready == {pair("en>de"): (), pair("en>fr"): ()}
         assert after.state(B) is ReplicaState.DRAINING
@@ -151,10 +153,10 @@ async def test_pairs_are_remembered_for_a_day_in_memory_too() -> None:
     async with proxy_at(nowhere(), clock=lambda: now) as one:
         one.adopt(replica(A, "en>de"))
         now += REMEMBERED_SECONDS - 1
-        one.registry.place({A: ()})
+        one.registry.set_addresses({A: ()})
         assert pair("en>de") in one.registry.snapshot.ready
         now += 2
-        one.registry.learn([])
+        one.registry.update([])
         assert pair("en>de") not in one.registry.snapshot.ready
 
 
@@ -162,7 +164,7 @@ async def test_a_broken_replica_can_not_fill_the_memory() -> None:
     urls = [f"http://{n}" for n in range(21)]
     async with proxy_at(nowhere(), configured=urls) as one:
         one.adopt(*(replica(url, *(f"l{n}>x{k}" for k in range(1000))) for n, url in enumerate(urls)))
-        one.registry.place(dict.fromkeys(urls, ()))
+        one.registry.set_addresses(dict.fromkeys(urls, ()))
         assert len(one.registry.snapshot.ready) == MAX_REMEMBERED_PAIRS
 
 
@@ -177,19 +179,19 @@ async def test_a_drained_replica_serves_nothing_and_is_published_as_it_reports_i
             "drained by an operator",
         )
         await one.registry.publish()
-        assert (await one.registry.shared())[A].state is ReplicaState.READY
-        one.registry.learn([replica(A, "en>de")])
+        assert (await one.registry.read_shared())[A].state is ReplicaState.READY
+        one.registry.update([replica(A, "en>de")])
         assert one.state(A) is ReplicaState.DRAINING, "a new report undrains nobody"
-        one.registry.learn([replica(A).silent("gone", 1.0, patience=1)])
+        one.registry.update([replica(A).silent("gone", 1.0, patience=1)])
         assert one.state(A) is ReplicaState.DOWN
 
 
 async def test_what_is_learnt_of_a_replica_that_left_is_passed_over() -> None:
     async with proxy_at(nowhere()) as one:
         one.adopt(replica(A, "en>de"), replica(B, "en>de"))
-        one.registry.change(A, OverrideKind.REMOVED, added=False, weight=None, anew=True)
-        one.registry.learn([replica(A, "en>de")])
-        one.registry.place({A: (A,), B: (B,)})  # a sweep that had begun before
+        one.registry.override(A, OverrideKind.REMOVED, added=False, weight=None, new_verdict=True)
+        one.registry.update([replica(A, "en>de")])
+        one.registry.set_addresses({A: (A,), B: (B,)})  # a sweep that had begun before
         assert list(one.registry.snapshot.replicas) == [B]
 
 
@@ -201,13 +203,13 @@ async def test_changes_made_while_redis_was_away_meet_when_it_is_back_and_the_la
         for each in (one, two):
             each.adopt(replica(A, "en>de"), replica(B, "en>de"))
         one.drain(A)
-        await one.registry.exchange_changes()
-        await two.registry.exchange_changes()
+        await one.registry.sync_overrides()
+        await two.registry.sync_overrides()
         assert two.state(A) is ReplicaState.DRAINING
         own_redis.server.kill()
         now += 1
-        change = one.registry.change(A, OverrideKind.SERVING, added=False, weight=None, anew=True)
-        assert not await one.registry.share(change)
+        change = one.registry.override(A, OverrideKind.SERVING, added=False, weight=None, new_verdict=True)
+        assert not await one.registry.share_override(change)
         assert one.registry.redis_error is not None
         now += 1
         two.drain(B)
@@ -216,7 +218,7 @@ async def test_changes_made_while_redis_was_away_meet_when_it_is_back_and_the_la
         async def of_one_mind() -> bool:
             for each in (one, two):
                 await each.lease.renew()
-                await each.registry.exchange_changes()
+                await each.registry.sync_overrides()
             return all(
                 (each.state(A), each.state(B)) == (ReplicaState.READY, ReplicaState.DRAINING) for each in (one, two)
             )
@@ -231,17 +233,17 @@ async def test_what_was_undone_a_day_ago_is_forgotten_everywhere(redis: RedisAtH
         one.drain(A)
         one.drain(B)
         for each in (one, two):
-            await each.registry.exchange_changes()
-        assert await one.registry.share(
-            one.registry.change(A, OverrideKind.SERVING, added=False, weight=None, anew=True)
+            await each.registry.sync_overrides()
+        assert await one.registry.share_override(
+            one.registry.override(A, OverrideKind.SERVING, added=False, weight=None, new_verdict=True)
         )
-        await two.registry.exchange_changes()
+        await two.registry.sync_overrides()
         now += UNDONE_SECONDS + 1
         for _ in range(2):
             for each in (one, two):
-                await each.registry.exchange_changes()
+                await each.registry.sync_overrides()
         assert redis.client.hkeys(f"{PREFIX}changes") == [B]
-        assert [[change.url for change in each.registry.changes.all()] for each in (one, two)] == [[B], [B]]
+        assert [[change.url for change in each.registry.overrides.all()] for each in (one, two)] == [[B], [B]]
 
 
 async def test_a_key_of_another_type_is_told_and_stops_nothing(redis: RedisAtHand) -> None:
@@ -249,10 +251,10 @@ async def test_a_key_of_another_type_is_told_and_stops_nothing(redis: RedisAtHan
     async with proxy_at(redis.url) as one:
         one.adopt(replica(A, "en>de"))
         one.drain(A)
-        await one.registry.exchange_changes()
+        await one.registry.sync_overrides()
         await one.registry.publish()
         assert "WRONGTYPE" in (one.registry.redis_error or "")
         assert one.state(A) is ReplicaState.DRAINING
         redis.client.delete(f"{PREFIX}changes")
-        await asyncio.gather(one.registry.exchange_changes(), one.registry.publish())
+        await asyncio.gather(one.registry.sync_overrides(), one.registry.publish())
         assert one.registry.redis_error is None

@@ -117,7 +117,7 @@ async def test_a_request_that_takes_long_is_sent_to_another_too_and_the_slow_one
         await until_asked(running, slow)
         assert await metric(running, "pairway_proxy_hedges_total") >= 1
         await wait_until(lambda: slow.aborts == len(slow.requests), 3, "the loser was cancelled")
-        assert running.parts.evidence.load(slow.url, running.parts.registry.snapshot) == 0
+        assert running.context.local_stats.load(slow.url, running.context.fleet.registry.snapshot) == 0
 
 
 async def test_streams_are_not_hedged() -> None:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from proxy.fleet.overrides import Override, OverrideKind
-from proxy.fleet.store import CHANGES_SECONDS, REMEMBERED_SECONDS, FleetStore
+from proxy.fleet.store import OVERRIDES_SECONDS, REMEMBERED_SECONDS, FleetStore
 from proxy.redis_client import StoreUnavailableError
 from tests.conftest import PREFIX, RedisAtHand
 from tests.proxy.proxies import nowhere
@@ -205,28 +205,28 @@ def drained(url: str, at: float, weight: float | None = None) -> Override:
 
 
 async def test_an_operators_change_is_read_by_all_and_lives_long(store: FleetStore, redis: RedisAtHand) -> None:
-    assert await store.read_changes(renew=True) == []
+    assert await store.read_overrides(renew=True) == []
     changes = [drained("http://a:1", 1_800_000_000.123456, 2.5), drained("http://b:1", 5.0)]
-    await store.write_changes(changes)
+    await store.write_overrides(changes)
     redis.client.expire(f"{PREFIX}changes", 100)
-    assert sorted(await store.read_changes(renew=False), key=lambda each: each.url) == changes
+    assert sorted(await store.read_overrides(renew=False), key=lambda each: each.url) == changes
     assert redis.client.ttl(f"{PREFIX}changes") <= 100
-    await store.read_changes(renew=True)
-    assert redis.client.ttl(f"{PREFIX}changes") > CHANGES_SECONDS - 100
-    await store.forget_changes(["http://a:1"])
-    assert await store.read_changes(renew=False) == changes[1:]
+    await store.read_overrides(renew=True)
+    assert redis.client.ttl(f"{PREFIX}changes") > OVERRIDES_SECONDS - 100
+    await store.delete_overrides(["http://a:1"])
+    assert await store.read_overrides(renew=False) == changes[1:]
 
 
 async def test_an_older_change_never_takes_the_place_of_a_later_one(store: FleetStore, redis: RedisAtHand) -> None:
     at = 1_800_000_000.123456
     later = drained("http://a:1", at, 3.0)
-    await store.write_changes([later])
-    await store.write_changes([drained("http://a:1", at - 0.000001), drained("http://b:1", at)])
-    assert later in await store.read_changes(renew=False)
-    await store.write_changes([drained("http://a:1", at + 0.000001)])
-    assert later not in await store.read_changes(renew=False)
+    await store.write_overrides([later])
+    await store.write_overrides([drained("http://a:1", at - 0.000001), drained("http://b:1", at)])
+    assert later in await store.read_overrides(renew=False)
+    await store.write_overrides([drained("http://a:1", at + 0.000001)])
+    assert later not in await store.read_overrides(renew=False)
     for unreadable in ("no JSON", "[]", '{"at": "x"}', '{"later": 1}', '{"url": "http://a:1/path", "at": 1}'):
         redis.client.hset(f"{PREFIX}changes", "http://a:1", unreadable)
-        assert [each.url for each in await store.read_changes(renew=False)] == ["http://b:1"]
-        await store.write_changes([later])
-        assert later in await store.read_changes(renew=False)
+        assert [each.url for each in await store.read_overrides(renew=False)] == ["http://b:1"]
+        await store.write_overrides([later])
+        assert later in await store.read_overrides(renew=False)

@@ -64,7 +64,7 @@ async def test_bad_input_is_an_ordinary_problem(
 
 async def trusted(running: RunningProxy) -> None:
     """Wait until nothing that another test did speaks against a replica."""
-    evidence, registry = running.parts.evidence, running.parts.registry
+    evidence, registry = running.context.local_stats, running.context.fleet.registry
     await wait_until(lambda: not list(evidence.suspects(registry.snapshot)), 5, "no suspects")
 
 
@@ -205,7 +205,7 @@ async def test_a_client_that_hangs_up_in_mid_stream_cancels_its_request_at_the_r
     async with listening(running.serving.port, wanted) as listener:
         await listener.until(b"event: delta")
     await wait_until(lambda: sum(fake.aborts for fake in fakes) == aborts + 1, 3, "the replica saw the end")
-    evidence, registry = running.parts.evidence, running.parts.registry
+    evidence, registry = running.context.local_stats, running.context.fleet.registry
     await wait_until(lambda: all(not evidence.load(fake.url, registry.snapshot) for fake in fakes), 3, "none in flight")
 
 

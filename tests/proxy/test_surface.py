@@ -118,9 +118,9 @@ async def test_livez_is_200_whatever_the_fleet() -> None:
 
 async def test_livez_is_503_and_names_the_loop_that_has_not_ticked() -> None:
     async with proxy(["http://127.0.0.1:1"]) as running:
-        running.parts.loops[0].clock = lambda: running.parts.loops[0].last_success + 16
+        running.context.process.loops[0].clock = lambda: running.context.process.loops[0].last_success + 16
         response = await running.client.get("/livez")
-        assert (response.status_code, response.json()["stale_loops"]) == (503, ["tracker"])
+        assert (response.status_code, response.json()["stale_loops"]) == (503, ["prober"])
 
 
 async def test_readyz_is_503_while_draining_and_requests_are_served_on() -> None:

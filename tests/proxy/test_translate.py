@@ -338,7 +338,7 @@ async def test_a_replica_that_is_silent_until_the_deadline_is_504_and_is_cancell
     assert (got, problem["code"]) == (504, "deadline-exceeded")
     assert "0.2 s" in problem["detail"]
     await wait_until(lambda: fake.aborts == aborts + 1, 3, "the replica saw the end")
-    assert running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 0
+    assert running.context.local_stats.load(fake.url, running.context.fleet.registry.snapshot) == 0
 
 
 async def test_a_body_that_comes_too_slowly_is_504(running: RunningProxy) -> None:
@@ -364,11 +364,13 @@ async def test_a_client_that_hangs_up_cancels_its_request_at_the_replica(
         % (len(sent), sent)
     )
     await wait_until(lambda: fake.requests, 3, "the replica has it")
-    assert running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 1
+    assert running.context.local_stats.load(fake.url, running.context.fleet.registry.snapshot) == 1
     writer.close()
     await wait_until(lambda: fake.aborts == aborts + 1, 3, "the replica saw the end")
     await wait_until(
-        lambda: running.parts.evidence.load(fake.url, running.parts.registry.snapshot) == 0, 3, "nothing in flight"
+        lambda: running.context.local_stats.load(fake.url, running.context.fleet.registry.snapshot) == 0,
+        3,
+        "nothing in flight",
     )
 
 

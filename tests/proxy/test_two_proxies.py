@@ -39,14 +39,14 @@ async def whole(running: RunningProxy) -> bool:
 
 def has_one_prober(*proxies: RunningProxy) -> bool:
     """Say whether one leads; for a moment none may: a pause of the machine can outlast the lease."""
-    return sum(running.parts.registry.leading for running in proxies) == 1
+    return sum(running.context.fleet.registry.is_leader for running in proxies) == 1
 
 
 async def test_only_one_of_two_probes_and_both_know(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
         assert (await first.health())["prober"] is True
-        await wait_until(lambda: second.parts.registry.redis_error is None, 3)
+        await wait_until(lambda: second.context.fleet.registry.redis_error is None, 3)
         assert (await second.health())["prober"] is False
         before = one.probes
         await first.sweeps(10)
@@ -59,7 +59,7 @@ async def test_only_one_of_two_probes_and_both_know(redis: RedisAtHand) -> None:
 async def test_a_prober_that_leaves_hands_over_at_once(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
-        await wait_until(lambda: second.parts.registry.redis_error is None, 3)
+        await wait_until(lambda: second.context.fleet.registry.redis_error is None, 3)
         await first.serving.stop()
 
         async def probes() -> bool:
@@ -123,7 +123,9 @@ async def test_a_frozen_redis_fails_no_request_and_is_found_again(own_redis: Red
         async with load(a, b) as statuses:
             own_redis.server.signal(signal.SIGSTOP)
             for running in (a, b):
-                await wait_until(lambda running=running: running.parts.registry.redis_error is not None, 3, "noticed")
+                await wait_until(
+                    lambda running=running: running.context.fleet.registry.redis_error is not None, 3, "noticed"
+                )
                 health = await running.health()
                 assert (health["status"], health["redis"]["up"]) == ("degraded", False)
             await one.stop()
@@ -163,7 +165,7 @@ async def test_a_redis_that_is_killed_and_comes_back_empty_fails_no_request_and_
                 own_redis.server.kill()
                 for running in (a, b):
                     await wait_until(
-                        lambda running=running: running.parts.registry.redis_error is not None, 3, "noticed"
+                        lambda running=running: running.context.fleet.registry.redis_error is not None, 3, "noticed"
                     )
                 await a.sweeps(3)
                 own_redis.start()

@@ -1,0 +1,52 @@
+"""Bodies of operators' requests: read within bounds, and validated."""
+
+from __future__ import annotations
+
+import time
+from typing import Final, TypeVar, cast
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from proxy.context import context
+from shared.http.body import read_body
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import BadRequestError, InvalidRequestError
+from shared.protocol.validation_errors import operator_errors
+
+M = TypeVar("M", bound=BaseModel)
+
+# A URL and a weight, or a key with some hundred pairs; whatever is longer is no request of an operator's.
+MAX_BODY_BYTES: Final = 4096
+BODY_SECONDS: Final = 5.0
+
+
+async def read(request: Request, model: type[M]) -> M:
+    """Read the body of an operator's request.
+
+    Raises:
+        PairwayError: it is too large, too slow, no JSON, or a field of it is wrong.
+    """
+    deadline = Deadline.after(BODY_SECONDS, time.monotonic)
+    with context(request).process.body_budget.reserve() as reservation:
+        body = await read_body(request, MAX_BODY_BYTES, deadline, reservation)
+    try:
+        value: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise BadRequestError(f"The body is no JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BadRequestError("The body is JSON, but not an object.")
+    return validated(model, cast("dict[str, object]", value))
+
+
+def validated(model: type[M], members: dict[str, object]) -> M:
+    """Return the model with these members.
+
+    Raises:
+        InvalidRequestError: some are wrong; it names them.
+    """
+    try:
+        return model.model_validate(members)
+    except ValidationError as error:
+        raise InvalidRequestError(operator_errors(error, model)) from None

@@ -1,0 +1,85 @@
+"""The state of the proxy and of a caller's key: health, languages, probes, usage."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from proxy.api import auth, health_view
+from proxy.context import context
+from proxy.keys.api_key import Scope
+from proxy.keys.quota import Usage, limit_headers
+from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
+from shared.http.probes import livez_response
+from shared.http.request_context import add_response_headers
+from shared.protocol.errors import NotFoundError
+
+routes = APIRouter()
+
+
+@routes.get(
+    "/usage",
+    responses=problem_documentation((401, 403, 404, 503)),
+    dependencies=[auth.KEY],
+    openapi_extra=auth.NO_KEY,
+)
+async def usage(request: Request) -> Usage:
+    """Show a caller what their key may, and what they used of it; asking costs nothing. 404 where keys are off."""
+    authenticator = context(request).keys.authenticator
+    if not authenticator.on:
+        raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
+    authorization, on_key = request.headers.get("authorization"), partial(auth.note_key, request)
+    key = await authenticator.identify(authorization, Scope.TRANSLATE, on_key)
+    used = await authenticator.meter.usage(key)
+    add_response_headers(request, limit_headers(key, used))
+    return Usage.of(key.view, used)
+
+
+@routes.head("/health", include_in_schema=False)
+@routes.get("/health", responses={503: {"model": health_view.Health}})
+async def health(request: Request) -> health_view.Health:
+    """The fleet at a glance; 200 for ok and degraded, 503 for down. Never waits for Redis or a replica."""
+    parts = context(request)
+    registry, local_stats = parts.fleet.registry, parts.local_stats
+    page: health_view.HealthPage = request.app.state.health_page
+    status, body = page.render(
+        registry.snapshot,
+        redis_error=registry.redis_error,
+        leading=registry.is_leader,
+        uptime=time.time() - parts.process.started_at,
+        now=time.time(),
+        load=lambda url: local_stats.load(url, registry.snapshot),
+        failing=lambda pair: len(local_stats.out(pair, registry.snapshot)),
+    )
+    return Response(body, 503 if status == "down" else 200, media_type="application/json")  # pyright: ignore[reportReturnType] - the annotation documents the schema
+
+
+@routes.get("/languages")
+async def languages(request: Request) -> health_view.Languages:
+    """Every language that can be translated from, its targets, and which of them can be served now."""
+    parts = context(request)
+    # Through 100 languages lead a million ways: not for the event loop.
+    return await asyncio.to_thread(
+        health_view.languages, parts.fleet.registry.snapshot, parts.translation.listed_pivots
+    )
+
+
+@routes.head("/livez", include_in_schema=False)
+@routes.get("/livez", responses=PROBE_DOCUMENTATION)
+async def livez(request: Request) -> Response:
+    """200 while the loops tick; depends on neither Redis nor load."""
+    return livez_response(context(request).process.loops)
+
+
+@routes.head("/readyz", include_in_schema=False)
+@routes.get("/readyz", responses=PROBE_DOCUMENTATION)
+async def readyz(request: Request) -> Response:
+    """200 after the first sweep and until draining."""
+    parts = context(request)
+    draining = parts.process.draining.is_set()
+    ready = parts.fleet.registry.first_sweep_done and not draining
+    return JSONResponse({"ready": ready, "draining": draining}, 200 if ready else 503)
