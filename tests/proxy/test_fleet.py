@@ -107,7 +107,7 @@ def test_replicas_that_report_the_very_same_pairs_make_the_same_snapshot_as_othe
         report("en>de", "en>fr", replica_id="6"),
     ]
     sharing = [
-        reports.report(each.model_copy(update={"models": models(ahead=0, limit=1)}).model_dump_json().encode())
+        reports.parse(each.model_copy(update={"models": models(ahead=0, limit=1)}).model_dump_json().encode())
         for each in told
     ]
     assert sharing[0].pairs is sharing[5].pairs
