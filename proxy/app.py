@@ -180,7 +180,7 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
         settings.replicas,
         report_ttl=settings.report_ttl,
         clock=time.time,
-        on_snapshot=foundation.local_stats.note_snapshot,
+        on_snapshot=foundation.local_stats.apply_snapshot,
     )
     discovery = Discovery(resolver)
     prober = Prober(registry, discovery, foundation.client, foundation.metrics, time.time)
@@ -224,7 +224,7 @@ def build_translation(
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
     pivots = listed_pivots = None
     if settings.pivot:
-        pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pool(pair).usual)
+        pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
         # /languages is written in a thread, which must not read the statistics.
         listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
     dispatcher = Dispatcher(

@@ -27,22 +27,22 @@ class TranslationCall:
     priority: Priority
     deadline: Deadline
     request_id: str
-    measured: RequestSample
+    sample: RequestSample
     on_delta: OnDelta | None = None
 
     @cached_property
-    def freight(self) -> RequestCost:
+    def cost(self) -> RequestCost:
         """How heavy it is."""
         return RequestCost.of(self.request, self.priority)
 
-    def asking(self, request: TranslateRequest, on_delta: OnDelta | None) -> TranslationCall:
+    def for_part(self, request: TranslateRequest, on_delta: OnDelta | None) -> TranslationCall:
         """Return the same call for a part of its texts, or a leg of their way."""
         return TranslationCall(
-            request, self.caller, self.priority, self.deadline, self.request_id, self.measured, on_delta
+            request, self.caller, self.priority, self.deadline, self.request_id, self.sample, on_delta
         )
 
-    def measured_by(self, measured: RequestSample) -> TranslationCall:
+    def with_sample(self, sample: RequestSample) -> TranslationCall:
         """Return the same call, whose way is written down elsewhere."""
         return TranslationCall(
-            self.request, self.caller, self.priority, self.deadline, self.request_id, measured, self.on_delta
+            self.request, self.caller, self.priority, self.deadline, self.request_id, sample, self.on_delta
         )

@@ -19,7 +19,7 @@ class RequestCost:
 
     work: float
     texts: int = 1
-    cost: float = 1.0
+    units: float = 1.0
     priority: Priority = Priority.INTERACTIVE
     is_long: bool = False
 

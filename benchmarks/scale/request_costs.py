@@ -48,9 +48,9 @@ class WarmProxy:
         self.replicas = [Replica.reported(url, fleet.report(number), now) for number, url in enumerate(urls)]
         self.snapshot = Snapshot.of(self.replicas, ())
         self.stats = LocalStats(time.monotonic, rng)
-        self.stats.note_snapshot(self.snapshot)
+        self.stats.apply_snapshot(self.snapshot)
         self.selector = ReplicaSelector(self.stats, rng)
-        self.cost = RequestCost(work=1.2, cost=1.2)
+        self.cost = RequestCost(work=1.2, units=1.2)
         for pair in (fleet.common, fleet.rare):
             for number, url in enumerate(self.snapshot.ready[pair]):
                 self._answer(pair, url, AttemptOutcome.GOOD)
@@ -65,12 +65,12 @@ class WarmProxy:
 
     def _attempt(self, pair: LanguagePair, url: str) -> Attempt:
         ranks, models = self.snapshot.ranks[pair], self.snapshot.models[pair]
-        permit = self.stats.pair_standing(url, pair).breaker.acquire()
-        return self.stats.attempt(Selection(url, pair, ranks[url], permit, models[url]), self.cost, lambda: None)
+        permit = self.stats.pair_replica_stats(url, pair).breaker.acquire()
+        return self.stats.begin_attempt(Selection(url, pair, ranks[url], permit, models[url]), self.cost, lambda: None)
 
     def _answer(self, pair: LanguagePair, url: str, outcome: AttemptOutcome) -> None:
         with self._attempt(pair, url) as attempt:
-            attempt.says(outcome)
+            attempt.record_outcome(outcome)
 
 
 def timed(action: Callable[[], object], times: int) -> Spread:
@@ -117,16 +117,16 @@ def picks(fleet: SimulatedFleet, times: int, rounds: int) -> dict[str, Spread]:
 
 def _pick(proxy: WarmProxy, pair: LanguagePair) -> Callable[[], object]:
     def pick() -> None:
-        selection = proxy.selector.choose(pair, NO_REPLICAS, proxy.cost, proxy.snapshot)
+        selection = proxy.selector.select(pair, NO_REPLICAS, proxy.cost, proxy.snapshot)
         if selection is None:
             raise AssertionError(f"nobody serves {pair}")
 
     def pick_and_return() -> None:
-        selection = proxy.selector.choose(pair, NO_REPLICAS, proxy.cost, proxy.snapshot)
+        selection = proxy.selector.select(pair, NO_REPLICAS, proxy.cost, proxy.snapshot)
         if selection is not None:
-            proxy.selector.give_back(selection)
+            proxy.selector.release(selection)
 
-    return pick_and_return if proxy.stats.pool(pair).out else pick
+    return pick_and_return if proxy.stats.pair_stats(pair).outliers else pick
 
 
 def _route(proxy: WarmProxy, pair: LanguagePair) -> Callable[[], object]:
@@ -141,7 +141,7 @@ def _admission(proxy: WarmProxy, pair: LanguagePair) -> Callable[[], object]:
     )
 
     def admit() -> None:
-        with admission.admitted([(call, pair)], proxy.snapshot):
+        with admission.admit([(call, pair)], proxy.snapshot):
             pass
 
     return admit
@@ -159,7 +159,7 @@ def snapshot_builds(fleet: SimulatedFleet, rounds: int) -> dict[str, float]:
         snapshot = Snapshot.of(fresh, ())
         rebuilt.append(time.process_time() - began)
         began = time.process_time()
-        proxy.stats.note_snapshot(replace(snapshot))
+        proxy.stats.apply_snapshot(replace(snapshot))
         updates.append(time.process_time() - began)
     return {
         "a new Snapshot": 1000 * sorted(rebuilt)[rounds // 2],

@@ -90,7 +90,7 @@ async def core(owner: str, fleet: SimulatedFleet, servers: Servers) -> AsyncGene
     lease = LeaderLease(store, owner, usual.redis_timeout, time.monotonic)
     urls = fleet.urls(servers.replicas_port)
     registry = Registry(
-        store, lease, urls, report_ttl=usual.report_ttl, clock=time.time, on_snapshot=stats.note_snapshot
+        store, lease, urls, report_ttl=usual.report_ttl, clock=time.time, on_snapshot=stats.apply_snapshot
     )
     async with ReplicaClient.open(connect_timeout=usual.connect_timeout, probe_timeout=usual.probe_timeout) as client:
         tracker = Prober(registry, Discovery(), client, ProxyMetrics(), time.time)

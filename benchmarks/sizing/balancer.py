@@ -81,10 +81,10 @@ class SimulatedBalancer:
         stats.work = stats.work - work_of(chars) if stats.sent else 0.0
         if failed:
             stats.failures += 1
-            stats.breaker.failure(ticket[2])
+            stats.breaker.record_failure(ticket[2])
             return
         stats.failures = 0
-        stats.breaker.success(ticket[2])
+        stats.breaker.record_success(ticket[2])
         sample = seconds / work_of(chars)
         stats.latency.observe(sample)
         self._usual += (sample - self._usual) / 1000

@@ -43,23 +43,23 @@ _DUST: Final = 1e-6
 class FairShare:
     """One model's callers; mutable state: units of cost that each has in hand, and who was promised room."""
 
-    __slots__ = ("held", "promises")
+    __slots__ = ("retry_after", "units")
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self.held: dict[str, float] = {}
-        self.promises = RetryAfterScheduler(clock)
+        self.units: dict[str, float] = {}
+        self.retry_after = RetryAfterScheduler(clock)
 
-    def take(self, caller: str, cost: float) -> None:
+    def add(self, caller: str, cost: float) -> None:
         """Count a caller's request as in flight."""
-        self.held[caller] = self.held.get(caller, 0.0) + cost
+        self.units[caller] = self.units.get(caller, 0.0) + cost
 
-    def give_back(self, caller: str, cost: float) -> None:
+    def remove(self, caller: str, cost: float) -> None:
         """Count it no longer."""
-        left = self.held[caller] - cost
+        left = self.units[caller] - cost
         if left > _DUST:
-            self.held[caller] = left
+            self.units[caller] = left
         else:
-            del self.held[caller]
+            del self.units[caller]
 
 
 class PairLoad(NamedTuple):
@@ -98,7 +98,7 @@ class PairLoad(NamedTuple):
         return cls(limit, rate or UNKNOWN_RATE, excess, (level, level_of_new), (wait, wait_of_new))
 
 
-class Admitted:
+class AdmittedRequest:
     """A request that was let in, as a context manager: counted as in hand while the block lasts."""
 
     __slots__ = ("_admission", "_alone", "_held", "_snapshot")
@@ -120,7 +120,7 @@ class Admitted:
     def __enter__(self) -> None:
         """Count it."""
         for call, _, pool in self._held:
-            pool.take(call.caller.identity, call.freight.cost)
+            pool.add(call.caller.identity, call.cost.units)
 
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
@@ -130,7 +130,7 @@ class Admitted:
             wait = self._admission.place(*self._held[0], self._snapshot)
             error.retry_after = max(error.retry_after or 0.0, wait)
         for call, _, pool in self._held:
-            pool.give_back(call.caller.identity, call.freight.cost)
+            pool.remove(call.caller.identity, call.cost.units)
 
 
 class AdmissionController:
@@ -150,7 +150,7 @@ class AdmissionController:
         self._looks: dict[tuple[LanguagePair, Priority], tuple[float, PairLoad | None]] = {}
         self._looked_at: Snapshot | None = None
 
-    def admitted(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> Admitted:
+    def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
         """Count a request's calls as in hand for their pairs while the block lasts: all of them, or none.
 
         What there is no room for is refused at once, before the block. A replica's refusal in the block gets a place of
@@ -159,36 +159,34 @@ class AdmissionController:
         Raises:
             OverloadedError: no replica has room for this caller and class; ``retry_after`` says when one should.
         """
-        held = [
-            (call, pair, self._pools[self._model(pair, snapshot)]) for call, pair in legs if not call.freight.is_long
-        ]
+        held = [(call, pair, self._pools[self._model(pair, snapshot)]) for call, pair in legs if not call.cost.is_long]
         # Once for all its legs: a place is used up when it is taken.
         kept: dict[tuple[int, int], bool] = {}
         for call, pair, pool in held:
             comer = id(pool), id(call)
             if comer not in kept:
-                kept[comer] = pool.promises.redeem(call)
+                kept[comer] = pool.retry_after.redeem(call)
             found = self._look(call, pair, snapshot)
             if found is not None:
                 self._check(call, pair, found, pool, kept=kept[comer])
-        return Admitted(self, held, snapshot, alone=len(legs) == len(held) == 1)
+        return AdmittedRequest(self, held, snapshot, alone=len(legs) == len(held) == 1)
 
     def place(self, call: TranslationCall, pair: LanguagePair, pool: FairShare, snapshot: Snapshot) -> int:
         """Return in how many seconds a request is to come again that a replica refused."""
         found = self._look(call, pair, snapshot)
         rate, excess = (UNKNOWN_RATE, 0.0) if found is None else (found.rate, found.excess)
-        return pool.promises.give(call, call.freight.cost, rate, excess)
+        return pool.retry_after.schedule(call, call.cost.units, rate, excess)
 
     def _check(
         self, call: TranslationCall, pair: LanguagePair, found: PairLoad, pool: FairShare, *, kept: bool
     ) -> None:
         """Refuse what there is no room for; ``kept`` says that it comes when it was told to."""
-        held = pool.held.get(call.caller.identity, 0.0)
+        held = pool.units.get(call.caller.identity, 0.0)
         newcomer = not held
-        callers = len(pool.held) + newcomer
+        callers = len(pool.units) + newcomer
         share = held / (found.limit / callers) if found.limit else 1.0
         full = found.levels[0]
-        pool.promises.observe(empty=full < NEARLY_EMPTY)
+        pool.retry_after.observe(empty=full < NEARLY_EMPTY)
         if found.levels[newcomer] >= (1.0 if kept else 1.0 - RESERVE * share):
             reason = "full" if full >= 1.0 or callers == 1 else "share"
         elif found.waits[newcomer] > call.deadline.remaining():
@@ -196,7 +194,7 @@ class AdmissionController:
         else:
             return
         self._metrics.shed.labels(str(pair), call.priority, reason).inc()
-        wait = pool.promises.give(call, call.freight.cost, found.rate, found.excess)
+        wait = pool.retry_after.schedule(call, call.cost.units, found.rate, found.excess)
         raise OverloadedError(_WHY[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
     def _look(self, call: TranslationCall, pair: LanguagePair, snapshot: Snapshot) -> PairLoad | None:
@@ -221,10 +219,10 @@ class AdmissionController:
         for urls in tiers:
             rooms: list[Capacity] = []
             for url in urls:
-                own = self._evidence.pair_standing(url, pair)
-                if own.is_out or own.stalls:
+                own = self._evidence.pair_replica_stats(url, pair)
+                if own.is_out or own.is_stalled:
                     continue
-                room = own.replica.room(models[url], priority)
+                room = own.replica.capacity_for(models[url], priority)
                 if room is None:
                     return None
                 if own.replica.is_full(now, lane):

@@ -17,7 +17,7 @@ LONGEST_SECONDS: Final = 60
 AGAIN_SECONDS: Final = LONGEST_SECONDS / 2
 # The part of what gets done that is promised: requests come at random, and rates are measured. With all of it promised one
 # in two that came back while the burst went on found no room.
-PROMISED: Final = 0.8
+SCHEDULED_SHARE: Final = 0.8
 # A client that comes so much later than it was told has lost its place.
 GRACE_SECONDS: Final = 10.0
 # How long there must be room before the places given before are no reason any more to send others far away. Between two
@@ -26,7 +26,7 @@ EMPTY_SECONDS: Final = 2.0
 # Clocks of clients, and the way of the answer.
 EARLY_SECONDS: Final = 0.05
 # Places kept at once; the oldest are forgotten first, and are then as good as new requests.
-MAX_PROMISES: Final = 20_000
+MAX_SLOTS: Final = 20_000
 # Callers that wait at once, each in a queue of its own; the one that was longest without a new place is forgotten first.
 MAX_CALLERS: Final = 10_000
 _FINGERPRINT_BYTES: Final = 12
@@ -54,7 +54,7 @@ class RetryAfterScheduler:
         """Show how many have a place."""
         return f"<Promises {len(self._due)}>"
 
-    def give(self, call: TranslationCall, cost: float, rate: float, excess: float) -> int:
+    def schedule(self, call: TranslationCall, cost: float, rate: float, excess: float) -> int:
         """Give a request of that cost a place; return in how many whole seconds (1 to 60) it is to come again.
 
         ``rate`` are the units of cost that get done in a second, ``excess`` the seconds until there is room at all. A
@@ -70,7 +70,7 @@ class RetryAfterScheduler:
         while self._last and next(iter(self._last.values())) <= now:
             self._last.popitem(last=False)
         # Who waits gets its part of what is done; told in whole seconds, a place is a little later than it is.
-        distance = cost * (len(self._last) + 1) / (PROMISED * rate)
+        distance = cost * (len(self._last) + 1) / (SCHEDULED_SHARE * rate)
         place = max(last, now + excess) + distance
         if place > now + LONGEST_SECONDS:
             place = now + min(AGAIN_SECONDS + distance, LONGEST_SECONDS)
@@ -79,7 +79,7 @@ class RetryAfterScheduler:
         seconds = max(1, math.ceil(place - now))
         self._due.pop(fingerprint, None)
         self._due[fingerprint] = now + seconds
-        _shrink(self._due, MAX_PROMISES)
+        _shrink(self._due, MAX_SLOTS)
         return seconds
 
     def observe(self, *, empty: bool) -> None:

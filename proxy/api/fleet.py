@@ -10,6 +10,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 
 from proxy.api import auth, bodies, fleet_view
+from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
 from proxy.urls import MAX_CHARS, replica_url
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
@@ -76,7 +77,7 @@ async def metrics(request: Request) -> Response:
     process.metrics.pair_failing.clear()
     for pair, urls in snapshot.ready.items():
         if urls:
-            process.metrics.pair_failing.labels(str(pair)).set(len(parts.local_stats.out(pair, snapshot)))
+            process.metrics.pair_failing.labels(str(pair)).set(len(failing_replicas(parts.local_stats, pair, snapshot)))
     return metrics_response(process.metrics.registry)
 
 

@@ -111,7 +111,7 @@ class FleetView:
 
     def _line(self, replica: Replica) -> ReplicaLine:
         names, report = self._registry.names[replica.url], replica.report
-        stats = self._local_stats.standing(replica.url)
+        stats = self._local_stats.replica_stats(replica.url)
         breakers = {str(pair): str(each.breaker.state) for pair, each in stats.pairs.items()}
         pairs = {
             str(pair.pair): PairLine(
@@ -151,10 +151,10 @@ class FleetView:
 
     def _score(self, replica: Replica) -> float | None:
         """Return what it is picked by for an empty text of its worst pair."""
-        stats = self._local_stats.standing(replica.url)
+        stats = self._local_stats.replica_stats(replica.url)
         candidates = [
             Candidate(
-                latency=latency, in_flight=stats.work + stats.foreign, weight=replica.weight, penalty=each.penalty
+                latency=latency, in_flight=stats.work + stats.foreign_texts, weight=replica.weight, penalty=each.penalty
             )
             for each in stats.pairs.values()
             if (latency := each.latency.value) is not None
@@ -173,8 +173,8 @@ class FleetView:
 
     def _why_avoided(self, url: str) -> str | None:
         """Say why this proxy passes it by; None where it does not."""
-        stats = self._local_stats.standing(url)
-        stalled = [str(pair) for pair, each in stats.pairs.items() if each.stalls]
+        stats = self._local_stats.replica_stats(url)
+        stalled = [str(pair) for pair, each in stats.pairs.items() if each.is_stalled]
         if stalled:
             return f"it holds requests of {', '.join(stalled)} and makes no progress while others do"
         out = [

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from proxy.api import auth, health_view
+from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
 from proxy.keys.api_key import Scope
 from proxy.keys.quota import Usage, limit_headers
@@ -53,7 +54,7 @@ async def health(request: Request) -> health_view.Health:
         uptime=time.time() - parts.process.started_at,
         now=time.time(),
         load=lambda url: local_stats.load(url, registry.snapshot),
-        failing=lambda pair: len(local_stats.out(pair, registry.snapshot)),
+        failing=lambda pair: len(failing_replicas(local_stats, pair, registry.snapshot)),
     )
     return Response(body, 503 if status == "down" else 200, media_type="application/json")  # pyright: ignore[reportReturnType] - the annotation documents the schema
 

@@ -1,17 +1,15 @@
-"""Attempt: one request at one replica, from the choice of it to what it says about that replica. Pure."""
+"""Attempt: one request at one replica, from its selection to what its end says about that replica. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 from proxy.balancing.circuit_breaker import CircuitPermit
-from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats, ReplicaStats
+from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.languages import LanguagePair
 from shared.protocol.sse import OnDelta
-
-if TYPE_CHECKING:
-    from proxy.balancing.local_stats import LocalStats
 
 
 class Selection(NamedTuple):
@@ -27,75 +25,100 @@ class Selection(NamedTuple):
     model: str
 
 
-class Attempt:
-    """One request at one replica, counted as in flight while the block lasts and given back on every path.
+class AttemptResult(NamedTuple):
+    """How an attempt ended, and the statistics that it belongs to: those from its beginning.
 
-    Mutable state: what it says about the replica, ``Verdict.NONE`` unless it was told, and its ``outcome`` in a word.
+    ``reason`` is its end in a word; ``full_for`` are the seconds that a full replica asked us to wait. An attempt that
+    ``timed_out`` is a failure only where any replica would have answered by then.
+    """
+
+    selection: Selection
+    request: InFlightRequest
+    stats: PairReplicaStats
+    outcome: AttemptOutcome
+    reason: str
+    full_for: float
+    unreachable: bool
+    timed_out: bool
+
+
+class Attempt:
+    """One request at one replica, counted as in flight while the block lasts and released on every path.
+
+    Mutable state: its outcome, ``AttemptOutcome.NONE`` until one is recorded, and its ``label`` for metrics.
     """
 
     __slots__ = (
-        "_evidence",
         "_full_for",
-        "_standing",
+        "_outcome",
+        "_record",
+        "_timed_out",
         "_unreachable",
-        "_verdict",
-        "choice",
-        "outcome",
-        "own",
-        "ticket",
+        "label",
+        "request",
+        "selection",
+        "stats",
     )
 
     def __init__(
         self,
-        evidence: LocalStats,
-        choice: Selection,
-        ticket: InFlightRequest,
-        standing: ReplicaStats,
-        own: PairReplicaStats,
+        record: Callable[[AttemptResult], None],
+        selection: Selection,
+        request: InFlightRequest,
+        stats: PairReplicaStats,
     ) -> None:
-        """Take what is to be counted, and where: the replica's standing at the beginning, whatever becomes of it."""
-        self._evidence = evidence
-        self._standing = standing
-        self.own = own
-        self.choice = choice
-        self.ticket = ticket
-        self._verdict = AttemptOutcome.NONE
-        self.outcome = "cancelled"
+        """Begin without an outcome; ``record`` is called with the result when the block ends."""
+        self._record = record
+        self.stats = stats
+        self.selection = selection
+        self.request = request
+        self._outcome = AttemptOutcome.NONE
+        self.label = "cancelled"
         self._full_for = 0.0
         self._unreachable = False
+        self._timed_out = False
 
     def __enter__(self) -> Self:
-        """Count it."""
-        self._standing.take(self.ticket, self.own)
+        """Count it as in flight."""
+        self.stats.add(self.request)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Count it no longer, and learn from it."""
-        self._standing.give_back(self.ticket, self.own)
-        self._evidence.judge(
-            self, self._standing, self._verdict, self.outcome, self._full_for, unreachable=self._unreachable
+        """Count it no longer, and record its result."""
+        self.stats.remove(self.request)
+        self._record(
+            AttemptResult(
+                self.selection,
+                self.request,
+                self.stats,
+                self._outcome,
+                self.label,
+                self._full_for,
+                self._unreachable,
+                self._timed_out,
+            )
         )
 
-    def says(self, verdict: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Note the verdict; ``full_for`` are the seconds that a full replica asked us to wait."""
-        self._verdict, self._full_for, self._unreachable = verdict, full_for, unreachable
+    def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
+        """Note the outcome; ``full_for`` are the seconds that a full replica asked us to wait."""
+        self._outcome, self._full_for, self._unreachable = outcome, full_for, unreachable
 
-    def expires(self) -> None:
-        """Note that the time given passed: a failure where any replica would have answered by then, else no verdict."""
-        self._verdict = AttemptOutcome.FAILED if self._evidence.is_overdue(self.ticket) else AttemptOutcome.NONE
+    def record_timeout(self) -> None:
+        """Note that the time given passed."""
+        self._timed_out = True
 
-    def beaten(self) -> None:
-        """Note that another replica answered first; as good as a failure, several in a row take it out."""
-        self.own.took_at_least(self.ticket)
-        self._verdict = AttemptOutcome.FAILED
+    def record_hedge_won(self) -> None:
+        """Note that another replica answered first; as good as a failure, several in a row open its breaker."""
+        self.stats.record_minimum_latency(self.request)
+        self._outcome = AttemptOutcome.FAILED
 
-    def relayed(self, relay: OnDelta | None) -> OnDelta | None:
-        """Return the relay, made to note each delta as progress."""
-        if relay is None:
+    def track_progress(self, on_delta: OnDelta | None) -> OnDelta | None:
+        """Return the callback, wrapped so that each delta counts as progress of the replica."""
+        if on_delta is None:
             return None
 
-        def tell(index: int, text: str) -> None:
-            self.own.progresses()
-            relay(index, text)
+        def track(index: int, text: str) -> None:
+            self.stats.record_progress()
+            on_delta(index, text)
 
-        return tell
+        return track

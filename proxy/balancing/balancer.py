@@ -19,7 +19,7 @@ CHOICES: Final = 3
 # away; of so many draws then fewer than three are eligible in 137 of 65,536 picks.
 DRAWS: Final = 16
 # Then so many in a row are looked at; a look costs some microseconds, and where so many are full, all are.
-MOST_LOOKS: Final = 100
+MAX_EVALUATED: Final = 100
 # Scores that differ by no more than this part, or these seconds, are equal: idle replicas share the work, whoever was a
 # few milliseconds slower last, which nobody notices.
 NEAR: Final = 0.2
@@ -51,51 +51,56 @@ def score(candidate: Candidate, work: float) -> float:
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
 
 
-def pick(urls: Sequence[str], look: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
+def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
     """Return the best of a few eligible replicas drawn at random; None: none is eligible.
 
-    ``look`` gives None for a replica that may not be asked; where nearly all of a large fleet may not, those few that may
-    can be missed. Among equals one at random.
+    ``evaluate`` gives None for a replica that may not be asked; where nearly all of a large fleet may not, those few that
+    may can be missed. Among equals one at random.
     """
-    best: str | None = None
-    held: Candidate | None = None
-    least = 0.0
+    best_url: str | None = None
+    best: Candidate | None = None
+    best_seconds = 0.0
     seen: list[str] = []
-    for url in _draws(urls, rng):
-        if url in seen or (candidate := look(url)) is None:
+    for url in _draw(urls, rng):
+        if url in seen or (candidate := evaluate(url)) is None:
             continue
         # Without the weight, which is a share of the work and no speed.
         seconds = candidate.latency * (candidate.in_flight + work) + candidate.penalty
-        if held is None or _prefers(candidate, seconds, held, least, work, rng):
-            best, held, least = url, candidate, seconds
+        if best is None or _is_better(candidate, seconds, best, best_seconds, work, rng):
+            best_url, best, best_seconds = url, candidate, seconds
         seen.append(url)
         if len(seen) == CHOICES:
             break
-    return best
+    return best_url
 
 
-def _prefers(one: Candidate, seconds: float, other: Candidate, least: float, work: float, rng: Random) -> bool:
-    """Say whether the one, with so many seconds, is a better choice than the other.
+def _is_better(
+    candidate: Candidate, seconds: float, best: Candidate, best_seconds: float, work: float, rng: Random
+) -> bool:
+    """Say whether the candidate, with so many seconds, is a better choice than the best so far.
 
     Among equals chance decides by their weights, and a replica in its slow start stands back by chance: an idle fleet's
     scores differ by so little that a weight in them would leave one nothing at all, or everything.
     """
-    if one.warmth != other.warmth and rng.random() >= min(one.warmth, other.warmth) / max(one.warmth, other.warmth):
-        return one.warmth > other.warmth
-    apart, smaller = (least - seconds, seconds) if seconds < least else (seconds - least, least)
-    if apart <= NEAR_SECONDS or apart <= NEAR * smaller:
-        return rng.random() * (one.weight + other.weight) < one.weight
-    if one.weight == other.weight == 1.0:  # nearly always, and then the seconds are the score
-        return seconds < least
-    return score(one, work) < score(other, work)
+    ours, theirs = candidate.warmth, best.warmth
+    if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):
+        return ours > theirs
+    difference, smaller = (
+        (best_seconds - seconds, seconds) if seconds < best_seconds else (seconds - best_seconds, best_seconds)
+    )
+    if difference <= NEAR_SECONDS or difference <= NEAR * smaller:
+        return rng.random() * (candidate.weight + best.weight) < candidate.weight
+    if candidate.weight == best.weight == 1.0:  # nearly always, and then the seconds are the score
+        return seconds < best_seconds
+    return score(candidate, work) < score(best, work)
 
 
-def _draws(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Give URLs at random, some of them twice; in the end as many as may be, in a row from a random place."""
+def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
+    """Yield URLs at random, some of them twice; in the end as many as may be, in a row from a random start."""
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):
             yield urls[int(rng.random() * count)]
     start = int(rng.random() * count)
-    for index in range(start - min(count, MOST_LOOKS), start):
+    for index in range(start - min(count, MAX_EVALUATED), start):
         yield urls[index]

@@ -126,7 +126,7 @@ class CircuitBreaker:
         self._trial_at = self._clock()
         return self._trial
 
-    def success(self, permit: CircuitPermit) -> None:
+    def record_success(self, permit: CircuitPermit) -> None:
         """Note that the replica did what it should; a trial's success closes the breaker."""
         if permit is self._trial:
             self._close()
@@ -134,7 +134,7 @@ class CircuitBreaker:
             self._in_a_row = 0
             self._count(failed=0.0)
 
-    def failure(self, permit: CircuitPermit, *, at_once: bool = False) -> None:
+    def record_failure(self, permit: CircuitPermit, *, at_once: bool = False) -> None:
         """Note a failure of the replica; ``at_once`` opens the breaker whatever was before."""
         if permit is self._trial:
             self._open()

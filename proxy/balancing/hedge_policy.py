@@ -34,7 +34,7 @@ FLEET_SLOW: Final = 2.0
 class HedgePolicy:
     """One per pair. Mutable state: the last latencies and what they say, and the hedges that may be made."""
 
-    __slots__ = ("_latencies", "_next", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "usual")
+    __slots__ = ("_latencies", "_next", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "median_seconds")
 
     def __init__(self) -> None:
         """Begin without samples and with a full burst."""
@@ -43,7 +43,9 @@ class HedgePolicy:
         self._unsorted = 0
         self._seconds_per_unit = FIRST_SECONDS_PER_UNIT
         self._slow = False
-        self.usual: float | None = None  # the median of the seconds per unit of work; None before there are enough
+        self.median_seconds: float | None = (
+            None  # the median of the seconds per unit of work; None before there are enough
+        )
         self._tokens = HEDGE_BURST
 
     def __repr__(self) -> str:
@@ -61,7 +63,7 @@ class HedgePolicy:
         if self._unsorted >= SORT_EVERY or len(self._latencies) == FEWEST_SAMPLES:
             self._sort()
 
-    def request(self) -> None:
+    def record_request(self) -> None:
         """Note that a request began: it earns its share of a hedge."""
         self._tokens = min(HEDGE_BURST, self._tokens + HEDGE_SHARE)
 
@@ -71,7 +73,7 @@ class HedgePolicy:
             return None
         return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)
 
-    def take(self) -> bool:
+    def withdraw(self) -> bool:
         """Pay for one hedge; False: they are used up."""
         if self._tokens < 1:
             return False
@@ -85,6 +87,6 @@ class HedgePolicy:
             return
         recent = sorted(self._latencies[self._next - 1 - place] for place in range(min(RECENT, count)))
         usual = sorted(self._latencies)
-        self.usual = median = usual[count // 2]
+        self.median_seconds = median = usual[count // 2]
         self._slow = recent[len(recent) // 2] > FLEET_SLOW * median
         self._seconds_per_unit = max(usual[int(count * PERCENTILE)], OVER_MEDIAN * median)

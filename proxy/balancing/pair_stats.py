@@ -1,73 +1,134 @@
-"""Pool: what this proxy knows of one pair, whoever serves it. Pure."""
+"""PairStats: what this proxy knows of one pair, whichever replica serves it. Pure."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from statistics import median
 from typing import Final
 
 from proxy.balancing.hedge_policy import HedgePolicy
-from proxy.balancing.replica_stats import PairReplicaStats
+from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 
 # What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
 FIRST_SECONDS: Final = 0.1
+# A request that takes so many times its usual time should have been answered.
+OVERDUE_FACTOR: Final = 8.0
+# Which replicas are ejected is worked out again after this, or when a breaker changes: with hundreds out of a thousand
+# it takes a millisecond, and a trial that waits for it is no worse.
+EJECTED_SECONDS: Final = 0.05
 
 
 class ModelLatency:
     """How long the replicas of one model take for a pair. Mutable state: the last latencies, and the hedges they allow."""
 
-    __slots__ = ("_first", "hedging")
+    __slots__ = ("_first", "hedge_policy")
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
-        self.hedging = HedgePolicy()
+        self.hedge_policy = HedgePolicy()
         self._first: list[float] = []
 
     @property
-    def usual(self) -> float:
+    def typical_seconds(self) -> float:
         """Seconds that a unit of work usually takes: the median, of the few there are until there are enough."""
-        return self.hedging.usual or (median(self._first) if self._first else FIRST_SECONDS)
+        return self.hedge_policy.median_seconds or (median(self._first) if self._first else FIRST_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> None:
         """Take the latency of a translation."""
-        self.hedging.observe(seconds_per_unit)
-        if self.hedging.usual is None:
+        self.hedge_policy.observe(seconds_per_unit)
+        if self.hedge_policy.median_seconds is None:
             self._first.append(seconds_per_unit)
 
 
 class PairStats:
-    """Mutable state: the pace of each rank of models, each replica's standing, who answered last when, who is out or in doubt."""
+    """Statistics of one pair: latencies by model rank, its replicas, the outliers among them and the suspects.
 
-    __slots__ = ("doubtful", "good_at", "kept_out", "kept_until", "out", "own", "paces", "trial_at")
+    Mutable state, changed by its methods only. ``outliers`` are the replicas whose breaker is not closed, the first to
+    open first; ``suspects`` are worth a canary; ``trial_at`` is when the first of the ejected ones may be tried.
+    """
+
+    __slots__ = (
+        "_answered_at",
+        "_ejected",
+        "_ejected_until",
+        "latencies",
+        "outliers",
+        "replicas",
+        "suspects",
+        "trial_at",
+    )
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
-        self.paces: defaultdict[int, ModelLatency] = defaultdict(ModelLatency)
-        self.own: dict[str, PairReplicaStats] = {}
-        self.good_at: dict[str, float] = {}
-        self.out: dict[str, None] = {}  # breakers that are not closed, the first to open first
-        self.doubtful: dict[str, None] = {}  # worth a canary
-        self.kept_out: frozenset[str] = frozenset()  # those of ``out`` that get nothing, as last worked out
-        self.kept_until = 0.0
-        self.trial_at = 0.0  # when the first of those may be tried
+        self.latencies: defaultdict[int, ModelLatency] = defaultdict(ModelLatency)
+        self.replicas: dict[str, PairReplicaStats] = {}
+        self.outliers: dict[str, PairReplicaStats] = {}
+        self.suspects: dict[str, PairReplicaStats] = {}
+        self.trial_at = 0.0
+        self._answered_at: dict[str, float] = {}
+        self._ejected: frozenset[str] = frozenset()  # as last worked out
+        self._ejected_until = 0.0
 
     @property
-    def usual(self) -> float:
+    def typical_seconds(self) -> float:
         """Seconds that a unit of work usually takes with the most preferred model that was used."""
-        return self.paces[min(self.paces)].usual if self.paces else FIRST_SECONDS
+        return self.latencies[min(self.latencies)].typical_seconds if self.latencies else FIRST_SECONDS
 
-    def note(self, url: str, *, is_out: bool) -> None:
+    def is_overdue(self, request: InFlightRequest, now: float, since: float = 0.0) -> bool:
+        """Say whether a request takes far longer than such requests usually do, counted from ``since`` at the earliest."""
+        typical = self.latencies[request.rank].typical_seconds
+        return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
+
+    def add(self, url: str, stats: PairReplicaStats) -> None:
+        """Take in a replica that serves the pair."""
+        self.replicas[url] = stats
+
+    def answered(self, url: str, now: float) -> None:
+        """Note that a replica answered a client's request."""
+        self._answered_at[url] = now
+
+    def others_answered(self, url: str, since: float) -> bool:
+        """Say whether any other replica answered after that time."""
+        return any(at > since for other, at in self._answered_at.items() if other != url)
+
+    def suspect(self, url: str, stats: PairReplicaStats) -> None:
+        """Have canaries sent to a replica."""
+        self.suspects[url] = stats
+
+    def trust(self, url: str) -> None:
+        """Send a replica no more canaries."""
+        self.suspects.pop(url, None)
+
+    def unreliable(self) -> frozenset[str]:
+        """Return the replicas that failed at something lately."""
+        return frozenset(self.outliers).union(url for url, stats in self.suspects.items() if stats.failures)
+
+    def update_outlier(self, url: str, stats: PairReplicaStats) -> None:
         """Note whether a replica's breaker is closed."""
-        if is_out == (url in self.out):
+        if stats.is_out == (url in self.outliers):
             return
-        self.kept_until = 0.0
-        if is_out:
-            self.out[url] = None
+        self._ejected_until = 0.0
+        if stats.is_out:
+            self.outliers[url] = stats
         else:
-            del self.out[url]
+            del self.outliers[url]
+
+    def ejected(self, now: float, ready: Mapping[str, int]) -> frozenset[str]:
+        """Return which of the ready replicas get nothing: at most half of them, besides those that refused the pair."""
+        if now >= self._ejected_until:
+            outliers = {url: stats for url, stats in self.outliers.items() if url in ready}
+            refused = {url for url, stats in outliers.items() if stats.refused}
+            failing = [url for url in outliers if url not in refused]
+            self._ejected = frozenset(refused) | frozenset(failing[: (len(ready) - len(refused)) // 2])
+            self._ejected_until = now + EJECTED_SECONDS
+            self.trial_at = now + min((outliers[url].breaker.retry_in() for url in self._ejected), default=0.0)
+        return self._ejected
+
+    def eject_again(self) -> None:
+        """Have it worked out anew which replicas are ejected."""
+        self._ejected_until = 0.0
 
     def forget(self, url: str) -> None:
         """Drop everything about a replica."""
-        self.kept_until = 0.0
-        for table in (self.own, self.good_at, self.out, self.doubtful):
+        self._ejected_until = 0.0
+        for table in (self.replicas, self._answered_at, self.outliers, self.suspects):
             table.pop(url, None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from proxy.balancing.balancer import SLOW_START_SECONDS
 from proxy.balancing.capacity import Capacity, CapacityTracker
 from proxy.balancing.circuit_breaker import CircuitBreaker, CircuitPermit
 from proxy.balancing.latency import PeakEwma
@@ -22,6 +23,8 @@ from shared.protocol.report import ModelReport
 # fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
+# A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
+RETURN_SECONDS: Final = 1.0
 # What a full replica asks a client to wait may be long, so that not all come back at once; whether it is still full, the
 # next report says.
 LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
@@ -32,7 +35,7 @@ REPORT_AGE_SECONDS: Final = 0.1
 
 @dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
 class InFlightRequest:
-    """One request in flight, since ``started`` (monotonic seconds): how heavy it is, and whom to tell of its loss.
+    """One request in flight, since ``started`` (monotonic seconds): its cost, and what to call when its replica is lost.
 
     ``rank`` and ``model`` are those of the model that serves the pair there.
     """
@@ -41,42 +44,42 @@ class InFlightRequest:
     rank: int
     model: str
     started: float
-    freight: RequestCost
-    lost: Callable[[], None]
+    cost: RequestCost
+    on_lost: Callable[[], None]
 
     @property
     def work(self) -> float:
         """What its latency goes by."""
-        return self.freight.work
+        return self.cost.work
 
 
 class PairReplicaStats:
     """How a replica does with one pair, and since when it serves it.
 
-    Mutable state: breaker, latency, failures in a row, whether it refused the pair, requests in flight, the last progress
-    and whether it stands still.
+    Mutable state, changed by its methods only: breaker, latency, failures in a row, whether it refused the pair, requests
+    in flight (``oldest`` of them), the last progress, whether it is stalled, and when its next canary is due.
     """
 
     __slots__ = (
+        "_canary_due",
         "_clock",
+        "_reset_at",
         "breaker",
-        "canary_due",
         "failed_at",
         "failed_with",
         "failures",
+        "in_flight",
+        "is_stalled",
         "joined_at",
         "latency",
         "oldest",
         "progressed_at",
         "refused",
         "replica",
-        "reset_at",
-        "stalls",
-        "tickets",
     )
 
     def __init__(self, replica: ReplicaStats, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with nothing known: a newcomer; ``replica`` is the standing that this is a part of."""
+        """Begin as a newcomer of which nothing is known; ``replica`` is what this is a part of."""
         self._clock = clock
         self.replica = replica
         self.failed_at = 0.0
@@ -85,12 +88,12 @@ class PairReplicaStats:
         self.latency = PeakEwma(clock)
         self.failures = 0
         self.refused = False
-        self.stalls = False
-        self.canary_due = 0.0
-        self.reset_at = 0.0  # what began before says nothing of how it is now
+        self.is_stalled = False
+        self._canary_due = 0.0
+        self._reset_at = 0.0  # what began before says nothing of how it is now
         self.joined_at = self.progressed_at = clock()
-        self.tickets: OrderedDict[int, InFlightRequest] = OrderedDict()
-        self.oldest: InFlightRequest | None = None  # of those
+        self.in_flight: OrderedDict[int, InFlightRequest] = OrderedDict()
+        self.oldest: InFlightRequest | None = None
 
     @property
     def penalty(self) -> float:
@@ -103,138 +106,227 @@ class PairReplicaStats:
         """Whether only a trial may go there."""
         return self.breaker.opened_at is not None
 
-    def well(self) -> None:
-        """Note that it does what it should."""
-        self.failures = 0
-        self.refused = False
-        self.progresses()
+    def add(self, request: InFlightRequest) -> None:
+        """Count a request as in flight."""
+        self.in_flight[id(request)] = request
+        self.oldest = self.oldest or request
+        self.replica.add(request)
 
-    def progresses(self) -> None:
-        """Note a sign of life."""
-        self.progressed_at = self._clock()
-        self.stalls = False
+    def remove(self, request: InFlightRequest) -> None:
+        """Count it no longer."""
+        del self.in_flight[id(request)]
+        if self.oldest is request:
+            self.oldest = next(iter(self.in_flight.values()), None)
+        self.replica.remove(request)
 
-    def took(self, ticket: InFlightRequest) -> None:
-        """Note how long a request took."""
-        if ticket.started >= self.reset_at:
-            self.latency.observe((self._clock() - ticket.started) / ticket.work)
+    def record_success(self, permit: CircuitPermit | None) -> None:
+        """Note that it did what it should; a success that no breaker permitted is as good as a canary."""
+        was_out = self.is_out
+        self._clear_failures()
+        if permit is None:
+            self.breaker.canary_passed()
+        else:
+            self.breaker.record_success(permit)
+        if was_out and not self.is_out:
+            self.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
 
-    def took_at_least(self, ticket: InFlightRequest) -> None:
-        """Note how long a request had taken when it was given up: more than that, so it is never good news."""
-        seconds = (self._clock() - ticket.started) / ticket.work
-        if ticket.started >= self.reset_at and seconds > (self.latency.value or 0.0):
-            self.latency.observe(seconds)
-
-    def reset(self, seconds_per_unit: float) -> None:
-        """Note that a canary passed: only what begins from now on counts."""
-        self.well()
-        self.latency.reset(seconds_per_unit)
-        self.reset_at = self._clock()
-
-    def ill(self, permit: CircuitPermit | None, what: str, *, at_once: bool = False) -> None:
-        """Note a failure, and what it was; one without a permit (nobody else was left) only counts against its score."""
+    def record_failure(self, permit: CircuitPermit | None, reason: str, *, at_once: bool = False) -> None:
+        """Note a failure and its reason; one without a permit (nobody else was left) only counts against its score."""
         self.failures += 1
-        self.failed_with = what
+        self.failed_with = reason
         self.failed_at = self._clock()
         if permit is not None:
-            self.breaker.failure(permit, at_once=at_once)
+            self.breaker.record_failure(permit, at_once=at_once)
+
+    def record_refusal(self, permit: CircuitPermit | None, reason: str) -> None:
+        """Note that it refuses the pair, until something succeeds there."""
+        self.refused = True
+        self.record_failure(permit, reason, at_once=True)
+
+    def record_progress(self) -> None:
+        """Note a sign of life."""
+        self.progressed_at = self._clock()
+        self.is_stalled = False
+
+    def record_latency(self, request: InFlightRequest) -> None:
+        """Note how long a request took."""
+        if request.started >= self._reset_at:
+            self.latency.observe((self._clock() - request.started) / request.work)
+
+    def record_minimum_latency(self, request: InFlightRequest) -> None:
+        """Note how long a request had taken when it was given up: more than that, so it is never good news."""
+        seconds = (self._clock() - request.started) / request.work
+        if request.started >= self._reset_at and seconds > (self.latency.value or 0.0):
+            self.latency.observe(seconds)
+
+    def release(self, permit: CircuitPermit | None) -> None:
+        """Return a permit without an outcome."""
+        if permit is not None:
+            self.breaker.release(permit)
+
+    def canary_passed(self, seconds_per_unit: float) -> None:
+        """Note a canary that came back right: only what begins from now on counts, and a back-off is over."""
+        self._clear_failures()
+        self.latency.reset(seconds_per_unit)
+        self._reset_at = self._clock()
+        self.breaker.canary_passed()
+
+    def canary_failed(self) -> None:
+        """Note a canary that did not: as bad as a request that failed, but that it lengthens no back-off."""
+        if self.is_out:
+            self.breaker.canary_failed()
+            self.record_failure(None, self.failed_with)
+        else:
+            self.record_failure(self.breaker.acquire(), "canary failed")
+
+    def schedule_canary(self, at: float) -> None:
+        """Have the next canary sent at that time, not before."""
+        self._canary_due = at
+
+    def is_canary_due(self, now: float) -> bool:
+        """Say whether the next canary may be sent."""
+        return now >= self._canary_due
+
+    def mark_stalled(self) -> None:
+        """Note that it stands still, and tell those whose requests it holds."""
+        self.is_stalled = True
+        self.notify_lost()
+
+    def notify_lost(self) -> None:
+        """Tell those whose requests it holds that it is lost."""
+        for request in list(self.in_flight.values()):
+            request.on_lost()
+
+    def _clear_failures(self) -> None:
+        self.failures = 0
+        self.refused = False
+        self.record_progress()
 
 
 class ReplicaStats:
-    """One replica. Mutable state: how much is in flight there, which lanes are full, which process it is, its pairs."""
+    """One replica: how much is in flight there, which lanes are full, which process it is, its pairs.
+
+    Mutable state, changed by its methods only. What the last Snapshot says: ``foreign_texts``, those there that are not
+    ours, its ``weight``, its models' ``capacity``.
+    """
 
     __slots__ = (
         "_models",
-        "_most",
-        "_most_before",
         "_ours_at_report",
+        "_peak",
+        "_peak_since",
+        "_previous_peak",
         "_reported_at",
-        "_since",
-        "foreign",
-        "full",
+        "capacity",
+        "foreign_texts",
+        "full_until",
         "pairs",
         "replica_id",
-        "rooms",
+        "requests",
         "texts",
-        "tickets",
         "weight",
         "work",
     )
 
     def __init__(self) -> None:
-        """Begin with nothing in flight."""
-        self.tickets = 0
+        self.requests = 0
         self.work = 0.0
         self.texts = 0
-        self._since = 0.0
-        self._most = self._most_before = 0
+        self._peak = self._previous_peak = 0
+        self._peak_since = 0.0
         self._reported_at: float | None = None
         self._ours_at_report = 0
-        # What the last Snapshot says: texts there that are not ours, its share of the work, its models' room.
-        self.foreign = 0
+        self.foreign_texts = 0
         self.weight = 1.0
         self._models: Mapping[str, ModelReport] = {}
-        self.rooms = CapacityTracker()
+        self.capacity = CapacityTracker()
         # Until when each lane is to be left alone; by then the next report says more.
-        self.full: dict[Lane, float] = {}
+        self.full_until: dict[Lane, float] = {}
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairReplicaStats] = {}
 
-    def note(self, replica: Replica, now: float) -> None:
+    def update(self, replica: Replica, now: float) -> None:
         """Take in what a Snapshot says of it."""
         self.weight = replica.weight
         if replica.report is None:
             return
-        anew = replica.reported_at != self._reported_at
-        if anew or replica.report.models is not self._models:
+        is_new = replica.reported_at != self._reported_at
+        if is_new or replica.report.models is not self._models:
             self._models = replica.report.models
-            self.rooms.note(self._models, anew=anew)
-        if anew:
-            self._reported_at, self._ours_at_report = replica.reported_at, self.most(now)
-        self.foreign = max(0, replica.report.in_flight - self._ours_at_report)
+            self.capacity.update(self._models, is_new=is_new)
+        if is_new:
+            self._reported_at, self._ours_at_report = replica.reported_at, self.peak_texts(now)
+        self.foreign_texts = max(0, replica.report.in_flight - self._ours_at_report)
 
-    def room(self, model: str, priority: Priority) -> Capacity | None:
-        """Return how much room short requests of a class find at a model; None where the last report does not say."""
+    def pair_stats(self, pair: LanguagePair, clock: Callable[[], float], rng: Random) -> PairReplicaStats:
+        """Return how it does with a pair; a newcomer's statistics where nothing is known."""
+        stats = self.pairs.get(pair)
+        if stats is None:
+            stats = self.pairs[pair] = PairReplicaStats(self, clock, rng)
+        return stats
+
+    def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
+        """Drop the pairs that say nothing of the replica any more, and return them.
+
+        All of them where it is another process than before: those whose requests it held are told. Else those that are not
+        ready, but for those that it holds requests of: it may be DOWN, and then they are told.
+        """
+        if replica.report is None:
+            return []
+        if replica.report.replica_id != self.replica_id:
+            self.replica_id = replica.report.replica_id
+            self.full_until.clear()
+            for stats in self.pairs.values():
+                stats.notify_lost()
+            outdated = list(self.pairs)
+        else:
+            reported = replica.report.by_pair if self.pairs else ()
+            outdated = [
+                pair
+                for pair, stats in self.pairs.items()
+                if not stats.in_flight and pair in reported and not replica.serves(pair)
+            ]
+        for pair in outdated:
+            del self.pairs[pair]
+        return outdated
+
+    def capacity_for(self, model: str, priority: Priority) -> Capacity | None:
+        """Return a model's capacity for short requests of a class; None where the last report does not say."""
         report = self._models.get(model)
-        said = report and report.room.get(priority)
-        if report is None or said is None:
+        reported = report and report.room.get(priority)
+        if report is None or reported is None:
             return None
-        since = self.rooms.since.get(model)
-        ahead = said.ahead + (since[priority.rank] if since else 0.0)
-        return Capacity(max(0.0, ahead), said.callers, said.limit, report.rate)
+        added = self.capacity.added.get(model)
+        ahead = reported.ahead + (added[priority.rank] if added else 0.0)
+        return Capacity(max(0.0, ahead), reported.callers, reported.limit, report.rate)
 
     def is_full(self, now: float, lane: Lane) -> bool:
         """Say whether it asked to be left alone by this lane until later."""
-        return now < self.full.get(lane, 0.0)
+        return now < self.full_until.get(lane, 0.0)
 
-    def fills(self, lane: Lane, now: float, seconds: float) -> None:
-        """Note that it has no room for a lane, and for how long it asked to be left alone."""
-        self.full[lane] = now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS)
+    def mark_full(self, lane: Lane, now: float, seconds: float) -> None:
+        """Note that it is full for a lane, and for how long it asked to be left alone."""
+        self.full_until[lane] = now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS)
 
-    def take(self, ticket: InFlightRequest, own: PairReplicaStats) -> None:
+    def add(self, request: InFlightRequest) -> None:
         """Count a request as in flight."""
-        own.tickets[id(ticket)] = ticket
-        own.oldest = own.oldest or ticket
-        self.tickets += 1
-        self.work += ticket.work
-        self.texts += ticket.freight.texts
-        self.rooms.add(ticket.model, ticket.freight, ticket.freight.cost)
-        self._most = max(self.most(ticket.started), self.texts)
+        self.requests += 1
+        self.work += request.work
+        self.texts += request.cost.texts
+        self.capacity.add(request.model, request.cost, request.cost.units)
+        self._peak = max(self.peak_texts(request.started), self.texts)
 
-    def most(self, now: float) -> int:
-        """Return the most texts that were in flight in the last moment: ``REPORT_AGE_SECONDS``, or up to twice as long."""
-        if now - self._since >= REPORT_AGE_SECONDS:
-            lately = now - self._since < 2 * REPORT_AGE_SECONDS
-            self._since, self._most_before, self._most = now, self._most if lately else self.texts, self.texts
-        return max(self._most, self._most_before, self.texts)
-
-    def give_back(self, ticket: InFlightRequest, own: PairReplicaStats) -> None:
+    def remove(self, request: InFlightRequest) -> None:
         """Count it no longer."""
-        del own.tickets[id(ticket)]
-        if own.oldest is ticket:
-            own.oldest = next(iter(own.tickets.values()), None)
-        self.tickets -= 1
-        self.texts -= ticket.freight.texts
-        self.rooms.add(ticket.model, ticket.freight, -ticket.freight.cost)
+        self.requests -= 1
+        self.texts -= request.cost.texts
+        self.capacity.add(request.model, request.cost, -request.cost.units)
         # What floating point leaves over must not add up.
-        self.work = self.work - ticket.work if self.tickets else 0.0
+        self.work = self.work - request.work if self.requests else 0.0
+
+    def peak_texts(self, now: float) -> int:
+        """Return the most texts that were in flight in the last moment: ``REPORT_AGE_SECONDS``, or up to twice as long."""
+        if now - self._peak_since >= REPORT_AGE_SECONDS:
+            lately = now - self._peak_since < 2 * REPORT_AGE_SECONDS
+            self._peak_since, self._previous_peak, self._peak = now, self._peak if lately else self.texts, self.texts
+        return max(self._peak, self._previous_peak, self.texts)

@@ -37,13 +37,13 @@ class SharedComputation:
     ``held`` is what an abandoned one holds of the bodies' budget, ``end`` the timer that ends it.
     """
 
-    digest: bytes
+    fingerprint: bytes
     call: TranslationCall
     task: asyncio.Task[bytes]
     began_at: float
     waiters: int = 0
     end: asyncio.TimerHandle | None = None
-    held: BodyReservation | None = None
+    reservation: BodyReservation | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
         """Say whether it is urgent enough for the call: in a less urgent one it would wait in a worse place."""
@@ -88,7 +88,7 @@ class RequestCoalescer:
                 self._cancel(flight)
             await asyncio.gather(*(flight.task for flight in left), return_exceptions=True)
 
-    async def share(
+    async def run(
         self, call: TranslationCall, work: Callable[[TranslationCall], Coroutine[None, None, bytes]]
     ) -> tuple[bytes, bool]:
         """Return what the work returns for the call, or for another that asks for the same, and whether it was another.
@@ -116,7 +116,7 @@ class RequestCoalescer:
         self, digest: bytes, call: TranslationCall, work: Callable[[TranslationCall], Coroutine[None, None, bytes]]
     ) -> SharedComputation:
         # What is measured is the flight's own: the one that it was begun for may have been answered before it ends.
-        call = call.measured_by(RequestSample())
+        call = call.with_sample(RequestSample())
         task = asyncio.create_task(work(call), name="flight")
         flight = SharedComputation(digest, call, task, self._clock())
         self._newest[digest] = flight
@@ -131,8 +131,8 @@ class RequestCoalescer:
         try:
             await _end_of(flight.task, seconds)
         finally:
-            call.measured.pair = flight.call.measured.pair
-            call.measured.replicas = list(flight.call.measured.replicas)
+            call.sample.pair = flight.call.sample.pair
+            call.sample.replicas = list(flight.call.sample.replicas)
             flight.waiters -= 1
             if not flight.waiters:
                 self._abandon(flight)
@@ -149,18 +149,18 @@ class RequestCoalescer:
             self._forget(flight)
             return
         seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - flight.began_at))
-        flight.held = self._bodies.reserve()
+        flight.reservation = self._bodies.reserve()
         try:
-            flight.held.take(sum(map(sys.getsizeof, flight.call.request.texts)))
+            flight.reservation.take(sum(map(sys.getsizeof, flight.call.request.texts)))
         except OverloadedError:
             self._cancel(flight)
             return
         flight.end = asyncio.get_running_loop().call_later(seconds, self._cancel, flight)
 
     def _revive(self, flight: SharedComputation) -> None:
-        if flight.held is not None:
-            flight.held.release()
-            flight.held = None
+        if flight.reservation is not None:
+            flight.reservation.release()
+            flight.reservation = None
         if flight.end is not None:
             flight.end.cancel()
             flight.end = None
@@ -178,14 +178,14 @@ class RequestCoalescer:
         flight.task.cancel()
         if flight.task.done():
             self._forget(flight)
-        elif self._newest.get(flight.digest) is flight:
-            del self._newest[flight.digest]  # nobody joins what ends; it is forgotten when it has
+        elif self._newest.get(flight.fingerprint) is flight:
+            del self._newest[flight.fingerprint]  # nobody joins what ends; it is forgotten when it has
 
     def _forget(self, flight: SharedComputation) -> None:
         self._revive(flight)
         self._flights.discard(flight)
-        if self._newest.get(flight.digest) is flight:
-            del self._newest[flight.digest]
+        if self._newest.get(flight.fingerprint) is flight:
+            del self._newest[flight.fingerprint]
 
 
 async def _end_of(task: asyncio.Task[bytes], seconds: float | None) -> None:

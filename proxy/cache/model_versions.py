@@ -24,7 +24,7 @@ class ModelVersions:
         self._tiers: object = None
         self._found: dict[LanguagePair, Served | None] = {}
 
-    def of(self, route: Route) -> tuple[Served, ...] | None:
+    def for_route(self, route: Route) -> tuple[Served, ...] | None:
         """Return for each leg the preferred models that are ready, with their revisions; None where one is not known.
 
         Only the first tier: what a lower one answers while the first is full is not what is preferred.

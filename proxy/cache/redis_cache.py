@@ -62,7 +62,7 @@ class RedisCache:
         self._failing = False
 
     @property
-    def waiting(self) -> int:
+    def queued_bytes(self) -> int:
         """The bytes of values that wait to be written."""
         return self._queued_bytes
 

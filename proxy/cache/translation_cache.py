@@ -36,19 +36,19 @@ class CacheLookup:
     served_by: tuple[Served, ...]
     texts: Sequence[str]
     keys: Sequence[bytes]
-    found: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    values: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
     @property
     def missing(self) -> list[int]:
         """The indices of the texts that are not known."""
-        return [index for index in range(len(self.keys)) if index not in self.found]
+        return [index for index in range(len(self.keys)) if index not in self.values]
 
-    def only(self, indices: Sequence[int]) -> CacheLookup:
+    def subset(self, indices: Sequence[int]) -> CacheLookup:
         """Return the same of some of the texts, with nothing found."""
         texts = [self.texts[index] for index in indices]
         return CacheLookup(self.route, self.served_by, texts, [self.keys[index] for index in indices])
 
-    def entry(self, text: str, result: Translation) -> bytes | None:
+    def encode_entry(self, text: str, result: Translation) -> bytes | None:
         """Return the text's translation as it is kept; None where it can not be one of this route's."""
         languages = self.route.languages
         way = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
@@ -98,7 +98,7 @@ class TranslationCache:
             route = find_route(wanted, self._snapshot(), self._pivots if request.pivot else None)
         except PairwayError:
             return None
-        served_by = self._revisions.of(route)
+        served_by = self._revisions.for_route(route)
         if served_by is None:
             return None
         keys = await in_thread_if_large(
@@ -107,7 +107,7 @@ class TranslationCache:
         recalled = CacheLookup(route, served_by, request.texts, keys)
         for index, key in enumerate(keys):
             if (value := self._lru.get(key)) is not None:
-                recalled.found[index] = value
+                recalled.values[index] = value
         await self._read_second(recalled)
         self._measure()
         return recalled
@@ -123,15 +123,15 @@ class TranslationCache:
             expires, value = found
             if (entry := _checked(recalled, recalled.texts[index], value)) is not None:
                 self._lru.put(recalled.keys[index], entry, min(expires, self._clock() + self._seconds))
-                recalled.found[index] = entry
+                recalled.values[index] = entry
 
-    def keep(self, recalled: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
+    def store(self, recalled: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
         """Keep the results of the request's texts with these indices, if they are what the route stands for still."""
-        if self._revisions.of(recalled.route) != recalled.served_by:
+        if self._revisions.for_route(recalled.route) != recalled.served_by:
             return  # a model changed meanwhile: who knows which one answered
         expires = self._clock() + self._seconds
         for index, result in zip(indices, results, strict=True):
-            if (value := recalled.entry(recalled.texts[index], result)) is None:
+            if (value := recalled.encode_entry(recalled.texts[index], result)) is None:
                 continue
             self._lru.put(recalled.keys[index], value, expires)
             if self._store is not None:
@@ -154,7 +154,7 @@ def _checked(recalled: CacheLookup, text: str, value: bytes) -> bytes | None:
     if len(value) > _longest(text):
         return None
     try:
-        return recalled.entry(text, Translation.model_validate_json(value))
+        return recalled.encode_entry(text, Translation.model_validate_json(value))
     except ValidationError:
         return None
 

@@ -14,6 +14,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.outlier_detection import detect_stalls, find_suspects
 from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
 from proxy.request_cost import work_of
@@ -77,12 +78,13 @@ class CanaryProber:
 
     async def tick(self) -> None:
         """Look for replicas that stand still, and send the canaries that are due."""
-        self._stats.look_for_stalls()
-        for url, pair, rank in self._stats.suspects(self._registry.snapshot):
+        detect_stalls(self._stats)
+        for url, pair, rank in find_suspects(self._stats, self._registry.snapshot):
             if len(self._tasks) >= MAX_CONCURRENT:
                 break
             key = (url, pair)
-            if key in self._tasks or self._stats.pair_standing(url, pair).canary_due > self._clock():
+            is_due = self._stats.pair_replica_stats(url, pair).is_canary_due(self._clock())
+            if key in self._tasks or not is_due:
                 continue
             if (text := self._text(url, pair)) is not None:
                 task = asyncio.create_task(self._probe(url, pair, rank, text), name=f"canary:{url}:{pair}")
@@ -102,20 +104,20 @@ class CanaryProber:
 
     async def _probe(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
         work = work_of(len(text))
-        usual = self._stats.pool(pair).paces[rank].usual * work
+        usual = self._stats.pair_stats(pair).latencies[rank].typical_seconds * work
         limit = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, USUAL_FACTOR * usual))
         body = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target).model_dump_json()
         deadline = Deadline.after(limit, self._clock)
-        own = self._stats.pair_standing(url, pair)
+        own = self._stats.pair_replica_stats(url, pair)
         began = self._clock()
-        own.canary_due = began + limit + PAUSE_SECONDS
+        own.schedule_canary(began + limit + PAUSE_SECONDS)
         try:
             headers = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
             response = await self._client.translate(url, body.encode(), deadline, headers)
             outcome = _judge(pair, response, text, deadline)
         except (UnreachableError, BrokenAnswerError, SilentError):
             outcome = AttemptOutcome.FAILED
-        if own is not self._stats.pair_standing(url, pair):
+        if own is not self._stats.pair_replica_stats(url, pair):
             return  # another process serves there by now
         if outcome is AttemptOutcome.GOOD:
             self._stats.canary_passed(url, pair, rank, (self._clock() - began) / work)
@@ -123,7 +125,7 @@ class CanaryProber:
             self._stats.canary_failed(url, pair)
         self._metrics.canaries.labels(url, outcome.value).inc()
         pause = SLOW_PAUSE_SECONDS if outcome is AttemptOutcome.GOOD and not own.is_out else PAUSE_SECONDS
-        own.canary_due = self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER)
+        own.schedule_canary(self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER))
 
 
 def _judge(pair: LanguagePair, response: ReplicaResponse, text: str, deadline: Deadline) -> AttemptOutcome:

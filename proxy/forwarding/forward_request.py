@@ -66,9 +66,9 @@ class ForwardRequest:
         return self.call.request
 
     @property
-    def freight(self) -> RequestCost:
+    def cost(self) -> RequestCost:
         """How heavy it is."""
-        return self.call.freight
+        return self.call.cost
 
     @property
     def is_started(self) -> bool:

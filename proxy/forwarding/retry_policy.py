@@ -63,7 +63,7 @@ class RetryPolicy:
         if history.prepaid_attempts:
             history.prepaid_attempts -= 1
         elif not self._budget.withdraw():
-            self._selector.give_back(selection)
+            self._selector.release(selection)
             raise error
         return selection
 
@@ -73,20 +73,20 @@ class RetryPolicy:
         The hedge policy counts the request.
         """
         request = history.forward_request
-        hedge_policy = self._stats.pool(first.pair).paces[first.rank].hedging
-        hedge_policy.request()
+        hedge_policy = self._stats.pair_stats(first.pair).latencies[first.rank].hedge_policy
+        hedge_policy.record_request()
         if request.delta_relay is not None or self._max_attempts == 1 or len(snapshot.ready[first.pair]) == 1:
             return None
-        delay = hedge_policy.delay(request.freight.work)
+        delay = hedge_policy.delay(request.cost.work)
         return None if delay is None or delay >= history.deadline.remaining() else delay
 
     def hedge(self, first: Selection, history: AttemptHistory, snapshot: Snapshot) -> Selection | None:
         """Return the replica for a hedge beside the first attempt, and pay for it; None where it may not be made."""
         if self._is_exhausted(history):
             return None
-        selection = self._selector.choose_beside(first, history.tried_urls, history.forward_request.freight, snapshot)
-        hedge_policy = self._stats.pool(first.pair).paces[first.rank].hedging
-        if selection is None or not hedge_policy.take() or not self._budget.withdraw():
+        selection = self._selector.select_hedge(first, history.tried_urls, history.forward_request.cost, snapshot)
+        hedge_policy = self._stats.pair_stats(first.pair).latencies[first.rank].hedge_policy
+        if selection is None or not hedge_policy.withdraw() or not self._budget.withdraw():
             return None
         return selection
 
@@ -123,7 +123,7 @@ class RetryPolicy:
             return error
         if history.deadline.remaining() <= 0:
             raise history.deadline.exceeded_error()
-        selection = self._selector.choose(pair, history.tried_urls, request.freight, snapshot)
+        selection = self._selector.select(pair, history.tried_urls, request.cost, snapshot)
         if selection is None:
             why = "the replicas that report it refuse it"
             retry_after = self._stats.retry_in(pair, snapshot.ready[pair])
@@ -137,6 +137,6 @@ class RetryPolicy:
         except PairwayError:
             return False
         return any(
-            url not in history.tried_urls and not self._stats.pair_standing(url, pair).refused
+            url not in history.tried_urls and not self._stats.pair_replica_stats(url, pair).refused
             for url in snapshot.ready[pair]
         )

@@ -43,9 +43,9 @@ class UpstreamRequest:
             PairwayError: what holds for the client whoever answers.
         """
         request = history.forward_request
-        request.call.measured.replicas.append(selection.url)
+        request.call.sample.replicas.append(selection.url)
         body = request.body_for(selection.pair)
-        attempt = self._stats.attempt(selection, request.freight, on_lost)
+        attempt = self._stats.begin_attempt(selection, request.cost, on_lost)
         try:
             with attempt:
                 try:
@@ -55,50 +55,50 @@ class UpstreamRequest:
                             body,
                             history.deadline,
                             _headers(request),
-                            attempt.relayed(request.delta_relay),
+                            attempt.track_progress(request.delta_relay),
                         )
                 except _FAILURE_TYPES as failure:
-                    attempt.outcome, conclude = _FAILURES[type(failure)]
+                    attempt.label, conclude = _FAILURES[type(failure)]
                     raise conclude(attempt, history, failure) from failure
-                attempt.outcome = _outcome_label(response)
+                attempt.label = _outcome_label(response)
                 if response.status == HTTPStatus.OK:
-                    attempt.says(AttemptOutcome.GOOD)
+                    attempt.record_outcome(AttemptOutcome.GOOD)
                     return response.body
                 raise _conclude_refusal(attempt, history, response)
         finally:
-            self._metrics.attempts_of(selection.url, attempt.outcome).inc()
+            self._metrics.attempts_of(selection.url, attempt.label).inc()
 
 
 def _conclude_unreachable(attempt: Attempt, history: AttemptHistory, failure: Exception) -> Exception:
-    selection = attempt.choice
-    if not attempt.own.is_out:  # else it is no news
+    selection = attempt.selection
+    if not attempt.stats.is_out:  # else it is no news
         log.warning("replica unreachable", extra={"replica": selection.url, "error": str(failure)})
-    attempt.says(AttemptOutcome.FAILED, unreachable=True)
+    attempt.record_outcome(AttemptOutcome.FAILED, unreachable=True)
     history.unreachable_count += 1
     why = "its replicas can not be reached"
     return AttemptFailedError(PairUnavailableError(str(selection.pair), why, retry_after=RETRY_AFTER_SECONDS))
 
 
 def _conclude_broken_answer(attempt: Attempt, _: AttemptHistory, failure: Exception) -> Exception:
-    attempt.says(AttemptOutcome.FAILED)
-    log.warning("replica broke off", extra={"replica": attempt.choice.url, "error": str(failure)})
+    attempt.record_outcome(AttemptOutcome.FAILED)
+    log.warning("replica broke off", extra={"replica": attempt.selection.url, "error": str(failure)})
     return AttemptFailedError(ReplicaFailedError("A replica broke off its answer, and no other could take over."))
 
 
 def _conclude_lost(attempt: Attempt, _: AttemptHistory, __: Exception) -> Exception:
-    attempt.says(AttemptOutcome.FAILED)
-    log.warning("replica lost with a request in hand", extra={"replica": attempt.choice.url})
+    attempt.record_outcome(AttemptOutcome.FAILED)
+    log.warning("replica lost with a request in hand", extra={"replica": attempt.selection.url})
     message = "A replica was lost with the request in hand, and no other could take over."
     return AttemptFailedError(ReplicaFailedError(message))
 
 
 def _conclude_hedge_won(attempt: Attempt, _: AttemptHistory, __: Exception) -> Exception:
-    attempt.beaten()
+    attempt.record_hedge_won()
     return HedgeWonError()
 
 
 def _conclude_silence(attempt: Attempt, history: AttemptHistory, _: Exception) -> Exception:
-    attempt.expires()
+    attempt.record_timeout()
     return history.deadline.exceeded_error()
 
 
@@ -115,16 +115,16 @@ _FAILURE_TYPES: Final = tuple(_FAILURES)
 
 def _conclude_refusal(attempt: Attempt, history: AttemptHistory, response: ReplicaResponse) -> Exception:
     """Note what a response other than a translation says of the replica; return the error to raise."""
-    url, pair = attempt.choice.url, attempt.choice.pair
+    url, pair = attempt.selection.url, attempt.selection.pair
     refusal = classify(pair, response.status, response.problem, response.retry_after, history.deadline)
     if refusal.outcome is AttemptOutcome.FAILED:
         level = logging.ERROR if response.status in UNTRUSTED else logging.WARNING
         code = response.problem.code if response.problem is not None else None
         log.log(level, "replica failed", extra={"replica": url, "status": response.status, "code": code})
     if refusal.outcome is AttemptOutcome.NONE:
-        attempt.expires()
+        attempt.record_timeout()
     else:
-        attempt.says(refusal.outcome, full_for=refusal.error.retry_after or RETRY_AFTER_SECONDS)
+        attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or RETRY_AFTER_SECONDS)
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
 
 

@@ -63,11 +63,11 @@ class Dispatcher:
         answer = self._answer_without_replica(pair, known_pair, call)
         if answer is not None:
             return answer
-        call.measured.pair = "other" if known_pair is None else str(known_pair)
+        call.sample.pair = "other" if known_pair is None else str(known_pair)
         route = self._route(pair, request)
-        call.measured.pair = route.name
+        call.sample.pair = route.name
         self._metrics.texts_of(route.name).inc(len(request.texts))
-        with self._admission.admitted([(call, leg) for leg in route.legs], self._registry.snapshot):
+        with self._admission.admit([(call, leg) for leg in route.legs], self._registry.snapshot):
             return await self._pivot_translator.translate(pair, route, call)
 
     def _answer_without_replica(
@@ -86,8 +86,8 @@ class Dispatcher:
             return None
         if any(visible_text(text, request.format) is not None for text in request.texts):
             return None
-        call.measured.pair = str(known_pair)
-        self._metrics.texts_of(call.measured.pair).inc(len(request.texts))
+        call.sample.pair = str(known_pair)
+        self._metrics.texts_of(call.sample.pair).inc(len(request.texts))
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
     def _known_pair(self, pair: LanguagePair) -> LanguagePair | None:
@@ -113,15 +113,15 @@ class Dispatcher:
             call.caller.check(pair)
         routes = {lang: self._route(pair, request) for lang, pair in pairs.items()}
         names = [route.name for route in routes.values()]
-        call.measured.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
+        call.sample.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
         for name, indices in zip(names, groups.indices.values(), strict=True):
             self._metrics.texts_of(name).inc(len(indices))
         calls = {
-            lang: call.asking(groups.request_for(lang), on_delta and _renumbered(on_delta, indices))
+            lang: call.for_part(groups.request_for(lang), on_delta and _renumbered(on_delta, indices))
             for lang, indices in groups.indices.items()
         }
         legs = [(calls[lang], leg) for lang, route in routes.items() for leg in route.legs]
-        with self._admission.admitted(legs, self._registry.snapshot):
+        with self._admission.admit(legs, self._registry.snapshot):
             _pass_on(groups.results, on_delta)
             translations = await self._translate_groups(pairs, routes, calls)
         for lang in pairs:

@@ -36,7 +36,7 @@ class PivotTranslator:
         # A term's source stays as it is on the first leg, so that the last one finds it and translates it as asked.
         source_terms = {phrase: phrase for phrase in request.terms}
         first_request = request.model_copy(update={"target_lang": pivot, "terms": source_terms})
-        first_leg = ForwardRequest(LanguagePair(pair.source, pivot), call.asking(first_request, None), None)
+        first_leg = ForwardRequest(LanguagePair(pair.source, pivot), call.for_part(first_request, None), None)
         first_results = read_results(first_request, await self._forwarder.send(first_leg))
         indices = [index for index, result in enumerate(first_results) if result.translation is not None]
         results = dict(enumerate(merge_legs(result, result, route) for result in first_results))
@@ -46,7 +46,7 @@ class PivotTranslator:
             last_request = request.model_copy(update=update)
             delta_relay = None if on_delta is None else DeltaRelay(on_delta, indices)
             last_leg = ForwardRequest(
-                LanguagePair(pivot, pair.target), call.asking(last_request, on_delta), delta_relay
+                LanguagePair(pivot, pair.target), call.for_part(last_request, on_delta), delta_relay
             )
             last_results = read_results(last_request, await self._forwarder.send(last_leg))
             results.update(

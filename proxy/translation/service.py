@@ -59,23 +59,23 @@ class TranslationService:
             return self._answer_all(call, lookup, on_source)
         if call.on_delta is not None:
             return await self._stream(call, lookup, on_source)
-        if lookup is not None and lookup.found:
+        if lookup is not None and lookup.values:
             return await self._answer_some(call, lookup, on_source)
         self._count(lookup, 0)
-        body, joined = await self._coalescer.share(call, partial(self._compute, lookup))
+        body, joined = await self._coalescer.run(call, partial(self._compute, lookup))
         self._note_source(call, on_source, AnswerSource.COALESCED if joined else AnswerSource.MISS, joined=joined)
         return body
 
     def _answer_all(
         self, call: TranslationCall, lookup: CacheLookup, on_source: Callable[[AnswerSource], None]
     ) -> bytes:
-        call.measured.pair = lookup.route.name
+        call.sample.pair = lookup.route.name
         self._count(lookup, len(lookup.keys))
         on_source(AnswerSource.HIT)
         if call.on_delta is not None:
-            for index, value in sorted(lookup.found.items()):
+            for index, value in sorted(lookup.values.items()):
                 call.on_delta(index, Translation.model_validate_json(value).translation or "")
-        return _join(call.request, lookup.found)
+        return _join(call.request, lookup.values)
 
     async def _stream(
         self, call: TranslationCall, lookup: CacheLookup | None, on_source: Callable[[AnswerSource], None]
@@ -91,29 +91,29 @@ class TranslationService:
     ) -> bytes:
         """Have the texts translated that are not known, and put all together."""
         missing = lookup.missing
-        self._count(lookup, len(lookup.found))
+        self._count(lookup, len(lookup.values))
         texts = [call.request.texts[index] for index in missing]
-        rest = call.asking(call.request.model_copy(update={"text": texts}), None)
+        rest = call.for_part(call.request.model_copy(update={"text": texts}), None)
         try:
-            body, joined = await self._coalescer.share(rest, partial(self._compute, lookup.only(missing)))
+            body, joined = await self._coalescer.run(rest, partial(self._compute, lookup.subset(missing)))
         except RelayedError as error:
             raise with_note(error, f"Counted among the {len(missing)} texts that are not in the cache.") from error
         results = read_results(rest.request, body)
         self._note_source(call, on_source, AnswerSource.PARTIAL, joined=joined)
         computed = {index: encoded(result) for index, result in zip(missing, results, strict=True)}
-        return _join(call.request, {**lookup.found, **computed})
+        return _join(call.request, {**lookup.values, **computed})
 
     async def _compute(self, lookup: CacheLookup | None, call: TranslationCall) -> bytes:
         body = await self._dispatcher.translate(call)
         if self._cache is not None and lookup is not None:
-            self._cache.keep(lookup, range(len(lookup.keys)), read_results(call.request, body))
+            self._cache.store(lookup, range(len(lookup.keys)), read_results(call.request, body))
         return body
 
     def _note_source(
         self, call: TranslationCall, on_source: Callable[[AnswerSource], None], source: AnswerSource, *, joined: bool
     ) -> None:
         if joined:
-            self._metrics.coalesced.labels(call.measured.pair).inc()
+            self._metrics.coalesced.labels(call.sample.pair).inc()
         if self._cache is not None or source is AnswerSource.COALESCED:
             on_source(source)
 

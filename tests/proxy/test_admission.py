@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.admission.controller import FEW, RESERVE, SECONDS_EACH, AdmissionController
-from proxy.admission.retry_after import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS, PROMISED
+from proxy.admission.retry_after import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS, SCHEDULED_SHARE
 from proxy.call import TranslationCall
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Door:
 
     def sees(self, fleet: Snapshot) -> None:
         self.fleet = fleet
-        self.scene.evidence.note_snapshot(fleet)
+        self.scene.evidence.apply_snapshot(fleet)
 
     def call(
         self, who: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE
@@ -58,7 +58,7 @@ class Door:
         Raises:
             OverloadedError: refused.
         """
-        self.inside.enter_context(self.admission.admitted([(self.call(who, text, priority), EN_DE)], self.fleet))
+        self.inside.enter_context(self.admission.admit([(self.call(who, text, priority), EN_DE)], self.fleet))
 
     def told(self, who: str = "alice", text: str = "Hello") -> float:
         """Be refused; return the seconds to wait."""
@@ -88,9 +88,9 @@ def test_one_replica_with_room_is_enough_and_one_that_is_out_does_not_count() ->
     fleet = snapshot(replica(A, "en>de", models=full), replica(B, "en>de", models=free))
     door = Door(fleet)
     door.enter()
-    permit = door.scene.evidence.pair_standing(B, EN_DE).breaker.acquire()
+    permit = door.scene.evidence.pair_replica_stats(B, EN_DE).breaker.acquire()
     assert permit is not None
-    door.scene.evidence.pair_standing(B, EN_DE).ill(permit, "reset", at_once=True)
+    door.scene.evidence.pair_replica_stats(B, EN_DE).record_failure(permit, "reset", at_once=True)
     door.told("bob")
 
 
@@ -129,10 +129,12 @@ def test_a_caller_with_much_in_hand_leaves_room_for_others() -> None:
 
 def test_whoever_has_nothing_in_hand_does_not_wait_behind_one_that_has_much() -> None:
     door = Door(
-        snapshot(replica(A, "en>de", models=models(ahead=50 * LIMIT, callers=1, limit=LIMIT, rate=2.0 / PROMISED)))
+        snapshot(
+            replica(A, "en>de", models=models(ahead=50 * LIMIT, callers=1, limit=LIMIT, rate=2.0 / SCHEDULED_SHARE))
+        )
     )
     door.enter("bob")
-    crowded = models(ahead=50 * LIMIT, callers=LIMIT, limit=LIMIT, rate=2.0 / PROMISED)
+    crowded = models(ahead=50 * LIMIT, callers=LIMIT, limit=LIMIT, rate=2.0 / SCHEDULED_SHARE)
     door.sees(snapshot(replica(A, "en>de", models=crowded)))
     door.told("carol")
 
@@ -143,7 +145,7 @@ def test_the_wait_begins_when_there_is_room_again() -> None:
 
 
 def test_who_asks_again_and_again_keeps_the_one_place() -> None:
-    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
+    door = Door(full_to(LIMIT, rate=2.0 / SCHEDULED_SHARE))
     waits = [door.told("alice", f"text {number}") for number in range(9)]
     assert waits[-1] == 5
     assert {door.told("alice", "text 8") for _ in range(1000)} == {5}
@@ -161,11 +163,11 @@ def test_a_refusal_of_one_leg_takes_no_place_at_the_other() -> None:
     assert report is not None
     french = ServedPairs({label: each.model_copy(update={"model": "n"}) for label, each in report.pairs.items()})
     full = Replica.reported(B, report.model_copy(update={"pairs": french}), 100.0)
-    door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0 / PROMISED)), full))
+    door.sees(snapshot(replica(A, "en>de", models=models(ahead=0, limit=LIMIT, rate=2.0 / SCHEDULED_SHARE)), full))
     for _ in range(5):
-        with pytest.raises(OverloadedError), door.admission.admitted(legs, door.fleet):
+        with pytest.raises(OverloadedError), door.admission.admit(legs, door.fleet):
             pass
-    places = {name: len(pool.promises._due) for name, pool in door.admission._pools.items()}  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    places = {name: len(pool.retry_after._due) for name, pool in door.admission._pools.items()}  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     assert places == {"m": 0, "n": 1}
 
 
@@ -187,7 +189,7 @@ def test_three_callers_come_to_about_the_same() -> None:
 
 
 def test_places_are_given_at_the_rate_at_which_work_gets_done_and_kept() -> None:
-    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
+    door = Door(full_to(LIMIT, rate=2.0 / SCHEDULED_SHARE))
     waits = [door.told("alice", f"text {number}") for number in range(10)]
     assert waits == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     for _ in range(int(LIMIT * (1 - RESERVE)) - 1):
@@ -201,7 +203,7 @@ def test_places_are_given_at_the_rate_at_which_work_gets_done_and_kept() -> None
 
 
 def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
-    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
+    door = Door(full_to(LIMIT, rate=2.0 / SCHEDULED_SHARE))
     assert max(door.told("alice", f"text {number}") for number in range(100)) == 50
     door.sees(full_to(0))
     door.enter("bob")
@@ -223,7 +225,7 @@ def test_places_that_nobody_took_send_nobody_away_once_there_is_room() -> None:
 
 
 def test_when_all_places_are_given_no_second_of_the_later_half_gets_more_than_its_part() -> None:
-    door = Door(full_to(LIMIT, rate=2.0 / PROMISED))
+    door = Door(full_to(LIMIT, rate=2.0 / SCHEDULED_SHARE))
     waits = Counter(door.told("alice", f"text {number}") for number in range(120 + 3 * 60))
     assert set(waits) == set(range(1, 61))
     assert {waits[second] for second in range(1, 31)} == {2}
@@ -235,9 +237,7 @@ def test_a_place_is_lost_when_too_early_or_too_late() -> None:
     due = door.told("alice", "early")
     door.sees(full_to(0))
     for _ in range(5):
-        door.inside.enter_context(
-            door.admission.admitted([(door.call("alice", "x", Priority.BULK), EN_DE)], door.fleet)
-        )
+        door.inside.enter_context(door.admission.admit([(door.call("alice", "x", Priority.BULK), EN_DE)], door.fleet))
     door.sees(full_to(LIMIT - 0.5))
     door.scene.now += due - 0.5
     due = door.told("alice", "early")
@@ -246,17 +246,17 @@ def test_a_place_is_lost_when_too_early_or_too_late() -> None:
 
 
 def test_a_refusal_by_the_replica_gets_a_place_too_and_other_errors_do_not() -> None:
-    door = Door(full_to(0, rate=2.0 / PROMISED))
-    with pytest.raises(OverloadedError) as refused, door.admission.admitted([(door.call(), EN_DE)], door.fleet):
+    door = Door(full_to(0, rate=2.0 / SCHEDULED_SHARE))
+    with pytest.raises(OverloadedError) as refused, door.admission.admit([(door.call(), EN_DE)], door.fleet):
         raise OverloadedError("full", retry_after=1.0)
     assert refused.value.retry_after == 1
     with (
         pytest.raises(OverloadedError) as later,
-        door.admission.admitted([(door.call(text="b" * 400), EN_DE)], door.fleet),
+        door.admission.admit([(door.call(text="b" * 400), EN_DE)], door.fleet),
     ):
         raise OverloadedError("full", retry_after=1.0)
     assert later.value.retry_after == 3
-    with pytest.raises(ReplicaFailedError) as failed, door.admission.admitted([(door.call(), EN_DE)], door.fleet):
+    with pytest.raises(ReplicaFailedError) as failed, door.admission.admit([(door.call(), EN_DE)], door.fleet):
         raise ReplicaFailedError("broken")
     assert failed.value.retry_after is None
 
@@ -273,7 +273,7 @@ def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[st
         door.sees(full_to(ahead))
         stay = ExitStack()
         try:
-            stay.enter_context(door.admission.admitted([(door.call(who, "x" * chars), EN_DE)], door.fleet))
+            stay.enter_context(door.admission.admit([(door.call(who, "x" * chars), EN_DE)], door.fleet))
             stays.append(stay)
         except OverloadedError as error:
             waits.append(error.retry_after or 0)
@@ -282,7 +282,7 @@ def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[st
     for stay in stays:
         stay.close()
     assert all(1 <= wait <= LONGEST_SECONDS for wait in waits)
-    assert [pool.held for pool in door.admission._pools.values() if pool.held] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert [pool.units for pool in door.admission._pools.values() if pool.units] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
 
 
 def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_moment() -> None:
@@ -290,7 +290,10 @@ def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_momen
 
     def all_full_to(ahead: float) -> Snapshot:
         return snapshot(
-            *(replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0 / PROMISED)) for url in urls)
+            *(
+                replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0 / SCHEDULED_SHARE))
+                for url in urls
+            )
         )
 
     door = Door(all_full_to(LIMIT))
@@ -298,7 +301,7 @@ def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_momen
     door.sees(all_full_to(0))
     door.enter()
     for url in urls:
-        door.scene.evidence.standing(url).fills(Lane.INTERACTIVE_SHORT, door.scene.now, 1.0)
+        door.scene.evidence.replica_stats(url).mark_full(Lane.INTERACTIVE_SHORT, door.scene.now, 1.0)
     door.enter("bob")
     door.scene.now += SECONDS_EACH * len(urls)
     door.told("carol")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from proxy.balancing.balancer import (
     CHOICES,
     DRAWS,
-    MOST_LOOKS,
+    MAX_EVALUATED,
     NEAR,
     NEAR_SECONDS,
     SLOW_START_SECONDS,
@@ -40,7 +40,7 @@ def test_nobody_is_picked_where_nobody_is_eligible(count: int) -> None:
     assert pick(urls(count), lambda _url: None, 1, Random(1)) is None
 
 
-@pytest.mark.parametrize("count", [1, 2, CHOICES, CHOICES + 1, MOST_LOOKS])
+@pytest.mark.parametrize("count", [1, 2, CHOICES, CHOICES + 1, MAX_EVALUATED])
 def test_the_only_eligible_one_is_found_among_however_many(count: int) -> None:
     for seed in range(20):
         wanted = urls(count)[seed % count]
@@ -76,7 +76,7 @@ def test_equals_share_the_work(count: int) -> None:
 def test_where_none_of_many_is_eligible_few_are_looked_at() -> None:
     looks: list[str] = []
     assert pick(urls(1000), looks.append, 1, Random(1)) is None
-    assert len(looks) <= DRAWS + MOST_LOOKS
+    assert len(looks) <= DRAWS + MAX_EVALUATED
 
 
 def test_those_that_are_out_leave_no_one_else_with_their_share() -> None:

@@ -48,7 +48,7 @@ def leave(breaker: CircuitBreaker) -> CircuitPermit:
 
 def fail(breaker: CircuitBreaker, times: int = FAILURES_IN_A_ROW) -> None:
     for _ in range(times):
-        breaker.failure(leave(breaker))
+        breaker.record_failure(leave(breaker))
 
 
 def trial(breaker: CircuitBreaker, clock: HandClock) -> CircuitPermit:
@@ -80,7 +80,7 @@ def test_a_success_ends_the_row(breaker: CircuitBreaker, clock: HandClock) -> No
     for _ in range(3):
         fail(breaker, FAILURES_IN_A_ROW - 1)
         for _ in range(FAILURES_IN_A_ROW):
-            breaker.success(leave(breaker))
+            breaker.record_success(leave(breaker))
         clock.now += 1
     assert breaker.state is BreakerState.CLOSED
 
@@ -88,8 +88,8 @@ def test_a_success_ends_the_row(breaker: CircuitBreaker, clock: HandClock) -> No
 def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(LATEST_REQUESTS):
         permit = leave(breaker)
-        breaker.success(permit)
-        breaker.failure(permit)
+        breaker.record_success(permit)
+        breaker.record_failure(permit)
         clock.now += 0.01
         if breaker.state is BreakerState.OPEN:
             return
@@ -98,14 +98,14 @@ def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: Cir
 
 def test_few_requests_or_long_ago_are_no_ratio(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(10 * LATEST_REQUESTS):
-        breaker.failure(leave(breaker))
-        breaker.success(leave(breaker))
+        breaker.record_failure(leave(breaker))
+        breaker.record_success(leave(breaker))
         clock.now += 5
     assert breaker.state is BreakerState.CLOSED
 
 
 def test_connection_refused_opens_it_at_once(breaker: CircuitBreaker) -> None:
-    breaker.failure(leave(breaker), at_once=True)
+    breaker.record_failure(leave(breaker), at_once=True)
     assert breaker.state is BreakerState.OPEN
 
 
@@ -116,7 +116,7 @@ def test_one_trial_after_the_back_off_and_its_success_closes(breaker: CircuitBre
     assert "trial" in repr(permit)
     assert breaker.acquire() is None
     assert breaker.retry_in() == TRIAL_SECONDS
-    breaker.success(permit)
+    breaker.record_success(permit)
     assert (breaker.state, breaker.opened_at) == (BreakerState.CLOSED, None)
     assert not leave(breaker).trial
 
@@ -125,7 +125,7 @@ def test_each_failed_trial_doubles_the_back_off_up_to_the_longest(breaker: Circu
     fail(breaker)
     expected = BACK_OFF_SECONDS
     for _ in range(8):
-        breaker.failure(trial(breaker, clock))
+        breaker.record_failure(trial(breaker, clock))
         expected = min(2 * expected, LONGEST_BACK_OFF_SECONDS)
         assert expected * (1 - JITTER) <= breaker.retry_in() <= expected * (1 + JITTER)
     assert breaker.opened_at == 1000, "since when it is out, whatever was tried meanwhile"
@@ -144,12 +144,12 @@ def test_trouble_soon_after_goes_on_where_it_was_and_after_a_good_while_starts_a
     breaker: CircuitBreaker, clock: HandClock
 ) -> None:
     fail(breaker)
-    breaker.failure(trial(breaker, clock))
-    breaker.success(trial(breaker, clock))
+    breaker.record_failure(trial(breaker, clock))
+    breaker.record_success(trial(breaker, clock))
     clock.now += WELL_SECONDS / 2
     fail(breaker)
     assert breaker.retry_in() >= 4 * BACK_OFF_SECONDS * (1 - JITTER)
-    breaker.success(trial(breaker, clock))
+    breaker.record_success(trial(breaker, clock))
     clock.now += WELL_SECONDS + 1
     fail(breaker)
     assert breaker.retry_in() <= BACK_OFF_SECONDS * (1 + JITTER)
@@ -159,14 +159,14 @@ def test_what_was_sent_before_it_opened_says_nothing_any_more(breaker: CircuitBr
     early = [leave(breaker) for _ in range(20)]
     fail(breaker)
     wait = breaker.retry_in()
-    breaker.failure(early.pop())
-    breaker.failure(early.pop(), at_once=True)
-    breaker.success(early.pop())
+    breaker.record_failure(early.pop())
+    breaker.record_failure(early.pop(), at_once=True)
+    breaker.record_success(early.pop())
     breaker.release(early.pop())
     assert (breaker.state, breaker.retry_in()) == (BreakerState.OPEN, wait)
-    breaker.success(trial(breaker, clock))
+    breaker.record_success(trial(breaker, clock))
     for permit in early:
-        breaker.failure(permit, at_once=True)
+        breaker.record_failure(permit, at_once=True)
     assert breaker.state is BreakerState.CLOSED, "those that hung in the fault must not end the recovery"
 
 
@@ -187,21 +187,21 @@ def test_a_trial_that_never_comes_back_blocks_for_a_bounded_time_and_is_then_dea
     clock.now += 0.01
     current = leave(breaker)
     breaker.release(lost)
-    breaker.failure(lost)
+    breaker.record_failure(lost)
     assert breaker.acquire() is None, "the place belongs to the second trial now"
-    breaker.success(current)
-    breaker.failure(lost, at_once=True)
+    breaker.record_success(current)
+    breaker.record_failure(lost, at_once=True)
     assert breaker.state is BreakerState.CLOSED
 
 
 def test_a_good_canary_ends_the_back_off_at_once(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     for _ in range(6):
-        breaker.failure(trial(breaker, clock))
+        breaker.record_failure(trial(breaker, clock))
     assert breaker.retry_in() > 20
     breaker.canary_passed()
     assert (breaker.state, breaker.retry_in()) == (BreakerState.HALF_OPEN, 0)
-    breaker.success(leave(breaker))
+    breaker.record_success(leave(breaker))
     assert breaker.state is BreakerState.CLOSED
 
 
@@ -214,7 +214,7 @@ def test_a_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None
     breaker.canary_passed()
     breaker.canary_failed()
     assert breaker.acquire() is None
-    breaker.failure(permit)
+    breaker.record_failure(permit)
     assert breaker.state is BreakerState.OPEN
 
 
@@ -224,7 +224,7 @@ def test_canaries_that_spoke_well_of_a_replica_that_fails_must_come_in_longer_ro
         for _ in range(needed):
             assert breaker.state is BreakerState.OPEN
             breaker.canary_passed()
-        breaker.failure(leave(breaker))
+        breaker.record_failure(leave(breaker))
     breaker.canary_passed()
     breaker.canary_failed()
     for _ in range(MOST_CANARIES - 1):
@@ -241,13 +241,13 @@ def test_so_must_those_of_one_that_fails_again_once_it_is_closed_but_not_for_eve
         fail(breaker)
         while breaker.state is BreakerState.OPEN:
             breaker.canary_passed()
-        breaker.success(leave(breaker))
+        breaker.record_success(leave(breaker))
     fail(breaker)
     for _ in range(3):
         breaker.canary_passed()
     assert breaker.state is BreakerState.OPEN
     breaker.canary_passed()
-    breaker.success(leave(breaker))
+    breaker.record_success(leave(breaker))
     clock.now += WELL_SECONDS + 1
     fail(breaker)
     breaker.canary_passed()
@@ -290,9 +290,9 @@ class AnyInterleaving(RuleBasedStateMachine):
         if permit.trial and at == self.trial_at:
             self.trial_at = None
         end: dict[str, Any] = {
-            "success": lambda: self.breaker.success(permit),
-            "failure": lambda: self.breaker.failure(permit),
-            "refused": lambda: self.breaker.failure(permit, at_once=True),
+            "success": lambda: self.breaker.record_success(permit),
+            "failure": lambda: self.breaker.record_failure(permit),
+            "refused": lambda: self.breaker.record_failure(permit, at_once=True),
             "none": lambda: self.breaker.release(permit),
         }
         end[verdict]()

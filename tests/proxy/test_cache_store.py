@@ -102,13 +102,13 @@ async def test_a_copy_in_memory_lives_no_longer_than_the_entry(redis: RedisAtHan
     one, two = cache(store, clock), cache(store, clock)
     recalled = await one.look_up(REQUEST)
     assert recalled is not None
-    one.keep(recalled, [0], [GOOD])
+    one.store(recalled, [0], [GOOD])
     await store.flush()
     for passed, found in ((0, True), (59, True), (60, False)):
         clock.now = 1000.0 + passed
         there = await two.look_up(REQUEST)
         assert there is not None
-        assert bool(there.found) is found, "though it came into this memory later"
+        assert bool(there.values) is found, "though it came into this memory later"
     await store.close()
 
 
@@ -144,8 +144,8 @@ async def test_an_entry_that_can_not_be_an_answer_to_this_is_not_taken_and_other
     answered = await cache(store, clock).look_up(REQUEST)
     await store.close()
     assert answered is not None
-    assert answered.found == ({0: encoded(Translation.model_validate(entry))} if taken else {})
-    assert b"more" not in answered.found.get(0, b"")
+    assert answered.values == ({0: encoded(Translation.model_validate(entry))} if taken else {})
+    assert b"more" not in answered.values.get(0, b"")
 
 
 RUBBISH = (b"", b"12345678", b"\x7f" * 9, b"A" * 8 + b"{}", b"A" * 8 + b'{"results":[]}')
@@ -206,16 +206,16 @@ async def test_what_waits_to_be_written_is_bounded_and_given_up_after_a_failure(
     value = bytes(MAX_QUEUED_BYTES // 4)
     for key in (b"1", b"2", b"3", b"4", b"5", b"1"):
         store.write(key, value, clock.now + 10)
-    assert store.waiting == MAX_QUEUED_BYTES
+    assert store.queued_bytes == MAX_QUEUED_BYTES
     await store.flush()
-    assert store.waiting == 0, "nothing is kept for a Redis that fails"
+    assert store.queued_bytes == 0, "nothing is kept for a Redis that fails"
     store.write(b"6", value, clock.now + 10)
-    assert store.waiting == 0, "it is left alone"
+    assert store.queued_bytes == 0, "it is left alone"
     assert await store.read([b"1"]) == {}
     assert await store.read([b"1"]) == {}
     clock.now += PAUSE_SECONDS
     store.write(b"6", value, clock.now + 10)
-    assert store.waiting == len(value)
+    assert store.queued_bytes == len(value)
     await store.close()
 
 

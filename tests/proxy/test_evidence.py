@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from proxy.balancing.attempt import Attempt, Selection
-from proxy.balancing.local_stats import STALL_SECONDS, LocalStats
+from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.outlier_detection import STALL_SECONDS, detect_stalls, failing_replicas, find_suspects
 from proxy.balancing.replica_stats import LONGEST_BACK_PRESSURE_SECONDS
 from proxy.balancing.selector import ReplicaSelector
 from proxy.fleet.snapshot import Snapshot
@@ -30,35 +31,37 @@ class Scene:
         self.evidence = LocalStats(lambda: self.now, rng)
         self.chooser = ReplicaSelector(self.evidence, rng)
         self.fleet = snapshot(replica(A, "en>de"), replica(B, "en>de")) if fleet is None else fleet
-        self.evidence.note_snapshot(self.fleet)
+        self.evidence.apply_snapshot(self.fleet)
         for url in self.fleet.ready.get(EN_DE, ()):
-            self.evidence.pair_standing(url, EN_DE)
+            self.evidence.pair_replica_stats(url, EN_DE)
         self.now += 60  # nobody is new
 
     def attempt(self, url: str = A, texts: int = 1, lost: list[str] | None = None) -> Attempt:
-        permit = self.evidence.pair_standing(url, EN_DE).breaker.acquire()
+        permit = self.evidence.pair_replica_stats(url, EN_DE).breaker.acquire()
         tell = (lambda: None) if lost is None else (lambda: lost.append(url))
-        return self.evidence.attempt(Selection(url, EN_DE, 0, permit, "m"), RequestCost(work_of(0, texts), texts), tell)
+        return self.evidence.begin_attempt(
+            Selection(url, EN_DE, 0, permit, "m"), RequestCost(work_of(0, texts), texts), tell
+        )
 
     def ends(self, url: str, verdict: AttemptOutcome, seconds: float = 0.02, *, unreachable: bool = False) -> None:
         with self.attempt(url) as attempt:
             self.now += seconds
-            attempt.says(verdict, full_for=2.0, unreachable=unreachable)
+            attempt.record_outcome(verdict, full_for=2.0, unreachable=unreachable)
 
     def chosen(self, count: int = 50, freight: RequestCost = RequestCost(1.0)) -> set[str]:  # noqa: B008 - immutable
         """Return who gets so many requests, without their coming to anything."""
         found: set[str] = set()
         for _ in range(count):
-            choice = self.chooser.choose(EN_DE, (), freight, self.fleet)
+            choice = self.chooser.select(EN_DE, (), freight, self.fleet)
             assert choice is not None
             if choice.permit is not None:
-                self.evidence.pair_standing(choice.url, EN_DE).breaker.release(choice.permit)
+                self.evidence.pair_replica_stats(choice.url, EN_DE).breaker.release(choice.permit)
             found.add(choice.url)
         return found
 
     @property
     def suspects(self) -> list[str]:
-        return [url for url, _, _ in self.evidence.suspects(self.fleet)]
+        return [url for url, _, _ in find_suspects(self.evidence, self.fleet)]
 
 
 @pytest.mark.parametrize("error", [ValueError(), asyncio.CancelledError(), KeyboardInterrupt()])
@@ -73,7 +76,7 @@ def test_in_flight_is_freed_whatever_happens(error: BaseException) -> None:
     with pytest.raises(type(error)):
         fail()
     assert scene.evidence.load(A, scene.fleet) == 0
-    assert scene.evidence.standing(A).work == 0
+    assert scene.evidence.replica_stats(A).work == 0
     assert scene.suspects == [], "who leaves says nothing about the replica"
 
 
@@ -81,13 +84,13 @@ def test_load_counts_ours_and_what_the_report_shows_of_others_but_nothing_twice(
     scene = Scene(snapshot())
     with scene.attempt(texts=2):
         fleet = snapshot(replica(A, "en>de", in_flight=7), replica(B, "en>de"))
-        scene.evidence.note_snapshot(fleet)
+        scene.evidence.apply_snapshot(fleet)
         assert scene.evidence.load(A, fleet) == 7
         assert scene.evidence.load(B, fleet) == 0
         with scene.attempt(texts=1):
             assert scene.evidence.load(A, fleet) == 8
     assert scene.evidence.load(A, fleet) == 5, "ours are done, the others' remain until the next report"
-    scene.evidence.note_snapshot(fleet)
+    scene.evidence.apply_snapshot(fleet)
     assert scene.evidence.load(A, fleet) == 5, "the same report again changes nothing"
 
 
@@ -97,11 +100,11 @@ def test_a_request_that_ended_while_the_report_was_on_its_way_is_no_load_of_othe
     with scene.attempt(texts=3):
         scene.now += 0.02
     late = snapshot(replica(A, "en>de", in_flight=3, now=200.0), replica(B, "en>de", now=200.0))
-    scene.evidence.note_snapshot(late)
+    scene.evidence.apply_snapshot(late)
     assert scene.evidence.load(A, late) == 0
     scene.now += 1
     later = snapshot(replica(A, "en>de", in_flight=3, now=201.0), replica(B, "en>de", now=201.0))
-    scene.evidence.note_snapshot(later)
+    scene.evidence.apply_snapshot(later)
     assert scene.evidence.load(A, later) == 3
 
 
@@ -109,7 +112,7 @@ def test_load_is_never_less_than_ours() -> None:
     scene = Scene(snapshot())
     with scene.attempt(texts=4):
         fleet = snapshot(replica(A, "en>de", in_flight=1))
-        scene.evidence.note_snapshot(fleet)
+        scene.evidence.apply_snapshot(fleet)
         assert scene.evidence.load(A, fleet) == 4
 
 
@@ -118,9 +121,9 @@ def test_who_waits_is_told_that_its_replica_is_down_and_nobody_else() -> None:
     told: list[str] = []
     with scene.attempt(A, lost=told), scene.attempt(B, lost=told), scene.attempt("http://left", lost=told):
         down = replica(A, "en>de").silent("refused", 2.0, patience=1)
-        scene.evidence.note_snapshot(snapshot(down, replica(B, "en>de")))
+        scene.evidence.apply_snapshot(snapshot(down, replica(B, "en>de")))
         assert told == [A]
-    scene.evidence.note_snapshot(snapshot(down))
+    scene.evidence.apply_snapshot(snapshot(down))
     assert told == [A], "who has gone is told nothing"
 
 
@@ -131,13 +134,13 @@ def test_three_failures_in_a_row_take_a_replica_out_and_a_canary_brings_it_back(
     assert scene.chosen() == {B}
     assert scene.suspects == [A]
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
-    choice = scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet)
+    choice = scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet)
     assert choice is not None
     assert choice.url == A, "the trial"
-    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) != choice, "one at a time"
-    with scene.evidence.attempt(choice, RequestCost(1.0), lambda: None) as attempt:
+    assert scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet) != choice, "one at a time"
+    with scene.evidence.begin_attempt(choice, RequestCost(1.0), lambda: None) as attempt:
         scene.now += 0.02
-        attempt.says(AttemptOutcome.GOOD)
+        attempt.record_outcome(AttemptOutcome.GOOD)
     scene.ends(B, AttemptOutcome.GOOD)
     scene.now += 5
     assert scene.chosen() == {A, B}
@@ -149,12 +152,12 @@ def test_a_trial_that_is_not_sent_after_all_is_another_requests() -> None:
     scene = Scene()
     scene.ends(A, AttemptOutcome.FAILED, unreachable=True)
     scene.now += 2
-    first = scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet)
+    first = scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet)
     assert first is not None
     assert first.url == A
-    scene.chooser.give_back(first)
+    scene.chooser.release(first)
     scene.now += 0.1
-    second = scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet)
+    second = scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet)
     assert second is not None
     assert second.url == A
 
@@ -163,15 +166,15 @@ def test_a_replica_that_only_waits_for_its_trial_is_neither_failing_nor_asked_ag
     scene = Scene()
     for _ in range(3):
         scene.ends(A, AttemptOutcome.FAILED)
-    assert scene.evidence.out(EN_DE, scene.fleet) == [A]
+    assert failing_replicas(scene.evidence, EN_DE, scene.fleet) == [A]
     scene.evidence.canary_passed(A, EN_DE, 0, 0.02)
     scene.now += 60
-    assert scene.evidence.out(EN_DE, scene.fleet) == []
+    assert failing_replicas(scene.evidence, EN_DE, scene.fleet) == []
     assert scene.suspects == []
-    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) is not None
+    assert scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet) is not None
     scene.ends(A, AttemptOutcome.FAILED)
     scene.evidence.canary_failed(A, EN_DE)
-    assert scene.evidence.out(EN_DE, scene.fleet) == [A]
+    assert failing_replicas(scene.evidence, EN_DE, scene.fleet) == [A]
     assert scene.suspects == [A]
 
 
@@ -211,9 +214,9 @@ def test_those_that_refuse_the_pair_are_out_all_of_them_and_do_not_count_for_tha
     scene.ends("d", AttemptOutcome.REFUSED)
     assert scene.chosen() == {"c"}
     scene.ends("c", AttemptOutcome.REFUSED)
-    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) is None
+    assert scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet) is None
     scene.now += 2
-    assert scene.chooser.choose(EN_DE, (), RequestCost(1.0), scene.fleet) is not None, (
+    assert scene.chooser.select(EN_DE, (), RequestCost(1.0), scene.fleet) is not None, (
         "a trial, when the back-off is over"
     )
 
@@ -247,9 +250,9 @@ def test_what_was_sent_since_the_report_fills_a_replica_too_until_the_next_repor
 def test_a_replica_that_is_full_for_bulk_takes_what_is_more_urgent() -> None:
     scene = Scene()
     bulk, urgent = RequestCost(1.0, priority=Priority.BULK), RequestCost(1.0)
-    permit = scene.evidence.pair_standing(A, EN_DE).breaker.acquire()
-    with scene.evidence.attempt(Selection(A, EN_DE, 0, permit, "m"), bulk, lambda: None) as attempt:
-        attempt.says(AttemptOutcome.FULL, full_for=60.0)
+    permit = scene.evidence.pair_replica_stats(A, EN_DE).breaker.acquire()
+    with scene.evidence.begin_attempt(Selection(A, EN_DE, 0, permit, "m"), bulk, lambda: None) as attempt:
+        attempt.record_outcome(AttemptOutcome.FULL, full_for=60.0)
     assert scene.chosen(freight=bulk) == {B}
     assert scene.chosen(freight=urgent) == {A, B}
     scene.now += LONGEST_BACK_PRESSURE_SECONDS
@@ -268,15 +271,15 @@ def test_a_replica_that_stands_still_while_others_answer_gets_nothing_new_and_lo
     told: list[str] = []
     with scene.attempt(A, lost=told) as attempt:
         scene.now += STALL_SECONDS + 0.1
-        scene.evidence.look_for_stalls()
+        detect_stalls(scene.evidence)
         assert told == [], "nobody answers: it may be the fleet that is slow"
         scene.ends(B, AttemptOutcome.GOOD)
-        scene.evidence.look_for_stalls()
+        detect_stalls(scene.evidence)
         assert (told, scene.suspects) == ([A], [A])
         assert scene.chosen() == {B}
-        attempt.own.progresses()
+        attempt.stats.record_progress()
         scene.ends(B, AttemptOutcome.GOOD)
-        scene.evidence.look_for_stalls()
+        detect_stalls(scene.evidence)
         assert told == [A], "a part of an answer is progress"
 
 
@@ -285,13 +288,13 @@ def test_a_long_text_may_take_its_time() -> None:
     for _ in range(30):
         scene.ends(B, AttemptOutcome.GOOD)
     told: list[str] = []
-    long = scene.evidence.attempt(
+    long = scene.evidence.begin_attempt(
         Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(100_000)), lambda: told.append(A)
     )
     with long:
         scene.now += 20
         scene.ends(B, AttemptOutcome.GOOD)
-        scene.evidence.look_for_stalls()
+        detect_stalls(scene.evidence)
         assert told == []
 
 
@@ -300,7 +303,7 @@ def test_time_that_was_too_short_for_anybody_is_no_failure() -> None:
     for seconds, doubted in ((0.05, []), (5.0, [A])):
         with scene.attempt(A) as attempt:
             scene.now += seconds
-            attempt.expires()
+            attempt.record_timeout()
         assert scene.suspects == doubted
 
 
@@ -324,14 +327,14 @@ def test_three_canaries_that_fail_are_as_bad_as_requests_that_do() -> None:
     scene.ends(A, AttemptOutcome.FAILED)
     for _ in range(2):
         scene.evidence.canary_failed(A, EN_DE)
-    assert scene.evidence.pair_standing(A, EN_DE).is_out
+    assert scene.evidence.pair_replica_stats(A, EN_DE).is_out
 
 
 def test_another_process_at_the_same_url_starts_afresh() -> None:
     scene = Scene()
     scene.ends(A, AttemptOutcome.FAILED, unreachable=True)
     scene.fleet = snapshot(replica(A, "en>de", replica_id="another"), replica(B, "en>de"))
-    scene.evidence.note_snapshot(scene.fleet)
+    scene.evidence.apply_snapshot(scene.fleet)
     scene.now += 60
     assert scene.chosen() == {A, B}
     assert scene.suspects == []
@@ -340,8 +343,8 @@ def test_another_process_at_the_same_url_starts_afresh() -> None:
 def test_a_pair_that_was_reported_out_starts_afresh() -> None:
     scene = Scene()
     scene.ends(A, AttemptOutcome.REFUSED)
-    scene.evidence.note_snapshot(snapshot(replica(A, starting=("en>de",)), replica(B, "en>de")))
-    scene.evidence.note_snapshot(scene.fleet)
+    scene.evidence.apply_snapshot(snapshot(replica(A, starting=("en>de",)), replica(B, "en>de")))
+    scene.evidence.apply_snapshot(scene.fleet)
     assert scene.chosen() == {A, B}
 
 
@@ -349,11 +352,11 @@ def test_nothing_is_kept_of_replicas_and_pairs_that_are_gone() -> None:
     scene = Scene(snapshot())
     for number in range(100):
         url = f"http://{number}"
-        scene.evidence.note_snapshot(snapshot(replica(url, "en>de")))
+        scene.evidence.apply_snapshot(snapshot(replica(url, "en>de")))
         scene.ends(url, AttemptOutcome.FAILED)
-    scene.evidence.note_snapshot(snapshot())
+    scene.evidence.apply_snapshot(snapshot())
     evidence = scene.evidence
-    kept = evidence._standings, dict(evidence._pools)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    kept = evidence._replicas, dict(evidence._pairs)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     assert kept == ({}, {})
 
 
@@ -361,13 +364,13 @@ def test_a_hung_replica_is_found_behind_a_long_text_and_beside_a_pair_that_gets_
     scene = Scene()
     told: list[str] = []
     evidence = scene.evidence
-    long = evidence.attempt(Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(200_000)), lambda: None)
+    long = evidence.begin_attempt(Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(200_000)), lambda: None)
     with long, scene.attempt(A, lost=told):
         scene.now += STALL_SECONDS + 0.5
-        with evidence.attempt(Selection(A, pair("en>fr"), 0, None, "m"), RequestCost(1.0), lambda: None) as other:
-            other.says(AttemptOutcome.GOOD)
+        with evidence.begin_attempt(Selection(A, pair("en>fr"), 0, None, "m"), RequestCost(1.0), lambda: None) as other:
+            other.record_outcome(AttemptOutcome.GOOD)
         scene.ends(B, AttemptOutcome.GOOD)
-        evidence.look_for_stalls()
+        detect_stalls(evidence)
         assert told == [A]
         assert scene.chosen() == {B}
 
@@ -383,7 +386,7 @@ def test_an_impatient_client_still_teaches_how_slow_a_replica_is() -> None:
 def test_refusing_a_bad_request_quickly_is_no_sign_of_speed() -> None:
     scene = Scene()
     scene.ends(A, AttemptOutcome.ANSWERED, seconds=0.0001)
-    assert scene.evidence.pair_standing(A, EN_DE).latency.value is None
+    assert scene.evidence.pair_replica_stats(A, EN_DE).latency.value is None
     assert scene.suspects == []
 
 
@@ -392,7 +395,7 @@ def test_an_answer_from_before_does_not_make_a_full_replica_free_again() -> None
     with scene.attempt(A) as old:
         scene.now += 0.01
         scene.ends(A, AttemptOutcome.FULL)
-        old.says(AttemptOutcome.GOOD)
+        old.record_outcome(AttemptOutcome.GOOD)
     assert scene.chosen() == {B}
 
 
@@ -409,8 +412,8 @@ def test_what_another_process_left_behind_says_nothing_of_the_new_one() -> None:
     told: list[str] = []
     with scene.attempt(A, lost=told) as old:
         fleet = snapshot(replica(A, "en>de", replica_id="another"), replica(B, "en>de"))
-        scene.evidence.note_snapshot(fleet)
+        scene.evidence.apply_snapshot(fleet)
         assert told == [A]
-        old.says(AttemptOutcome.FAILED)
+        old.record_outcome(AttemptOutcome.FAILED)
     assert scene.suspects == []
     assert scene.evidence.load(A, fleet) == 0

@@ -278,7 +278,7 @@ async def test_texts_count_not_requests() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = two.translate.delay = 0.3
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
-        hedging = running.context.local_stats.pool(LanguagePair("en", "de")).paces[0].hedging
+        hedging = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0].hedge_policy
         while hedging.take():
             pass  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))

@@ -38,7 +38,7 @@ class Work:
 
     async def __call__(self, call: TranslationCall) -> bytes:
         self.begun.append(call)
-        call.measured.pair = "en-de"
+        call.sample.pair = "en-de"
         end = asyncio.get_running_loop().create_future()
         self.ends.append(end)
         try:
@@ -77,7 +77,7 @@ class Tower:
 
     async def ask(self, call: TranslationCall | None = None) -> asyncio.Task[tuple[bytes, bool]]:
         """Begin to wait, and come back once it does."""
-        task = asyncio.create_task(self.flights.share(call or self.call(), self.work))
+        task = asyncio.create_task(self.flights.run(call or self.call(), self.work))
         self.tasks.append(task)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -124,11 +124,11 @@ async def test_what_was_computed_before_is_computed_again(tower: Tower) -> None:
 async def test_every_waiter_learns_the_pair_and_the_replicas(tower: Tower) -> None:
     calls = [tower.call(), tower.call()]
     tasks = [await tower.ask(call) for call in calls]
-    tower.work.begun[0].measured.replicas.append("http://one")
+    tower.work.begun[0].sample.replicas.append("http://one")
     tower.work.ends[0].set_result(b"Hallo")
     await asyncio.gather(*tasks)
-    assert [call.measured for call in calls] == [RequestSample("en-de", ["http://one"])] * 2
-    assert calls[0].measured.replicas is not calls[1].measured.replicas
+    assert [call.sample for call in calls] == [RequestSample("en-de", ["http://one"])] * 2
+    assert calls[0].sample.replicas is not calls[1].sample.replicas
 
 
 async def test_the_first_one_leaves_and_the_others_stay(tower: Tower) -> None:

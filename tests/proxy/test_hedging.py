@@ -35,7 +35,7 @@ def see(policy: HedgePolicy, *latencies: float, times: int = 1) -> None:
 
 def hedges(policy: HedgePolicy) -> int:
     count = 0
-    while policy.take():
+    while policy.withdraw():
         count += 1
     return count
 
@@ -94,20 +94,20 @@ def test_they_come_back_with_the_old_latencies(policy: HedgePolicy) -> None:
 def test_hedges_stay_within_their_share(policy: HedgePolicy) -> None:
     assert hedges(policy) == HEDGE_BURST
     for _ in range(1000):
-        policy.request()
-        policy.take()
-    assert not policy.take()
+        policy.record_request()
+        policy.withdraw()
+    assert not policy.withdraw()
     made = 0
     for _ in range(1000):
-        policy.request()
-        made += policy.take()
+        policy.record_request()
+        made += policy.withdraw()
     assert made <= 1000 * HEDGE_SHARE + 1
     assert made >= 1000 * HEDGE_SHARE - 1
 
 
 def test_a_quiet_time_saves_no_more_than_a_burst(policy: HedgePolicy) -> None:
     for _ in range(100_000):
-        policy.request()
+        policy.record_request()
     assert hedges(policy) == HEDGE_BURST
 
 

@@ -61,7 +61,7 @@ async def proxy_at(
         yield One(
             store,
             lease,
-            Registry(store, lease, configured, report_ttl=5, clock=clock, on_snapshot=evidence.note_snapshot),
+            Registry(store, lease, configured, report_ttl=5, clock=clock, on_snapshot=evidence.apply_snapshot),
         )
     finally:
         await store.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from proxy.balancing.outlier_detection import find_suspects
 from tests.fakes import FakeReplica, Script, replicas
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.proxy.test_translate import BAD_INPUT, ENGLISH, FRENCH, GERMAN
@@ -65,7 +66,7 @@ async def test_bad_input_is_an_ordinary_problem(
 async def trusted(running: RunningProxy) -> None:
     """Wait until nothing that another test did speaks against a replica."""
     evidence, registry = running.context.local_stats, running.context.fleet.registry
-    await wait_until(lambda: not list(evidence.suspects(registry.snapshot)), 5, "no suspects")
+    await wait_until(lambda: not list(find_suspects(evidence, registry.snapshot)), 5, "no suspects")
 
 
 @pytest.mark.parametrize("breaks", ["reset", "end", "error"])
