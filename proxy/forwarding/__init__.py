@@ -1,1 +1,10 @@
-"""Sends a request to a replica: retries, hedges, canary probes."""
+"""Sends a request to a replica: retries, hedges, canary probes.
+
+- ``forwarder``: sends a request to replicas until one serves it.
+- ``retry_policy``: decides whether, when and where a request is sent again.
+- ``retry_budget``: how many retries and hedges this proxy may make.
+- ``hedge``: a second attempt beside a slow first one.
+- ``upstream_request``: one request to one replica, and what its response means.
+- ``forward_request``: what is sent, its deltas, and the history of its attempts.
+- ``canary_probes``: tiny translations that try out replicas in doubt.
+"""

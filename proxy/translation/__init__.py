@@ -1,1 +1,8 @@
-"""One request's pipeline: cache, coalesce, detect, route, admit, forward, put together."""
+"""One request's pipeline: cache, coalesce, detect, route, admit, forward, put together.
+
+- ``service``: entry: cache, coalescing, then the dispatcher.
+- ``dispatcher``: routes, admits and translates a request's texts.
+- ``language_groups``: groups texts by detected language.
+- ``pivot``: one leg, or two through a pivot language.
+- ``results``: parses replicas' translations and merges legs.
+"""

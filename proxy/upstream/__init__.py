@@ -1,1 +1,9 @@
-"""The HTTP client for replicas and what their responses mean."""
+"""The HTTP client for replicas and what their responses mean.
+
+- ``client``: the HTTP client: translations and probes.
+- ``response``: a replica's response.
+- ``stream_reader``: reads streamed translations.
+- ``response_classifier``: what a response means for the client and for the replica.
+- ``report_parser``: parses replicas' reports, sharing what is equal.
+- ``errors``: the client's exceptions.
+"""
