@@ -11,8 +11,8 @@ import pytest
 
 from proxy.balancing.outlier_detection import find_suspects
 from tests.fakes import FakeReplica, Script, replicas
+from tests.proxy.integration.inputs import BAD_INPUT, ENGLISH, FRENCH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.proxy.test_translate import BAD_INPUT, ENGLISH, FRENCH, GERMAN
 from tests.streams import ASKING, Heard, hear, listening
 from tests.waiting import wait_until
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fakes import FakeReplica, Script, replicas
+from tests.proxy.integration.inputs import ENGLISH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.proxy.test_translate import ENGLISH, GERMAN
 from tests.streams import hear
 from tests.waiting import wait_until
 

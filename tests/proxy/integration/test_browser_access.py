@@ -1,0 +1,94 @@
+"""Browsers: kinds of bodies, security headers, and pages of other origins."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, proxy
+
+OPERATOR = "an-operator-token-of-tests"
+ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
+PAGE = {"Origin": "https://page.example"}
+
+
+@pytest.fixture(scope="module")
+async def running() -> Any:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake], operator_token=OPERATOR) as one:
+        yield one
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json"])
+@pytest.mark.parametrize("path", ["/translate", "/fleet/replicas", "/fleet/replicas/drain"])
+async def test_what_a_page_can_send_unasked_is_415(running: RunningProxy, path: str, kind: str) -> None:
+    headers = {"Content-Type": kind, "Authorization": f"Bearer {OPERATOR}"}
+    response = await running.client.post(path, content=json.dumps(ASKED), headers=headers)
+    assert (response.status_code, response.json()["code"]) == (415, "unsupported-media")
+    assert response.headers["accept"] == "application/json"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8"])
+async def test_json_is_read_however_it_is_spelt(running: RunningProxy, kind: str) -> None:
+    response = await running.client.post("/translate", content=json.dumps(ASKED), headers={"Content-Type": kind})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/translate", 405), ("/health", 200), ("/nowhere", 404), ("/fleet", 200), ("/metrics", 200), ("/docs", 200)],
+)
+async def test_every_answer_tells_browsers_to_keep_it_for_themselves(
+    running: RunningProxy, path: str, status: int
+) -> None:
+    response = await running.client.get(path)
+    assert response.status_code == status
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    assert response.headers["cache-control"] == "no-store"
+    policy = response.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert ("cdn.jsdelivr.net" in policy) == (path == "/docs")
+    assert "server" not in response.headers
+    assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+async def test_the_page_of_the_documentation_loads_only_what_its_policy_lets_it(running: RunningProxy) -> None:
+    page = await running.client.get("/docs")
+    policy = page.headers["content-security-policy"]
+    hosts = {each.split("/")[2] for each in page.text.split('"') if each.startswith("https://")}
+    assert hosts
+    assert all(host in policy for host in hosts)
+
+
+async def test_without_the_setting_no_page_of_another_origin_may_ask(running: RunningProxy) -> None:
+    response = await running.client.options("/translate", headers={**PAGE, "Access-Control-Request-Method": "POST"})
+    assert response.status_code == 405
+    assert "access-control-allow-origin" not in (await running.client.get("/health", headers=PAGE)).headers
+
+
+@pytest.mark.parametrize("origins", [("https://page.example",), ("*",)])
+async def test_pages_of_the_origins_named_may_ask_and_read_the_headers(origins: tuple[str, ...]) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake], cors_origins=origins) as one:
+        wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-priority"}
+        first = await one.client.options("/translate", headers={**PAGE, **wanted})
+        answer = await one.client.post("/translate", json=ASKED, headers=PAGE)
+        refused = await one.client.post("/translate", json={}, headers=PAGE)
+        other = await one.client.options("/translate", headers={"Origin": "https://other.example", **wanted})
+        change = await one.client.options(
+            "/fleet/replicas", headers={**PAGE, "Access-Control-Request-Method": "DELETE"}
+        )
+    assert first.status_code == 200
+    for each in (first, answer, refused):
+        assert each.headers["access-control-allow-origin"] == origins[0]
+        assert "access-control-allow-credentials" not in each.headers
+        assert each.headers["x-request-id"]
+    assert {"X-Request-Id", "Retry-After", "X-Cache", "RateLimit"} <= set(
+        answer.headers["access-control-expose-headers"].split(", ")
+    )
+    assert (other.status_code == 200) == (origins == ("*",))
+    assert change.status_code == 400
