@@ -18,7 +18,7 @@ from apiserver.scheduling.admission import AdmissionRequest
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TranslateOptions
-from apiserver.translation.translator import INLINE_CHARS, Translator, segment_count
+from apiserver.translation.translator import INLINE_CHARS, Translator
 from shared.languages import LanguagePair, closeness, stand_ins
 from shared.literals import needs_translation
 from shared.protocol.deadline import Deadline
@@ -176,7 +176,7 @@ class ModelServer:
                         work.on_begin = begin
                         translator = host.translator(job.pair)
                         plans = await _planned(translator, job)
-                        if not any(segment_count(plan) > SHORT_SEGMENTS for plan in plans):
+                        if not any(plan.segment_count > SHORT_SEGMENTS for plan in plans):
                             timer.reschedule(min(ends, loop.time() + host.room.admission.patience(job.priority)))
                         return await _translate_all(translator, plans, job, work, demand.cost)
                 except TimeoutError:

@@ -72,11 +72,6 @@ NOTES: Final = OutputIssue(
 )
 
 
-def placeholder_lost() -> OutputIssue:
-    """Return the fault of words in which the marks were not found again: no such words may be shown."""
-    return PLACEHOLDER_LOST
-
-
 def max_output_tokens(source_tokens: int) -> int:
     """Return how many tokens the translation of that many may have."""
     return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA

@@ -24,7 +24,7 @@ from apiserver.scheduling.admission import QueueBounds
 from apiserver.scheduling.model_capacity import ModelCapacity
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.translator import Translator
+from apiserver.translation.translator import RunningModel, Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError, PairwayError
 from shared.protocol.messages import TextFormat
@@ -217,7 +217,9 @@ class ModelHost:
                 await engine.stop()  # else every new try would leave one behind
                 raise
             slots = self.room.slots_for(engine.max_num_seqs)
-            self._translator = Translator(self.entry, engine, frames, decoding, self._guards, self._metrics, slots)
+            self._translator = Translator(
+                RunningModel(self.entry, engine, frames, decoding), self._guards, self._metrics, slots
+            )
             self._pulse = StallDetector(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()

@@ -1,4 +1,4 @@
-"""Assembly: puts a text together from segments that come back in any order, and says what is final as it grows."""
+"""Assembler: joins segments that come back in any order, and reports each part once it is final."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.protocol.messages import Notice
 
 # The warning for a part of a text that stayed in the source language, the rest being translated.
 UNTRANSLATED: Final = "segment-untranslated"
-# Pieces are judged each for itself; how they read together no guard can tell.
+# Pieces are checked one by one; no guard sees how they read together.
 TRANSLATED_IN_PIECES: Final = OutputIssue(
     "translated-in-pieces",
     "Part of the text did not come back right as a whole and was translated in pieces: it may read badly.",
@@ -24,31 +24,33 @@ TRANSLATED_IN_PIECES: Final = OutputIssue(
 
 
 class Assembler:
-    """One text's answer in the making; mutable state: what is written, and what waits for an earlier segment."""
+    """The answer to one text; mutable state: what is written, and what waits for an earlier segment.
+
+    ``on_delta`` gets every further part once it is final; what needs no engine comes with the first segment's.
+    """
 
     def __init__(self, plan: Plan, on_delta: Callable[[str], None] | None) -> None:
-        """Begin with what needs no engine; ``on_delta`` is given every further part once it is final."""
         self._plan = plan
         self._on_delta = on_delta
-        self._made: dict[int, SegmentResult] = {}
-        self._faults: list[tuple[OutputIssue, ...]] = []
+        self._results: dict[int, SegmentResult] = {}
+        self._issues: list[tuple[OutputIssue, ...]] = []
         self._untranslated: list[OutputIssue] = []
         self._written: list[str] = []
         self._pending: list[GapStep | TagStep | str] = []
-        self._before: TextStep | None = None
-        self._before_words = ""
+        self._previous: TextStep | None = None
+        self._previous_text = ""
         self._next = 0
-        self._held: list[str] = []
+        self._withheld: list[str] = []
         self._usable = not plan.segment_indices
 
-    def add(self, index: int, made: SegmentResult) -> None:
-        """Take the segment of that step."""
-        self._made[index] = made
+    def add(self, index: int, result: SegmentResult) -> None:
+        """Add the result of that step's segment."""
+        self._results[index] = result
         self._advance()
 
     @property
     def text(self) -> str | None:
-        """The whole answer once every segment is done; None where none of them has usable words."""
+        """The whole answer once every segment is done; None where none of them has a usable text."""
         return "".join(self._written) if self._usable else None
 
     def close(self) -> None:
@@ -61,75 +63,76 @@ class Assembler:
         if self._next < len(self._plan.steps):
             message = f"step {self._next} of {len(self._plan.steps)} is not done"
             raise ValueError(message)
-        self._write("".join(part.text if isinstance(part, GapStep) else _syntax(part) for part in self._pending))
+        self._write("".join(step.text if isinstance(step, GapStep) else _syntax(step) for step in self._pending))
         self._pending.clear()
 
     def _advance(self) -> None:
         while self._next < len(self._plan.steps):
             step = self._plan.steps[self._next]
             if isinstance(step, TextStep):
-                if step.translatable and self._next not in self._made:
+                if step.translatable and self._next not in self._results:
                     return
-                self._put(step, self._made.pop(self._next, None))
+                self._append(step, self._results.pop(self._next, None))
             else:
                 self._pending.append(step)
             self._next += 1
 
-    def _put(self, step: TextStep, made: SegmentResult | None) -> None:
-        words = step.text
-        if made is not None:
-            self._note(made)
-            words = made.text or step.text
+    def _append(self, step: TextStep, result: SegmentResult | None) -> None:
+        text = step.text
+        if result is not None:
+            self._record(result)
+            text = result.text or step.text
         between = "".join(
-            self._joint(part, step, words) if isinstance(part, GapStep) else _syntax(part) for part in self._pending
+            self._separator(pending, step, text) if isinstance(pending, GapStep) else _syntax(pending)
+            for pending in self._pending
         )
         self._pending.clear()
-        self._before, self._before_words = step, words
-        self._write(between + step.block.write(words))
+        self._previous, self._previous_text = step, text
+        self._write(between + step.block.write(text))
 
-    def _joint(self, between: GapStep, after: TextStep, words: str) -> str:
-        if self._before is None or between.block is not after.block or self._before.block is not after.block:
-            return between.text
+    def _separator(self, gap: GapStep, following: TextStep, text: str) -> str:
+        if self._previous is None or gap.block is not following.block or self._previous.block is not following.block:
+            return gap.text
         pair = self._plan.pair
-        return separator(between.text, self._before_words, words, pair.source, pair.target)
+        return separator(gap.text, self._previous_text, text, pair.source, pair.target)
 
     def _write(self, text: str) -> None:
         self._written.append(text)
         if self._on_delta is None or not text:
             return
         if not self._usable:  # nothing of an answer that may turn out to be none
-            self._held.append(text)
+            self._withheld.append(text)
             return
-        self._on_delta("".join([*self._held, text]))
-        self._held.clear()
+        self._on_delta("".join([*self._withheld, text]))
+        self._withheld.clear()
 
-    def _note(self, made: SegmentResult) -> None:
-        if made.text is None:
-            self._untranslated += made.issues[:1]
+    def _record(self, result: SegmentResult) -> None:
+        if result.text is None:
+            self._untranslated += result.issues[:1]
             return
         self._usable = True
-        self._faults.append((*made.issues, TRANSLATED_IN_PIECES) if made.stage == "pieces" else made.issues)
+        self._issues.append((*result.issues, TRANSLATED_IN_PIECES) if result.stage == "pieces" else result.issues)
 
     def warnings(self) -> list[Notice]:
-        """Return one notice per kind of fault that the answer has, with how many of its segments have it."""
+        """Return one notice per kind of issue that the answer has, with how many of its segments have it."""
         total = len(self._plan.segment_indices)
         if not self._usable:
             first = self._untranslated[0]
             return [Notice(code=first.code, message=first.message)]
-        said: dict[str, str] = {}
-        counted: Counter[str] = Counter()
-        for faults in self._faults:
-            for code, message in {fault.code: fault.message for fault in faults}.items():
-                said.setdefault(code, message)
-                counted[code] += 1
-        for fault in self._untranslated:
-            said.setdefault(UNTRANSLATED, f"Part of the text came back as it was. {fault.message}")
-            counted[UNTRANSLATED] += 1
+        messages: dict[str, str] = {}
+        counts: Counter[str] = Counter()
+        for issues in self._issues:
+            for code, message in {issue.code: issue.message for issue in issues}.items():
+                messages.setdefault(code, message)
+                counts[code] += 1
+        for issue in self._untranslated:
+            messages.setdefault(UNTRANSLATED, f"Part of the text came back as it was. {issue.message}")
+            counts[UNTRANSLATED] += 1
         return [
-            Notice(code=code, message=message if total == 1 else f"{message} ({counted[code]} of {total} segments)")
-            for code, message in said.items()
+            Notice(code=code, message=message if total == 1 else f"{message} ({counts[code]} of {total} segments)")
+            for code, message in messages.items()
         ]
 
 
-def _syntax(part: TagStep | str) -> str:
-    return part if isinstance(part, str) else part.block.write(part.text)
+def _syntax(step: TagStep | str) -> str:
+    return step if isinstance(step, str) else step.block.write(step.text)

@@ -1,4 +1,4 @@
-"""Inquiry: asks one engine on behalf of one text, each request under an id of its own."""
+"""Engine requests: asks the engine for the outputs of one text, each under an id of its own."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.fair_queue import SlotRequest
 from apiserver.scheduling.work_item import WorkItem
 
-# Room that a model's context must leave for the answer, beyond the source's own length.
+# Tokens that a model's context must leave for the answer, beyond the source's own length.
 ANSWER_MARGIN: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequester:
-    """What the requests of one text share; implements ``ladder.Asker``."""
+    """Sends the engine requests of one text; implements ``segment_translator.OutputRequester``."""
 
     engine: Engine
     encoder: PromptEncoder
@@ -31,8 +31,8 @@ class EngineRequester:
     request_id: str
     _numbers: Iterator[int] = field(default_factory=count)
 
-    async def __call__(self, words: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
-        """Ask once; a prompt that leaves no room for an answer counts as an answer that ran out of it.
+    async def __call__(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
+        """Ask once; a prompt that leaves no space for an answer counts as an answer cut at its length.
 
         Raises:
             EngineGoneError: the engine died.
@@ -40,14 +40,15 @@ class EngineRequester:
         await self.slots.take(self.slot_request)  # before any work is done for it
         try:
             self.work_item.begin()
-            prompt = self.encoder.ids(words, terms)
-            room = self.engine.max_model_len - len(prompt)
-            if room < ANSWER_MARGIN:
+            prompt = self.encoder.ids(text, terms)
+            free_tokens = self.engine.max_model_len - len(prompt)
+            if free_tokens < ANSWER_MARGIN:
                 return GenerationResult("", "length")
-            most = min(max_output_tokens(max(0, len(prompt) - self.encoder.bare_length)), room)
+            source_tokens = max(0, len(prompt) - self.encoder.bare_length)
+            max_tokens = min(max_output_tokens(source_tokens), free_tokens)
             priority = CANARY_PRIORITY if self.slot_request.lane is None else self.slot_request.lane
             return await self.engine.generate(
-                GenerationRequest(prompt, sampling, most, priority), f"{self.request_id}-{next(self._numbers)}"
+                GenerationRequest(prompt, sampling, max_tokens, priority), f"{self.request_id}-{next(self._numbers)}"
             )
         finally:
             self.slots.give(self.slot_request)

@@ -1,4 +1,4 @@
-"""Plan: what becomes of a text before any engine is asked: parsed, protected, cut into segments. Pure.
+"""Planner: parses a text, protects what must survive and cuts it into segments, before any engine request.
 
 Nothing here waits or knows an engine, so that a long text can be planned in a thread.
 """
@@ -20,7 +20,7 @@ from shared.protocol.messages import TextFormat
 
 @dataclass(frozen=True, slots=True)
 class GapStep:
-    """What stands between two segments of one line; the languages may want it otherwise (segmenter.joint)."""
+    """The text between two segments of one line; the target language may change it (rejoin.separator)."""
 
     text: str
     block: Block
@@ -28,7 +28,7 @@ class GapStep:
 
 @dataclass(frozen=True, slots=True)
 class TagStep:
-    """Marks that were taken off a segment's end, with the white space at them."""
+    """Placeholders that were taken off a segment's end, with the white space at them."""
 
     text: str
     block: Block
@@ -36,7 +36,7 @@ class TagStep:
 
 @dataclass(frozen=True, slots=True)
 class TextStep:
-    """One segment, for the engine unless it needs no translation; its marks are the block's."""
+    """One segment, for the engine unless it needs no translation; its placeholders are the block's."""
 
     text: str
     block: Block
@@ -48,7 +48,7 @@ Step = str | GapStep | TagStep | TextStep
 
 @dataclass(frozen=True, slots=True)
 class NestedPlan:
-    """Words inside a mark of a block (an image's alternative text), planned for themselves."""
+    """The plan of the words inside one of a block's placeholders (an image's alternative text)."""
 
     block: Block
     index: int
@@ -57,9 +57,9 @@ class NestedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A text's steps in order; written out untranslated they are the text. ``nested`` comes before them.
+    """A text's steps in order; written untranslated they are the text. ``nested`` comes before them.
 
-    ``segments`` are the indices of the steps that the engine is asked for.
+    ``segment_indices`` are those of the steps that the engine is asked for.
     """
 
     pair: LanguagePair
@@ -69,9 +69,14 @@ class Plan:
 
     @classmethod
     def of(cls, pair: LanguagePair, steps: Sequence[Step], nested: Sequence[NestedPlan] = ()) -> Plan:
-        """Make the plan of these steps."""
-        segments = (index for index, step in enumerate(steps) if isinstance(step, TextStep) and step.translatable)
-        return cls(pair, tuple(steps), tuple(segments), tuple(nested))
+        """Return the plan of these steps."""
+        indices = (index for index, step in enumerate(steps) if isinstance(step, TextStep) and step.translatable)
+        return cls(pair, tuple(steps), tuple(indices), tuple(nested))
+
+    @property
+    def segment_count(self) -> int:
+        """How many segments the engine is asked for, those of nested plans included."""
+        return len(self.segment_indices) + sum(len(nested.plan.segment_indices) for nested in self.nested)
 
     @property
     def only_segment(self) -> TextStep | None:
@@ -80,13 +85,14 @@ class Plan:
         return step if isinstance(step, TextStep) else None
 
     def with_nested_texts(self, texts: Sequence[str]) -> Plan:
-        """Return the plan with what the words inside its marks became, in the order of ``nested``."""
-        marks: dict[int, list[Placeholder]] = {}
-        for inner, text in zip(self.nested, texts, strict=True):
-            changed = marks.setdefault(id(inner.block), list(inner.block.placeholders))
-            changed[inner.index] = replace(changed[inner.index], target=text, inner_parts=())
+        """Return the plan with the translations of its nested plans, in their order."""
+        placeholders: dict[int, list[Placeholder]] = {}
+        for nested, text in zip(self.nested, texts, strict=True):
+            changed = placeholders.setdefault(id(nested.block), list(nested.block.placeholders))
+            changed[nested.index] = replace(changed[nested.index], target=text, inner_parts=())
         blocks = {
-            id(inner.block): replace(inner.block, placeholders=tuple(marks[id(inner.block)])) for inner in self.nested
+            id(nested.block): replace(nested.block, placeholders=tuple(placeholders[id(nested.block)]))
+            for nested in self.nested
         }
         steps = (
             step if isinstance(step, str) else replace(step, block=blocks.get(id(step.block), step.block))
@@ -97,70 +103,70 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class TranslateOptions:
-    """What the client wants of every text of a request: how it is written, and what must survive in it."""
+    """What the client asks for every text of a request: its format, and what must survive in it."""
 
     format: TextFormat
     protection: Protection
 
 
-def untranslated_text(made: Plan) -> str:
-    """Return a plan's text as it came (its marks as they come back)."""
+def untranslated_text(plan: Plan) -> str:
+    """Return a plan's text as it came (its placeholders as they come back)."""
     return "".join(
         step if isinstance(step, str) else step.text if isinstance(step, GapStep) else step.block.write(step.text)
-        for step in made.steps
+        for step in plan.steps
     )
 
 
 def plan_text(text: str, pair: LanguagePair, options: TranslateOptions, budget: Budget) -> Plan:
-    """Take a text apart; about a second for 200,000 characters."""
-    return _planned(parser.parse(text, options.format).parts, pair, options.protection, budget)
+    """Plan a text; about a second for 200,000 characters."""
+    return _plan_parts(parser.parse(text, options.format).parts, pair, options.protection, budget)
 
 
-def _planned(parts: Sequence[Part], pair: LanguagePair, protection: Protection, budget: Budget) -> Plan:
+def _plan_parts(parts: Sequence[Part], pair: LanguagePair, protection: Protection, budget: Budget) -> Plan:
     steps: list[Step] = []
-    inner: list[NestedPlan] = []
+    nested: list[NestedPlan] = []
     for part in parts:
         if isinstance(part, str):
             steps.append(part)
             continue
         block = placeholders.protect(part, protection)
-        within = [
-            NestedPlan(block, index, _planned(mark.inner_parts, pair, protection, budget))
-            for index, mark in enumerate(block.placeholders)
-            if mark.inner_parts
+        nested_in_block = [
+            NestedPlan(block, index, _plan_parts(placeholder.inner_parts, pair, protection, budget))
+            for index, placeholder in enumerate(block.placeholders)
+            if placeholder.inner_parts
         ]
-        cut = _steps(block, pair, budget)
-        if within or any(isinstance(step, TextStep) and step.translatable for step in cut):
-            steps += cut
-            inner += within
+        block_steps = _plan_block(block, pair, budget)
+        if nested_in_block or any(isinstance(step, TextStep) and step.translatable for step in block_steps):
+            steps += block_steps
+            nested += nested_in_block
         else:
             steps.append(block.source)  # not even its escapes change
-    return Plan.of(pair, steps, inner)
+    return Plan.of(pair, steps, nested)
 
 
-def _steps(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
+def _plan_block(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
     steps: list[Step] = []
-    for piece in segment(block.text, pair.source, budget):
-        if isinstance(piece, str):
-            steps.append(GapStep(piece, block))
+    for part in segment(block.text, pair.source, budget):
+        if isinstance(part, str):
+            steps.append(GapStep(part, block))
             continue
-        head, core, tail = _lifted(piece.text, block)
+        head, core, tail = _split_outer_tags(part.text, block)
         steps += [TagStep(head, block)] if head else []
-        steps += [TextStep(core, block, _is_wordy(core))] if core else []
+        steps += [TextStep(core, block, _needs_translation(core))] if core else []
         steps += [TagStep(tail, block)] if tail else []
     return steps
 
 
-def _is_wordy(text: str) -> bool:
+def _needs_translation(text: str) -> bool:
     return needs_translation(without_placeholders(text))
 
 
-def _lifted(text: str, block: Block) -> tuple[str, str, str]:
-    """Take tags off a segment's ends where no word depends on their place: alone, or around the whole."""
+def _split_outer_tags(text: str, block: Block) -> tuple[str, str, str]:
+    """Split tags off a segment's ends where no word depends on their place: alone, or around the whole."""
     start, end = 0, len(text)
     inside = {index for _, index in placeholder_encoding.placeholders_in(text)}
     while start < end:
-        first, last = _tag(text[start], block), _tag(text[end - 1], block)
+        first, last = _tag_at(text[start], block), _tag_at(text[end - 1], block)
         if first is not None and (first.partner is None or first.partner not in inside):
             inside.discard(placeholder_index(text[start]) or 0)
             start += 1
@@ -179,7 +185,7 @@ def _lifted(text: str, block: Block) -> tuple[str, str, str]:
     return text[:start], text[start:end], text[end:]
 
 
-def _tag(char: str, block: Block) -> Placeholder | None:
+def _tag_at(char: str, block: Block) -> Placeholder | None:
     index = placeholder_index(char)
     if index is None or block.placeholders[index].kind in placeholder_encoding.WORD_KINDS:
         return None

@@ -14,45 +14,45 @@ _ELLIPSES: Final = ("..", "。。")
 
 
 def without_full_stop(words: str, source: str) -> str:
-    """Return words without the full stop of a sentence where the source (a title, a piece) ends with a word."""
+    """Remove a sentence's full stop where the source (a title, a piece) ends with a word."""
     if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
         return words
     return words[:-1].rstrip() or words
 
 
 def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
-    """Return the parts of a segment, which joined are the segment: words, and what stands between them.
+    """Return the parts of a segment, which joined are the segment: pieces, and what is between them.
 
-    Cuts are at marks where it has any, else behind a sentence or clause. Only where ``anywhere`` will do they are
+    Cuts are at placeholders where it has any, else behind a sentence or clause. Only where ``anywhere`` will do they are
     between any two words: what that gives is no sentence, so it is for a segment that has nothing better. Never
     within a word.
     """
     if next(placeholder_encoding.placeholders_in(text), None) is None:
-        pieces = split_segment(text, language)
-        ends = [piece.text[-1] for piece in pieces if isinstance(piece, Segment)][:-1]
+        segments = split_segment(text, language)
+        ends = [part.text[-1] for part in segments if isinstance(part, Segment)][:-1]
         if not anywhere and any(end.isalnum() for end in ends):
             return [text]
-        parts = [piece.text if isinstance(piece, Segment) else piece for piece in pieces]
-        return [text] if any(map(_within_a_word, parts, parts[1:], parts[2:])) else parts
+        parts = [part.text if isinstance(part, Segment) else part for part in segments]
+        return [text] if any(map(_is_inside_word, parts, parts[1:], parts[2:])) else parts
     parts: list[str] = []
     words = ""
     for char in text:
         if next(placeholder_encoding.placeholders_in(char), None) is None:
             words += char
             continue
-        parts += [*_trimmed(words), char]
+        parts += [*_split_outer_space(words), char]
         words = ""
-    return [*parts, *_trimmed(words)]
+    return [*parts, *_split_outer_space(words)]
 
 
-def _within_a_word(before: str, between: str, after: str) -> bool:
+def _is_inside_word(before: str, between: str, after: str) -> bool:
     if between or not before or not after:
         return False
     return all(char.isalpha() and char < FIRST_WITHOUT_SPACES for char in (before[-1], after[0]))
 
 
-def _trimmed(words: str) -> list[str]:
-    """Return words with the white space around them apart."""
+def _split_outer_space(words: str) -> list[str]:
+    """Return the words, and the white space around them, as parts."""
     core = words.strip()
     if not core:
         return [words] if words else []

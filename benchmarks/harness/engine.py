@@ -23,7 +23,7 @@ from apiserver.scheduling.batch_slots import BatchSlots
 from apiserver.scheduling.fair_queue import OVERHANG
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.translator import Translator
+from apiserver.translation.translator import RunningModel, Translator
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat, Translation
 
@@ -98,6 +98,5 @@ async def hosted(entry: ModelEntry) -> AsyncGenerator[Hosted]:
 def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
     frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     slots = BatchSlots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
-    return Translator(
-        entry, engine, frames, decoding_for(entry, engine), QualityGuard(OutputLanguage()), metrics, slots
-    )
+    model = RunningModel(entry, engine, frames, decoding_for(entry, engine))
+    return Translator(model, QualityGuard(OutputLanguage()), metrics, slots)

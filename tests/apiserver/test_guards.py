@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import max_output_tokens, placeholder_lost
+from apiserver.guards.issues import PLACEHOLDER_LOST, max_output_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
@@ -136,8 +136,8 @@ def test_tidied_text_keeps_what_the_engine_said() -> None:
 
 
 def test_lost_placeholders_are_never_shown() -> None:
-    assert placeholder_lost().code == "placeholder-lost"
-    assert not placeholder_lost().usable
+    assert PLACEHOLDER_LOST.code == "placeholder-lost"
+    assert not PLACEHOLDER_LOST.usable
 
 
 def test_the_budget_grows_with_the_source_and_leaves_room_for_a_word() -> None:

@@ -23,7 +23,7 @@ from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS, BatchSl
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.segmentation.segmenter import skeleton
 from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.translator import INLINE_CHARS, Translator
+from apiserver.translation.translator import INLINE_CHARS, RunningModel, Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import TooLargeError
 from shared.protocol.lanes import Lane
@@ -47,7 +47,7 @@ def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedE
     frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     metrics = ApiServerMetrics()
     slots = BatchSlots(engine.max_num_seqs, time.monotonic)
-    return Translator(entry, engine, frames, decoding_for(entry, engine), GUARDS, metrics, slots), engine
+    return Translator(RunningModel(entry, engine, frames, decoding_for(entry, engine)), GUARDS, metrics, slots), engine
 
 
 async def translated(

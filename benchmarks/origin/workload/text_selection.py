@@ -32,7 +32,7 @@ from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.batch_slots import BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.translator import Translator
+from apiserver.translation.translator import RunningModel, Translator
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Unit, joined, mixed
 from benchmarks.origin.workload.model import Prompts, read_entry
 from benchmarks.origin.workload.text_file import REVERSE, Row, Wanted, wanted
@@ -88,7 +88,7 @@ class Screen:
         slots = BatchSlots(AT_ONCE, time.monotonic)
         guards = QualityGuard(OutputLanguage())
         decoding = decoding_for(entry, engine)
-        self._translator = Translator(entry, engine, frames, decoding, guards, ApiServerMetrics(), slots)
+        self._translator = Translator(RunningModel(entry, engine, frames, decoding), guards, ApiServerMetrics(), slots)
         self._numbers = itertools.count()
         self.tried = 0
         self.seconds = 0.0
