@@ -24,15 +24,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from apiserver.catalog.model_entry import ModelEntry
-from benchmarks.origin.device_usage import NoGpuError, demand, watched_gpu
-from benchmarks.origin.load_points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, seconds_of_load
-from benchmarks.origin.processes import TITLES, Fleet, environment, started
+from benchmarks.origin.device_usage import NoGpuError, gpu_readings, require_gpu
+from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, seconds_of_load
+from benchmarks.origin.processes import TITLES, Designs, environment, running_designs
 from benchmarks.origin.report.tables import report
 from benchmarks.origin.report.targets import judge
 from benchmarks.origin.rounds import Bench
-from benchmarks.origin.workload.model import put_shape, read_entry, write_catalog
-from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, lacking
-from benchmarks.origin.workload.text_file import Stock, header, read, wanted, write_answered_by
+from benchmarks.origin.workload.model import read_entry, use_random_weights, write_catalog
+from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, missing_for_shape
+from benchmarks.origin.workload.text_file import TextPool, header, read, text_spec, write_answered_by
 from shared.runtime.process_guard import ProcessGuard
 from shared.version import VERSION
 
@@ -53,7 +53,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=2.5, help="that count of each point (default: %(default)s)")
     parser.add_argument("--concurrency", default=",".join(map(str, CONCURRENCIES)), help="(default: %(default)s)")
     parser.add_argument("--open", default="0.5,1", help="open loops, parts of D's best rate (default: %(default)s)")
-    parser.add_argument("--architectures", default=",".join(ARCHITECTURES), help="(default: %(default)s)")
+    parser.add_argument("--architectures", default=",".join(DESIGNS), help="(default: %(default)s)")
     parser.add_argument("--kinds", default=",".join(KINDS), help="of inputs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--texts", type=Path, help="file that keeps the chosen texts (default: beside OUT)")
@@ -72,7 +72,7 @@ def choose_texts(
     }
     uniform, mixed = last["uniform"], last["mixed"]
     known = header(texts)
-    if known is not None and known.covers(wanted(entry, options.pairs, options.seed, uniform, mixed)):
+    if known is not None and known.covers(text_spec(entry, options.pairs, options.seed, uniform, mixed)):
         return
     print(f"choosing texts for {uniform:.0f} s of full load, and mixed ones for {mixed:.0f} s", flush=True)
     command = [
@@ -104,18 +104,20 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> tu
     Raises:
         NoGpuError: nvidia-smi does not answer.
     """
-    wish = Wish(
-        names=[name for name in ARCHITECTURES if name in options.architectures.split(",")],
+    selection = RunSelection(
+        names=[name for name in DESIGNS if name in options.designs.split(",")],
         concurrencies=[int(one) for one in options.concurrency.split(",")],
         shares=[float(one) for one in options.open.split(",") if one],
         kinds=options.kinds.split(","),
     )
-    fleet = Fleet(options.out, catalog, texts, environment(options.device))
-    async with watched_gpu(options.device) as gpu, started(fleet, wish.names):
-        bench = Bench(fleet, Stock(read(texts)), options.seconds, gpu.looks, to_the_last=options.shape is not None)
-        await bench.warm_up(wish)
+    fleet = Designs(options.out, catalog, texts, environment(options.device))
+    async with gpu_readings(options.device) as gpu, running_designs(fleet, selection.names):
+        bench = Bench(
+            fleet, TextPool(read(texts)), options.seconds, gpu.readings, full_length=options.shape is not None
+        )
+        await bench.warm_up(selection)
         for number in range(options.rounds):
-            await bench.round(number, wish)
+            await bench.round(number, selection)
     return bench, gpu.ended
 
 
@@ -125,7 +127,7 @@ def main() -> int:
     if not options.pairs.is_file():
         raise SystemExit(f"bench-origin: there is no {options.pairs}; PAIRS= names the folder of en-de.valid.tsv")
     try:
-        demand(options.device)
+        require_gpu(options.device)
     except NoGpuError as error:
         raise SystemExit(f"bench-origin: {error}") from None
     options.out = options.out.resolve()
@@ -134,14 +136,14 @@ def main() -> int:
     (options.out / "answers").mkdir(parents=True)
     catalog = options.out / "catalog.yaml"
     entry = write_catalog(options.catalog, options.model, catalog, options.device)
-    if options.shape and (lack := lacking(entry)):
+    if options.shape and (lack := missing_for_shape(entry)):
         raise SystemExit(f"bench-origin: --shape can not take the place of {entry.name}: {lack}")
     began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
         choose_texts(texts, entry, catalog, options, options.kinds.split(","))
         model = options.model
         if options.shape:
-            weights = put_shape(SHAPES[options.shape], catalog, options.out / options.shape)
+            weights = use_random_weights(SHAPES[options.shape], catalog, options.out / options.shape)
             model = f"{options.shape}, {weights / 1e9:.2f} billion random weights, {ANSWER_TOKENS} tokens an answer,"
             chosen, texts = texts, options.out / "texts.jsonl"
             write_answered_by(ANSWER_TOKENS, chosen, texts)

@@ -21,15 +21,15 @@ from typing import Final, NamedTuple
 
 INTERVAL_SECONDS: Final = 0.2
 # Looks kept: 5 minutes, far longer than any point lasts.
-MOST_LOOKS: Final = 1500
+MAX_READINGS: Final = 1500
 # Until the first line of a driver that has to wake a GPU.
-FIRST_LOOK_SECONDS: Final = 30.0
+FIRST_READING_SECONDS: Final = 30.0
 PROGRAM: Final = "nvidia-smi"
 # What it says of itself when it fails.
-MOST_WORDS: Final = 300
+MAX_MESSAGE_CHARS: Final = 300
 
 
-class GpuLook(NamedTuple):
+class GpuReading(NamedTuple):
     """When (monotonic seconds), which per cent of the time the GPU was busy, and how many MiB were taken."""
 
     at: float
@@ -37,7 +37,7 @@ class GpuLook(NamedTuple):
     mib: float
 
 
-class CpuLook(NamedTuple):
+class CpuReading(NamedTuple):
     """When (monotonic seconds), and the CPU seconds so far."""
 
     at: float
@@ -45,10 +45,10 @@ class CpuLook(NamedTuple):
 
 
 @dataclass
-class GpuWatch:
+class GpuReadings:
     """The last looks at a GPU; ``ended`` are nvidia-smi's last words once it has ended by itself."""
 
-    looks: deque[GpuLook] = field(default_factory=lambda: deque[GpuLook](maxlen=MOST_LOOKS))
+    readings: deque[GpuReading] = field(default_factory=lambda: deque[GpuReading](maxlen=MAX_READINGS))
     ended: str = ""
 
 
@@ -56,7 +56,7 @@ class NoGpuError(Exception):
     """nvidia-smi is missing or does not answer."""
 
 
-def demand(device: str) -> None:
+def require_gpu(device: str) -> None:
     """See by one look that the GPU can be watched, before anything is started.
 
     Raises:
@@ -67,19 +67,19 @@ def demand(device: str) -> None:
     if (program := shutil.which(PROGRAM)) is None:
         raise NoGpuError(f"--device cuda needs {PROGRAM} on the PATH, for the GPU's timeline; it comes with the driver")
     try:
-        look = subprocess.run(
+        reading = subprocess.run(
             [program, *_query()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=FIRST_LOOK_SECONDS,
+            timeout=FIRST_READING_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_LOOK_SECONDS:g} s") from None
-    said = look.stdout.decode(errors="replace").strip()
-    if not any(parsed(line, 0.0) for line in said.splitlines()):
-        raise NoGpuError(f"{PROGRAM} tells no figures: {said[-MOST_WORDS:] or 'it said nothing'}")
+        raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_READING_SECONDS:g} s") from None
+    answer_text = reading.stdout.decode(errors="replace").strip()
+    if not any(parse_reading(line, 0.0) for line in answer_text.splitlines()):
+        raise NoGpuError(f"{PROGRAM} tells no figures: {answer_text[-MAX_MESSAGE_CHARS:] or 'it answer_text nothing'}")
 
 
 def _query() -> list[str]:
@@ -88,23 +88,23 @@ def _query() -> list[str]:
     return ["--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits", f"--id={gpu}"]
 
 
-def parsed(line: str, at: float) -> GpuLook | None:
+def parse_reading(line: str, at: float) -> GpuReading | None:
     """Return what a line says; None where the driver does not tell (``[N/A]``), or it is no line of figures."""
     try:
         busy, mib = map(float, line.split(","))
     except ValueError:
         return None
-    return GpuLook(at, busy, mib)
+    return GpuReading(at, busy, mib)
 
 
 @asynccontextmanager
-async def watched_gpu(device: str) -> AsyncGenerator[GpuWatch]:
+async def gpu_readings(device: str) -> AsyncGenerator[GpuReadings]:
     """Yield the looks at the GPU, kept up to date; none for a CPU. The process is gone with the block.
 
     Raises:
         NoGpuError: nvidia-smi does not answer.
     """
-    watch = GpuWatch()
+    watch = GpuReadings()
     if device != "cuda":
         yield watch
         return
@@ -122,7 +122,7 @@ async def watched_gpu(device: str) -> AsyncGenerator[GpuWatch]:
             os.close(its)
         reading = asyncio.create_task(_read(terminal, watch))
         try:
-            await _first_look(reading, watch)
+            await _first_reading(reading, watch)
             yield watch
         finally:
             reading.cancel()
@@ -132,7 +132,7 @@ async def watched_gpu(device: str) -> AsyncGenerator[GpuWatch]:
             await asyncio.wait({reading})
 
 
-async def _read(terminal: FileIO, watch: GpuWatch) -> None:
+async def _read(terminal: FileIO, watch: GpuReadings) -> None:
     """Note every line until there are no more; the last one that held no figures tells of the end."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
@@ -140,11 +140,11 @@ async def _read(terminal: FileIO, watch: GpuWatch) -> None:
     last = ""
     try:
         while line := (await reader.readline()).decode(errors="replace"):
-            look = parsed(line, time.monotonic())
-            if look is not None:
-                watch.looks.append(look)
+            reading = parse_reading(line, time.monotonic())
+            if reading is not None:
+                watch.readings.append(reading)
             else:
-                last = line.strip()[:MOST_WORDS] or last
+                last = line.strip()[:MAX_MESSAGE_CHARS] or last
     except OSError:  # how a terminal says that its program ended
         pass
     finally:
@@ -152,34 +152,34 @@ async def _read(terminal: FileIO, watch: GpuWatch) -> None:
     watch.ended = last or "it said nothing"
 
 
-async def _first_look(reading: asyncio.Task[None], watch: GpuWatch) -> None:
-    until = time.monotonic() + FIRST_LOOK_SECONDS
-    while not watch.looks:
+async def _first_reading(reading: asyncio.Task[None], watch: GpuReadings) -> None:
+    until = time.monotonic() + FIRST_READING_SECONDS
+    while not watch.readings:
         if reading.done():
             reading.result()
             raise NoGpuError(f"{PROGRAM} ended: {watch.ended}")
         if time.monotonic() > until:
-            raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_LOOK_SECONDS:g} s")
+            raise NoGpuError(f"{PROGRAM} said nothing of use in {FIRST_READING_SECONDS:g} s")
         await asyncio.sleep(INTERVAL_SECONDS / 4)
 
 
 @asynccontextmanager
-async def watched_cpu(spent: Callable[[], float]) -> AsyncGenerator[Sequence[CpuLook]]:
+async def cpu_readings(spent: Callable[[], float]) -> AsyncGenerator[Sequence[CpuReading]]:
     """Yield looks at a counter of CPU seconds, more of them while the block lasts.
 
     Raises:
         Exception: what ``spent`` raised in the block, when it ends: the looks end there.
     """
-    looks = deque([CpuLook(time.monotonic(), spent())], maxlen=MOST_LOOKS)
+    readings = deque([CpuReading(time.monotonic(), spent())], maxlen=MAX_READINGS)
 
-    async def look() -> None:
+    async def reading() -> None:
         while True:
             await asyncio.sleep(INTERVAL_SECONDS)
-            looks.append(CpuLook(time.monotonic(), spent()))
+            readings.append(CpuReading(time.monotonic(), spent()))
 
-    looking = asyncio.create_task(look())
+    looking = asyncio.create_task(reading())
     try:
-        yield looks
+        yield readings
     finally:
         looking.cancel()
         await asyncio.wait({looking})
@@ -187,9 +187,9 @@ async def watched_cpu(spent: Callable[[], float]) -> AsyncGenerator[Sequence[Cpu
         looking.result()
 
 
-def cores(looks: Sequence[CpuLook], since: float, until: float) -> list[tuple[float, float]]:
+def cores(readings: Sequence[CpuReading], since: float, until: float) -> list[tuple[float, float]]:
     """Return the cores taken up to each look in the time that counts, seconds from its beginning."""
-    steps = zip(looks, list(looks)[1:], strict=False)
+    steps = zip(readings, list(readings)[1:], strict=False)
     return [
         (round(after.at - since, 3), round((after.spent - before.spent) / (after.at - before.at), 3))
         for before, after in steps
@@ -197,6 +197,8 @@ def cores(looks: Sequence[CpuLook], since: float, until: float) -> list[tuple[fl
     ]
 
 
-def gpu_course(looks: Iterable[GpuLook], since: float, until: float) -> list[tuple[float, float, float]]:
+def gpu_timeline(readings: Iterable[GpuReading], since: float, until: float) -> list[tuple[float, float, float]]:
     """Return the looks at the GPU in the time that counts, seconds from its beginning."""
-    return [(round(look.at - since, 3), look.busy, look.mib) for look in looks if since <= look.at < until]
+    return [
+        (round(reading.at - since, 3), reading.busy, reading.mib) for reading in readings if since <= reading.at < until
+    ]

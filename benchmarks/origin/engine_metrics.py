@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.origin.load.driver import Plan
-from benchmarks.origin.processes import Architecture
+from benchmarks.origin.processes import Design
 
 # vLLM's metrics that make up Totals.
 METRICS: Final = (
@@ -25,7 +25,7 @@ METRICS: Final = (
 )
 
 
-class Totals(NamedTuple):
+class EngineTotals(NamedTuple):
     """What engines did: requests that ended, seconds in them, steps, and tokens generated (one by each request in a step)."""
 
     requests: float = 0
@@ -34,34 +34,34 @@ class Totals(NamedTuple):
     tokens: float = 0
 
 
-class Work(NamedTuple):
+class EngineWork(NamedTuple):
     """What an architecture's engine did at a point: in all, and when each step ended with how many requests where it tells."""
 
-    did: Totals
+    did: EngineTotals
     steps: list[tuple[float, int]]
 
 
 @asynccontextmanager
-async def watched(made: Architecture, plan: Plan) -> AsyncGenerator[Callable[[], Awaitable[Work]]]:
+async def engine_work(made: Design, plan: Plan) -> AsyncGenerator[Callable[[], Awaitable[EngineWork]]]:
     """Yield what tells, after a point, what the engine did in it."""
 
-    async def look() -> tuple[Totals, dict[str, Any]]:
+    async def reading() -> tuple[EngineTotals, dict[str, Any]]:
         record: dict[str, Any] = json.loads(await _got(made.record)) if made.record else {}
-        return totals(await _got(made.metrics)) if made.metrics else Totals(), record
+        return engine_totals(await _got(made.metrics)) if made.metrics else EngineTotals(), record
 
-    before, _ = await look()
+    before, _ = await reading()
 
-    async def work() -> Work:
-        after, record = await look()
+    async def work() -> EngineWork:
+        after, record = await reading()
         if made.name == "bare":
             record = json.loads(await asyncio.to_thread(Path(f"{plan.out}.record").read_text))
-        did = Totals(*(now - then for now, then in zip(after, before, strict=True)))
+        did = EngineTotals(*(now - then for now, then in zip(after, before, strict=True)))
         steps: list[tuple[float, int]] = record.get("steps", [])
         if record:
             # Pairway notes all but the requests by itself; vLLM's server knows it by its metrics alone.
             requests = did.requests if made.metrics else record["requests"]
-            did = Totals(requests, record["seconds"], len(steps), sum(batch for _, batch in steps))
-        return Work(did, steps)
+            did = EngineTotals(requests, record["seconds"], len(steps), sum(batch for _, batch in steps))
+        return EngineWork(did, steps)
 
     yield work
 
@@ -74,10 +74,10 @@ async def _got(url: str) -> str:
     return await asyncio.to_thread(get)
 
 
-def totals(metrics: str) -> Totals:
+def engine_totals(metrics: str) -> EngineTotals:
     """Return what vLLM's metrics say."""
     found: Counter[str] = Counter()
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
             found[sample.name] += sample.value  # pyright: ignore[reportArgumentType] - Counter's values may be floats
-    return Totals(*(found[name] for name in METRICS))
+    return EngineTotals(*(found[name] for name in METRICS))

@@ -10,7 +10,7 @@ from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
 from benchmarks.origin.workload.text_file import BOTH
 
 CONCURRENCIES: Final = (1, 2, 5, 10, 25, 64)
-ARCHITECTURES: Final = ("A", "B", "C", "D", "E", "F", "bare", "openai")
+DESIGNS: Final = ("A", "B", "C", "D", "E", "F", "bare", "openai")
 KINDS: Final = (UNIFORM, MIXED)
 # Of two engines against one: few points.
 BOTH_CONCURRENCIES: Final = (1, 25, 64)
@@ -41,7 +41,7 @@ class Point:
     """One load: closed with ``concurrency`` in flight, or open with ``share`` of D's best rate; who is measured."""
 
     kind: str
-    architectures: tuple[str, ...]
+    designs: tuple[str, ...]
     concurrency: int = 0
     share: float = 0.0
 
@@ -51,39 +51,39 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Wish:
+class RunSelection:
     """What is wanted: architectures, concurrencies of closed loops, shares of D's best rate of open ones, kinds of texts."""
 
-    names: Sequence[str] = ARCHITECTURES
+    names: Sequence[str] = DESIGNS
     concurrencies: Sequence[int] = CONCURRENCIES
     shares: Sequence[float] = OPEN_SHARES
     kinds: Sequence[str] = KINDS
 
 
-def points(number: int, wish: Wish) -> Iterator[Point]:
+def round_points(number: int, selection: RunSelection) -> Iterator[Point]:
     """Yield a round's points; rounds count from 0. Each names its architectures in another order than the one before."""
-    turn, names = number, wish.names
-    for kind in wish.kinds:
-        for concurrency in wish.concurrencies:
-            wanted = [name for name in names if name != "F" and (number == 0 or _is_judged(name, concurrency))]
-            if wanted:
-                yield Point(kind, rotated(wanted, turn), concurrency)
+    turn, names = number, selection.names
+    for kind in selection.kinds:
+        for concurrency in selection.concurrencies:
+            text_spec = [name for name in names if name != "F" and (number == 0 or _is_judged(name, concurrency))]
+            if text_spec:
+                yield Point(kind, rotated(text_spec, turn), concurrency)
                 turn += 1
     if {"D", "F"} <= set(names):
         for concurrency in BOTH_CONCURRENCIES:
-            if concurrency in wish.concurrencies and (number == 0 or _is_judged("F", concurrency)):
+            if concurrency in selection.concurrencies and (number == 0 or _is_judged("F", concurrency)):
                 yield Point(BOTH, rotated(["D", "F"], turn), concurrency)
                 turn += 1
-    if number == 0 and "D" in names and UNIFORM in wish.kinds:
-        for share in wish.shares:
+    if number == 0 and "D" in names and UNIFORM in selection.kinds:
+        for share in selection.shares:
             yield Point(UNIFORM, rotated([name for name in names if name != "F"], turn), 0, share)
             turn += 1
 
 
-def warm_ups(wish: Wish) -> Iterator[Point]:
+def warm_up_points(selection: RunSelection) -> Iterator[Point]:
     """Yield a point for each architecture that its engines meet before the first round."""
-    most = MOST_AT_ONCE if wish.shares else max(wish.concurrencies)
-    for name in wish.names:
+    most = MOST_AT_ONCE if selection.shares else max(selection.concurrencies)
+    for name in selection.names:
         yield Point(BOTH if name == "F" else UNIFORM, (name,), min(WARM_UP_AT.get(name, most), most))
 
 

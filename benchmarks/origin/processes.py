@@ -19,7 +19,7 @@ from typing import Any, Final
 import psutil
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from benchmarks.origin.load.driver import Drive, Plan
+from benchmarks.origin.load.driver import Plan, PointLoad
 from benchmarks.origin.load.load_process import Sender
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
 from tests.processes import ROOT, Server, free_port, python_server, redis_server
@@ -47,7 +47,7 @@ QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
 
 
 @dataclass
-class Architecture:
+class Design:
     """One of them; ``roles`` are its processes, known when it has started.
 
     ``url`` takes the texts; ``record`` is asked for what the engine did, ``metrics`` for vLLM's own counters.
@@ -76,7 +76,7 @@ class Architecture:
             found[role] += times.user + times.system  # pyright: ignore[reportArgumentType] - Counter's values may be floats
         return found
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do.
 
         Pairway's is let be: it would be taken for one that hangs.
@@ -84,7 +84,7 @@ class Architecture:
         if self.name != "E":
             self._signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Let the engines run again."""
         self._signal(signal.SIGCONT)
 
@@ -116,7 +116,7 @@ def role_of(process: psutil.Process) -> str:
     return "engine" if is_engine else "helper"
 
 
-class Fleet:
+class Designs:
     """All architectures; use :func:`started`."""
 
     def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
@@ -126,7 +126,7 @@ class Fleet:
         self._texts = texts
         self._environment = environment
         self._room = asyncio.Semaphore(STARTED_AT_ONCE)
-        self.architectures: dict[str, Architecture] = {}
+        self.designs: dict[str, Design] = {}
         self._senders: dict[str, Sender] = {}
 
     async def start(self, names: Sequence[str], stack: AsyncExitStack) -> None:
@@ -135,14 +135,14 @@ class Fleet:
         async with asyncio.TaskGroup() as group:
             for name in names:
                 group.create_task(self._start(name, stack))
-        self.architectures = {name: self.architectures[name] for name in names}
-        for made in self.architectures.values():
-            stack.callback(made.go_on)
-            made.rest()
+        self.designs = {name: self.designs[name] for name in names}
+        for made in self.designs.values():
+            stack.callback(made.resume)
+            made.pause()
 
-    async def drive(self, name: str, plan: Plan) -> Drive:
+    async def load(self, name: str, plan: Plan) -> PointLoad:
         """Send a point's texts to one of them."""
-        return await self._senders.get(name, self._senders["generator"]).drive(plan)
+        return await self._senders.get(name, self._senders["generator"]).load(plan)
 
     async def _start(self, name: str, stack: AsyncExitStack) -> None:
         async with self._room:
@@ -157,13 +157,13 @@ class Fleet:
             await wait_until(lambda: _answers(made.ready), READY_SECONDS, f"{name} is ready; logs lie in {self.folder}")
             firsts = [(server.log.stem.rpartition("-")[2], server.pid) for server in made.servers]
             made.find_roles(firsts)
-            self.architectures[name] = made
+            self.designs[name] = made
 
     async def _start_bare(self, stack: AsyncExitStack) -> None:
         arguments = ("--catalog", str(self._catalog), "--texts", str(self._texts))
         sender = self._senders["bare"] = await self._sender(stack, "designs.bare_engine", *arguments)
         await asyncio.wait_for(sender.ready(), READY_SECONDS)
-        made = self.architectures["bare"] = Architecture("bare")
+        made = self.designs["bare"] = Design("bare")
         made.find_roles([("web", sender.pid)])
 
     async def _sender(self, stack: AsyncExitStack, module: str, *arguments: str) -> Sender:
@@ -180,7 +180,7 @@ class Fleet:
         stack.push_async_callback(_ended, process)
         return Sender(process)
 
-    def _made(self, name: str) -> Architecture:
+    def _made(self, name: str) -> Design:
         if name == "E":
             return self._pairway()
         port = free_port()
@@ -191,7 +191,7 @@ class Fleet:
             command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port), *options]
             server = Server([*command, "--disable-uvicorn-access-log"], log, self._environment)
             metrics = f"{url}/metrics"
-            return Architecture(name, [server], f"{url}/v1/completions", f"{url}/health", metrics=metrics)
+            return Design(name, [server], f"{url}/v1/completions", f"{url}/health", metrics=metrics)
         program = {
             "A": ("queue_service",),
             "B": ("queue_service", "--workers", "2"),
@@ -201,9 +201,9 @@ class Fleet:
         }[name]
         command = [sys.executable, "-m", f"benchmarks.origin.designs.{program[0]}", *program[1:]]
         server = Server([*command, "--catalog", str(self._catalog), "--port", str(port)], log, self._environment)
-        return Architecture(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record")
+        return Design(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record")
 
-    def _pairway(self) -> Architecture:
+    def _pairway(self) -> Design:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
         folder = self.folder / "E"
         folder.mkdir(exist_ok=True)
@@ -222,7 +222,7 @@ class Fleet:
         redis.log = folder / "E-redis.log"
         redis.command += ["--set-proc-title", "no"]  # a title would cover the mark by which the reaper finds it
         inside, outside = f"http://127.0.0.1:{apiserver_port}", f"http://127.0.0.1:{proxy_port}"
-        return Architecture(
+        return Design(
             "E",
             [redis, apiserver, proxy],
             f"{outside}/translate",
@@ -255,7 +255,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 
 @asynccontextmanager
-async def started(fleet: Fleet, names: Sequence[str]) -> AsyncGenerator[Fleet]:
+async def running_designs(fleet: Designs, names: Sequence[str]) -> AsyncGenerator[Designs]:
     """Start every architecture; leave no process behind."""
     async with AsyncExitStack() as stack:
         await fleet.start(names, stack)

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import psutil
 
-from benchmarks.origin.device_usage import GpuLook, cores, gpu_course, watched_cpu
-from benchmarks.origin.engine_metrics import Work, watched
+from benchmarks.origin.device_usage import GpuReading, cores, cpu_readings, gpu_timeline
+from benchmarks.origin.engine_metrics import EngineWork, engine_work
 from benchmarks.origin.load.driver import OPEN_WARM_UP_SECONDS, Plan
-from benchmarks.origin.load_points import Point, Wish, points, warm_ups
-from benchmarks.origin.processes import Fleet
-from benchmarks.origin.report.measurements import Figures, busyness, measured, middle, of
+from benchmarks.origin.load_points import Point, RunSelection, round_points, warm_up_points
+from benchmarks.origin.processes import Designs
+from benchmarks.origin.report.measurements import Measurement, median_over, select, step_timeline, summarize
 from benchmarks.origin.workload.candidate_texts import UNIFORM
-from benchmarks.origin.workload.text_file import BOTH, Stock
+from benchmarks.origin.workload.text_file import BOTH, TextPool
 
 # A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
 MOST_WARM_UP_SECONDS: Final = 25.0
@@ -38,50 +38,50 @@ class Bench:
     ``gpu`` are the last looks at it, none without one; ``to_the_last`` says that every answer has all tokens that it may have.
     """
 
-    fleet: Fleet
-    stock: Stock
+    fleet: Designs
+    pool: TextPool
     seconds: float
-    gpu: Sequence[GpuLook] = ()
-    to_the_last: bool = False
-    rows: list[Figures] = field(default_factory=list[Figures])
+    gpu: Sequence[GpuReading] = ()
+    full_length: bool = False
+    rows: list[Measurement] = field(default_factory=list[Measurement])
     memory: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     again: Counter[str] = field(default_factory=Counter[str])
     _first: Counter[str] = field(default_factory=Counter[str])
     _plans: int = 0
 
-    async def warm_up(self, wish: Wish) -> None:
+    async def warm_up(self, selection: RunSelection) -> None:
         """Let every engine meet each size of batch once, unmeasured: the first step of a size is slow."""
         used = 0
-        for point in warm_ups(wish):
-            (name,) = point.architectures
+        for point in warm_up_points(selection):
+            (name,) = point.designs
             _, sent = await self._measure(point, name, 0, WARM_UP_SECONDS)
             used = max(used, sent)
         self._use(UNIFORM, used)
 
-    async def round(self, number: int, wish: Wish) -> None:
+    async def round(self, number: int, selection: RunSelection) -> None:
         """Measure a round."""
-        for point in points(number, wish):
+        for point in round_points(number, selection):
             used = 0
-            for name in point.architectures:
-                figures, sent = await self._measure(point, name, number, self.seconds)
+            for name in point.designs:
+                measurement, sent = await self._measure(point, name, number, self.seconds)
                 used = max(used, sent)
-                self.rows.append(figures)
+                self.rows.append(measurement)
                 print(
-                    f"round {number + 1}, {point}, {name}: {figures.rate:.1f} texts/s, p50 {figures.p50:.0f} ms, "
-                    f"CPU {figures.whole_cpu_ms:.1f} ms{f', failed {figures.failed}' if figures.failed else ''}",
+                    f"round {number + 1}, {point}, {name}: {measurement.rate:.1f} texts/s, p50 {measurement.p50:.0f} ms, "
+                    f"CPU {measurement.whole_cpu_ms:.1f} ms{f', failed {measurement.failed}' if measurement.failed else ''}",
                     flush=True,
                 )
             # Every architecture gets the same texts at a point, and no text twice.
             self._use(point.kind, used)
-        self.memory = {name: made.memory() for name, made in self.fleet.architectures.items()}
+        self.memory = {name: made.memory() for name, made in self.fleet.designs.items()}
 
     def _use(self, kind: str, texts: int) -> None:
         pool = "uniform" if kind == BOTH else kind
         self._first[pool] += texts
-        self.again[pool] = max(0, self._first[pool] - self.stock.size(pool))
+        self.again[pool] = max(0, self._first[pool] - self.pool.size(pool))
 
-    async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[Figures, int]:
-        made = self.fleet.architectures[name]
+    async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[Measurement, int]:
+        made = self.fleet.designs[name]
         self._plans += 1
         plan = Plan(
             out=str(self.fleet.folder / "answers" / f"{self._plans:04}-{name}.json"),
@@ -93,25 +93,25 @@ class Bench:
             concurrency=point.concurrency,
             rate=point.share * self._best(point.kind),
             openai=name == "openai",
-            to_the_last=self.to_the_last,
+            full_length=self.full_length,
         )
-        async with watched(made, plan) as work:
+        async with engine_work(made, plan) as work:
             before, machine = self._cpu(), machine_cpu()
-            made.go_on()
-            async with watched_cpu(lambda: made.cpu().total()) as cpu:
-                drive = await self.fleet.drive(name, plan)
+            made.resume()
+            async with cpu_readings(lambda: made.cpu().total()) as cpu:
+                load = await self.fleet.load(name, plan)
             after, machine = self._cpu(), machine_cpu() - machine
             work_done = await work()
-            if any(answer.error for answer in drive.answers):
+            if any(answer.error for answer in load.answers):
                 await _settled(work)
-            made.rest()
-        lasted = max(answer.ended for answer in drive.answers) - drive.began
+            made.pause()
+        lasted = max(answer.ended for answer in load.answers) - load.began
         spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
-        own = sum(spent[name].values()) + (0.0 if name == "bare" else drive.cpu)
+        own = sum(spent[name].values()) + (0.0 if name == "bare" else load.cpu)
         kept = point.concurrency == TIMELINE_AT and number == 0
-        found: dict[str, Any] = measured(drive, work_done.did, spent[name], is_open=not point.concurrency)
-        row = Figures(
+        found: dict[str, Any] = summarize(load, work_done.did, spent[name], is_open=not point.concurrency)
+        row = Measurement(
             point=str(point),
             kind=point.kind,
             concurrency=point.concurrency,
@@ -120,20 +120,22 @@ class Bench:
             name=name,
             others_cpu=others / lasted,
             elsewhere_cpu=max(0.0, machine - others - own) / lasted,
-            cpu_course=cores(cpu, drive.since, drive.until),
-            gpu_course=gpu_course(self.gpu, drive.since, drive.until),
-            steps=busyness(work_done.steps, drive.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
+            cpu_timeline=cores(cpu, load.since, load.until),
+            gpu_timeline=gpu_timeline(self.gpu, load.since, load.until),
+            steps=step_timeline(work_done.steps, load.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
             **found,
         )
-        return row, len(drive.answers)
+        return row, len(load.answers)
 
     def _cpu(self) -> dict[str, Counter[str]]:
-        return {name: made.cpu() for name, made in self.fleet.architectures.items()}
+        return {name: made.cpu() for name, made in self.fleet.designs.items()}
 
     def _best(self, kind: str) -> float:
         """Return D's best rate so far; 0 where it has none."""
         at = {row.concurrency for row in self.rows if row.name == "D" and row.kind == kind and row.concurrency}
-        return max((middle(of(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at), default=0.0)
+        return max(
+            (median_over(select(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at), default=0.0
+        )
 
 
 def machine_cpu() -> float:
@@ -142,7 +144,7 @@ def machine_cpu() -> float:
     return times.user + times.nice + times.system + times.irq + times.softirq + times.steal
 
 
-async def _settled(work: Callable[[], Awaitable[Work]]) -> None:
+async def _settled(work: Callable[[], Awaitable[EngineWork]]) -> None:
     """Wait until the engine has done what nobody waits for any more."""
     until = time.monotonic() + MOST_SETTLING_SECONDS
     while time.monotonic() < until:

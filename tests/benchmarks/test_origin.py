@@ -12,16 +12,24 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.origin.designs import queue_worker
-from benchmarks.origin.designs.queue_worker import Batching, gathered
-from benchmarks.origin.engine_metrics import Totals, totals
-from benchmarks.origin.load.driver import Answer, Drive, Driver, Plan
-from benchmarks.origin.load_points import ARCHITECTURES, CONCURRENCIES, KINDS, Wish, points, warm_ups
-from benchmarks.origin.report.measurements import Figures, busyness, compared, measured, of
+from benchmarks.origin.designs.queue_worker import BatchLimits, gather_tasks
+from benchmarks.origin.engine_metrics import EngineTotals, engine_totals
+from benchmarks.origin.load.driver import Answer, LoadDriver, Plan, PointLoad
+from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
+from benchmarks.origin.report.measurements import Measurement, median_comparison, select, step_timeline, summarize
 from benchmarks.origin.report.tables import report
 from benchmarks.origin.report.targets import deepest_fall, judge
-from benchmarks.origin.workload.candidate_texts import MIXED, MIXED_TOKENS, UNIFORM, UNIFORM_TOKENS, Unit, joined, mixed
+from benchmarks.origin.workload.candidate_texts import (
+    MIXED,
+    MIXED_TOKENS,
+    UNIFORM,
+    UNIFORM_TOKENS,
+    Sentence,
+    joined,
+    mixed,
+)
 from benchmarks.origin.workload.model import command_line
-from benchmarks.origin.workload.text_file import BOTH, REVERSE, Row, Stock
+from benchmarks.origin.workload.text_file import BOTH, REVERSE, Text, TextPool
 
 SENTENCES = [
     f"{who} {' '.join(['really'] * long)} saw it {when}."
@@ -35,7 +43,7 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def figures(name: str, concurrency: int, rate: float, **more: Any) -> Figures:
+def measurement(name: str, concurrency: int, rate: float, **more: Any) -> Measurement:
     fields: dict[str, Any] = {
         "point": f"uniform c={concurrency}",
         "kind": UNIFORM,
@@ -58,7 +66,7 @@ def figures(name: str, concurrency: int, rate: float, **more: Any) -> Figures:
         "step_cpu_ms": 1.0,
         "answer": 30.0,
     }
-    return Figures(name=name, concurrency=concurrency, rate=rate, **fields | more)
+    return Measurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
 
 
 def test_uniform_texts_are_new_and_of_about_one_length() -> None:
@@ -74,7 +82,7 @@ def test_uniform_texts_end_where_there_are_no_more() -> None:
 
 def test_mixed_texts_are_of_all_lengths_and_none_says_anything_twice() -> None:
     units = [
-        Unit(f"{number} {'x ' * (tokens - 2)}.", tokens)
+        Sentence(f"{number} {'x ' * (tokens - 2)}.", tokens)
         for number, tokens in enumerate([8, 12, 16, 20, 24, 30, 31] * 30)
     ]
     texts = list(itertools.islice(mixed(units, "1"), 320))
@@ -85,30 +93,30 @@ def test_mixed_texts_are_of_all_lengths_and_none_says_anything_twice() -> None:
     assert lengths[160] == pytest.approx(math.sqrt(MIXED_TOKENS[0] * MIXED_TOKENS[1]), rel=0.25)
     known = {unit.text for unit in units}
     for text in texts:
-        said = [f"{sentence.strip()} ." for sentence in text.split(".") if sentence]
-        assert len(said) == len(set(said))
-        assert {sentence.replace(" .", " .") for sentence in said} <= {text.strip() for text in known}
+        answer_text = [f"{sentence.strip()} ." for sentence in text.split(".") if sentence]
+        assert len(answer_text) == len(set(answer_text))
+        assert {sentence.replace(" .", " .") for sentence in answer_text} <= {text.strip() for text in known}
 
 
-def row(text: str, kind: str = UNIFORM) -> Row:
-    return Row(kind, "en", "de", text, [([1, 2], 10)])
+def row(text: str, kind: str = UNIFORM) -> Text:
+    return Text(kind, "en", "de", text, [([1, 2], 10)])
 
 
 def test_a_stock_begins_again_when_it_is_used_up() -> None:
-    stock = Stock([row("a"), row("b"), row("c", REVERSE)])
-    assert [one.text for one in itertools.islice(stock.texts(UNIFORM, 1), 3)] == ["b", "a", "b"]
-    assert [one.text for one in itertools.islice(stock.texts(BOTH, 0), 4)] == ["a", "c", "b", "c"]
-    assert stock.size(BOTH) == 2
+    pool = TextPool([row("a"), row("b"), row("c", REVERSE)])
+    assert [one.text for one in itertools.islice(pool.texts(UNIFORM, 1), 3)] == ["b", "a", "b"]
+    assert [one.text for one in itertools.islice(pool.texts(BOTH, 0), 4)] == ["a", "c", "b", "c"]
+    assert pool.size(BOTH) == 2
 
 
 def test_the_first_round_has_every_point_and_the_others_what_is_judged() -> None:
-    first = list(points(0, Wish()))
+    first = list(round_points(0, RunSelection()))
     assert {(point.kind, point.concurrency) for point in first} >= {
         (kind, at) for kind in KINDS for at in CONCURRENCIES
     }
     assert [point.share for point in first if not point.concurrency] == [0.5, 1.0]
-    assert [set(point.architectures) for point in first if point.kind == BOTH] == [{"D", "F"}] * 3
-    second = {(point.kind, point.concurrency): point.architectures for point in points(1, Wish())}
+    assert [set(point.designs) for point in first if point.kind == BOTH] == [{"D", "F"}] * 3
+    second = {(point.kind, point.concurrency): point.designs for point in round_points(1, RunSelection())}
     assert set(second[UNIFORM, 25]) == {"A", "C", "D", "E"}
     assert set(second[MIXED, 64]) == {"D", "E", "bare", "openai"}
     assert set(second[BOTH, 25]) == {"D", "F"}
@@ -116,20 +124,20 @@ def test_the_first_round_has_every_point_and_the_others_what_is_judged() -> None
 
 
 def test_every_engine_meets_its_largest_batch_before_the_first_round() -> None:
-    met = {name: (point.kind, point.concurrency) for point in warm_ups(Wish()) for name in point.architectures}
-    assert met.keys() == set(ARCHITECTURES)
+    met = {name: (point.kind, point.concurrency) for point in warm_up_points(RunSelection()) for name in point.designs}
+    assert met.keys() == set(DESIGNS)
     assert (met["A"], met["E"], met["F"]) == ((UNIFORM, 1), (UNIFORM, 64), (BOTH, 64))
 
 
 def test_orders_differ_from_point_to_point() -> None:
-    firsts = [point.architectures[0] for point in points(0, Wish(("A", "D", "E"), (1, 25, 64), (), (UNIFORM,)))]
+    firsts = [point.designs[0] for point in round_points(0, RunSelection(("A", "D", "E"), (1, 25, 64), (), (UNIFORM,)))]
     assert firsts[:3] == ["A", "D", "E"]
 
 
 async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> None:
     flying = most = 0
 
-    async def send(_: Row) -> str:
+    async def send(_: Text) -> str:
         nonlocal flying, most
         flying += 1
         most = max(most, flying)
@@ -138,28 +146,28 @@ async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> N
         return ""
 
     plan = Plan("", "", UNIFORM, 0, seconds=0.1, warm_up=5.0, concurrency=3)
-    drive = await Driver(plan, itertools.repeat(row("a")), send).run()
+    load = await LoadDriver(plan, itertools.repeat(row("a")), send).run()
     assert most == 3
     assert flying == 0
-    assert drive.since >= sorted(answer.ended for answer in drive.answers)[2]
-    assert 0.1 <= drive.until - drive.since < 2, "not as long as a warm-up may last"
+    assert load.since >= sorted(answer.ended for answer in load.answers)[2]
+    assert 0.1 <= load.until - load.since < 2, "not as long as a warm-up may last"
 
 
 async def test_a_slow_closed_loop_counts_until_each_client_was_answered_again() -> None:
-    async def send(_: Row) -> str:
+    async def send(_: Text) -> str:
         await asyncio.sleep(0.05)
         return ""
 
     plan = Plan("", "", UNIFORM, 0, seconds=0.001, warm_up=5.0, concurrency=4)
-    drive = await Driver(plan, itertools.repeat(row("a")), send).run()
-    assert len([answer for answer in drive.answers if drive.since <= answer.ended <= drive.until]) == 4
+    load = await LoadDriver(plan, itertools.repeat(row("a")), send).run()
+    assert len([answer for answer in load.answers if load.since <= answer.ended <= load.until]) == 4
 
 
 async def test_an_open_loop_sends_however_long_answers_take() -> None:
     over = asyncio.Event()
     sent = 0
 
-    async def send(_: Row) -> str:
+    async def send(_: Text) -> str:
         nonlocal sent
         sent += 1
         if sent == 10:  # half of those due in the warm-up
@@ -168,13 +176,15 @@ async def test_an_open_loop_sends_however_long_answers_take() -> None:
         return ""
 
     plan = Plan("", "", UNIFORM, 0, seconds=0.1, warm_up=0.1, rate=200.0)
-    drive = await Driver(plan, itertools.repeat(row("a")), send).run()
-    assert len(drive.answers) == sent >= 10
+    load = await LoadDriver(plan, itertools.repeat(row("a")), send).run()
+    assert len(load.answers) == sent >= 10
 
 
 def test_figures_count_what_ended_in_the_time_that_counts() -> None:
     answers = [Answer(1, 30, 0.0, ended, error) for ended, error in [(0.5, ""), (1.5, ""), (1.6, "504"), (2.5, "")]]
-    found = measured(Drive(answers, 0.0, 1.0, 2.0, 0.25), Totals(4, 3.05, 10, 90), {"engine": 0.3}, is_open=False)
+    found = summarize(
+        PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(4, 3.05, 10, 90), {"engine": 0.3}, is_open=False
+    )
     assert (found["rate"], found["counted"], found["failed"]) == (1.0, 1, {"504": 1})
     assert found["p95"] == 1500
     assert found["outside"] == pytest.approx(0.5)
@@ -188,20 +198,24 @@ def test_latencies_of_an_open_loop_are_of_what_was_due() -> None:
     answers = [
         Answer(1, 30, due, ended, error) for due, ended, error in [(0.5, 1.2, ""), (1.0, 4.0, ""), (1.5, 31.5, "504")]
     ]
-    found = measured(Drive(answers, 0.0, 1.0, 2.0, 0.25), Totals(3), {}, is_open=True)
+    found = summarize(PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(3), {}, is_open=True)
     assert (found["rate"], found["p50"], found["p95"]) == (1, 3000, 30000)
 
 
 def test_of_texts_with_several_engine_requests_the_time_outside_is_not_told() -> None:
-    found = measured(Drive([Answer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), Totals(2, 1.0), {}, is_open=False)
+    found = summarize(
+        PointLoad([Answer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), EngineTotals(2, 1.0), {}, is_open=False
+    )
     assert math.isnan(found["outside"])
     assert found["requests"] == 1
 
 
 def test_ratios_are_medians_of_the_rounds_that_have_both() -> None:
-    rows = [figures("E", 25, rate, round=number) for number, rate in enumerate((10.0, 30.0, 20.0, 99.0))]
-    rows += [figures("A", 25, 10.0, round=number) for number in range(3)]
-    ratio = compared(of(rows, UNIFORM, 25, "E"), of(rows, UNIFORM, 25, "A"), lambda ours, a: ours.rate / a.rate)
+    rows = [measurement("E", 25, rate, round=number) for number, rate in enumerate((10.0, 30.0, 20.0, 99.0))]
+    rows += [measurement("A", 25, 10.0, round=number) for number in range(3)]
+    ratio = median_comparison(
+        select(rows, UNIFORM, 25, "E"), select(rows, UNIFORM, 25, "A"), lambda ours, a: ours.rate / a.rate
+    )
     assert ratio == 2
 
 
@@ -213,11 +227,11 @@ def test_a_fall_is_from_the_best_before() -> None:
 
 def test_targets_are_judged_and_what_was_not_measured_is_no_failure() -> None:
     rows = [
-        figures("A", 25, 10.0),
-        figures("E", 25, 60.0, outside=0.2),
-        figures("E", 64, 61.0, cpu_ms={"engine": 10, "proxy": 2}),
+        measurement("A", 25, 10.0),
+        measurement("E", 25, 60.0, outside=0.2),
+        measurement("E", 64, 61.0, cpu_ms={"engine": 10, "proxy": 2}),
     ]
-    rows += [figures("bare", 64, 62.0)]
+    rows += [measurement("bare", 64, 62.0)]
     met = {check.what: check.met for check in judge(rows)}
     assert met == {
         "E against A, c=25, uniform: texts/s": False,
@@ -235,12 +249,12 @@ def test_targets_are_judged_and_what_was_not_measured_is_no_failure() -> None:
 
 
 def test_a_guard_that_asked_again_is_seen() -> None:
-    (*_, last) = judge([figures("E", 25, 60.0, requests=1.02)])
+    (*_, last) = judge([measurement("E", 25, 60.0, requests=1.02)])
     assert last.met is False
 
 
 def test_busyness_begins_where_the_time_counts() -> None:
-    assert busyness([(9.0, 1), (10.5, 2), (14.0, 3)], 10.0, 3.0) == [(0.5, 2)]
+    assert step_timeline([(9.0, 1), (10.5, 2), (14.0, 3)], 10.0, 3.0) == [(0.5, 2)]
 
 
 def test_engine_arguments_on_a_command_line() -> None:
@@ -266,7 +280,7 @@ vllm:iteration_tokens_total_count{model_name="m"} 30.0
 # TYPE vllm:generation_tokens_total counter
 vllm:generation_tokens_total{model_name="m"} 200.0
 """
-    assert totals(metrics) == (8, 2.5, 30, 200)
+    assert engine_totals(metrics) == (8, 2.5, 30, 200)
 
 
 def test_a_batch_is_gathered_until_it_is_full_or_nothing_comes() -> None:
@@ -274,5 +288,5 @@ def test_a_batch_is_gathered_until_it_is_full_or_nothing_comes() -> None:
     for number in range(5):
         tasks.put(queue_worker.Task(str(number), cast("Any", None)))
     joinable = cast("JoinableQueue[queue_worker.Task]", tasks)
-    assert [task.task_id for task in gathered(joinable, Batching(3, 5.0))] == ["0", "1", "2"]
-    assert [task.task_id for task in gathered(joinable, Batching(3, 0.01))] == ["3", "4"]
+    assert [task.task_id for task in gather_tasks(joinable, BatchLimits(3, 5.0))] == ["0", "1", "2"]
+    assert [task.task_id for task in gather_tasks(joinable, BatchLimits(3, 0.01))] == ["3", "4"]

@@ -12,7 +12,16 @@ import psutil
 import pytest
 
 from benchmarks.origin import device_usage as devices
-from benchmarks.origin.device_usage import CpuLook, GpuLook, NoGpuError, cores, demand, gpu_course, parsed, watched_gpu
+from benchmarks.origin.device_usage import (
+    CpuReading,
+    GpuReading,
+    NoGpuError,
+    cores,
+    gpu_readings,
+    gpu_timeline,
+    parse_reading,
+    require_gpu,
+)
 from benchmarks.origin.processes import environment
 from tests.waiting import wait_until
 
@@ -43,16 +52,16 @@ def started(folder: Path) -> list[str]:
 
 
 def test_a_line_is_read_and_what_the_driver_does_not_tell_is_left_out() -> None:
-    assert parsed("37, 1024\r\n", 5.0) == GpuLook(5.0, 37.0, 1024.0)
-    assert parsed("[N/A], 1024", 5.0) is None
-    assert parsed("NVIDIA-SMI has failed", 5.0) is None
-    assert parsed("", 5.0) is None
+    assert parse_reading("37, 1024\r\n", 5.0) == GpuReading(5.0, 37.0, 1024.0)
+    assert parse_reading("[N/A], 1024", 5.0) is None
+    assert parse_reading("NVIDIA-SMI has failed", 5.0) is None
+    assert parse_reading("", 5.0) is None
 
 
 async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
-    async with watched_gpu("cuda") as watch:
-        await wait_until(lambda: len(watch.looks) >= 3, 5)
+    async with gpu_readings("cuda") as watch:
+        await wait_until(lambda: len(watch.readings) >= 3, 5)
         pid, *arguments = started(fake)
         assert arguments == [
             "--query-gpu=utilization.gpu,memory.used",
@@ -60,7 +69,7 @@ async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) 
             "--id=0",
             "--loop-ms=200",
         ]
-    assert [look.busy for look in watch.looks][:3] == [0, 1, 2]
+    assert [reading.busy for reading in watch.readings][:3] == [0, 1, 2]
     assert not watch.ended
     assert not psutil.pid_exists(int(pid))
 
@@ -68,22 +77,22 @@ async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) 
 async def test_the_first_visible_gpu_is_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text(BUSY)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
-    async with watched_gpu("cuda"):
+    async with gpu_readings("cuda"):
         assert "--id=3" in started(fake)
 
 
 async def test_what_is_kept_is_bounded(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text(BUSY)
-    monkeypatch.setattr(devices, "MOST_LOOKS", 4)
-    async with watched_gpu("cuda") as watch:
-        await wait_until(lambda: watch.looks[-1].busy >= 8, 5)
-        assert len(watch.looks) == 4
+    monkeypatch.setattr(devices, "MAX_READINGS", 4)
+    async with gpu_readings("cuda") as watch:
+        await wait_until(lambda: watch.readings[-1].busy >= 8, 5)
+        assert len(watch.readings) == 4
 
 
 async def test_it_is_gone_when_the_run_fails(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
     with pytest.raises(ZeroDivisionError):
-        async with watched_gpu("cuda"):
+        async with gpu_readings("cuda"):
             raise ZeroDivisionError
     assert not psutil.pid_exists(int(started(fake)[0]))
 
@@ -92,7 +101,7 @@ async def test_it_is_gone_when_the_run_is_cancelled(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
 
     async def run() -> None:
-        async with watched_gpu("cuda"):
+        async with gpu_readings("cuda"):
             await asyncio.sleep(60)
 
     running = asyncio.create_task(run())
@@ -104,46 +113,46 @@ async def test_it_is_gone_when_the_run_is_cancelled(fake: Path) -> None:
 
 async def test_it_is_gone_though_it_hears_no_signal_but_the_last(fake: Path) -> None:
     (fake / "program").write_text(f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{BUSY}")
-    async with watched_gpu("cuda"):
+    async with gpu_readings("cuda"):
         pass
     assert not psutil.pid_exists(int(started(fake)[0]))
 
 
 async def test_a_run_goes_on_when_it_ends_by_itself_and_its_last_words_are_kept(fake: Path) -> None:
     (fake / "program").write_text("print('37, 1024')\nprint('GPU is lost')")
-    async with watched_gpu("cuda") as watch:
+    async with gpu_readings("cuda") as watch:
         await wait_until(lambda: bool(watch.ended), 5)
-        assert [look.busy for look in watch.looks] == [37]
+        assert [reading.busy for reading in watch.readings] == [37]
     assert watch.ended == "GPU is lost"
 
 
 async def test_its_failure_is_told_in_its_own_words(fake: Path) -> None:
     (fake / "program").write_text("sys.exit('NVIDIA-SMI has failed because of no driver.')")
     with pytest.raises(NoGpuError, match=r"nvidia-smi ended: NVIDIA-SMI has failed because of no driver\."):
-        async with watched_gpu("cuda"):
+        async with gpu_readings("cuda"):
             pass
 
 
 async def test_one_that_says_nothing_is_not_waited_for_for_ever(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text("time.sleep(60)")
-    monkeypatch.setattr(devices, "FIRST_LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(devices, "FIRST_READING_SECONDS", 0.2)
     with pytest.raises(NoGpuError, match=r"said nothing of use in 0\.2 s"):
-        async with watched_gpu("cuda"):
+        async with gpu_readings("cuda"):
             pass
 
 
 async def test_a_cpu_needs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    demand("cpu")
-    async with watched_gpu("cpu") as watch:
-        assert not watch.looks
+    require_gpu("cpu")
+    async with gpu_readings("cpu") as watch:
+        assert not watch.readings
     with pytest.raises(NoGpuError, match="--device cuda needs nvidia-smi on the PATH"):
-        demand("cuda")
+        require_gpu("cuda")
 
 
 def test_one_look_tells_beforehand_whether_a_gpu_can_be_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text("print('37, 1024')")
-    demand("cuda")
+    require_gpu("cuda")
     assert started(fake)[1:] == [
         "--query-gpu=utilization.gpu,memory.used",
         "--format=csv,noheader,nounits",
@@ -151,11 +160,11 @@ def test_one_look_tells_beforehand_whether_a_gpu_can_be_watched(fake: Path, monk
     ]
     (fake / "program").write_text("sys.exit('NVIDIA-SMI has failed because of no driver.')")
     with pytest.raises(NoGpuError, match=r"tells no figures: NVIDIA-SMI has failed because of no driver\."):
-        demand("cuda")
+        require_gpu("cuda")
     (fake / "program").write_text("time.sleep(60)")
-    monkeypatch.setattr(devices, "FIRST_LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(devices, "FIRST_READING_SECONDS", 0.2)
     with pytest.raises(NoGpuError, match=r"said nothing of use in 0\.2 s"):
-        demand("cuda")
+        require_gpu("cuda")
 
 
 def test_engines_number_gpus_as_nvidia_smi_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,35 +183,35 @@ async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.Monkey
         spent += 1
         return spent
 
-    async with devices.watched_cpu(more) as looks:
-        await wait_until(lambda: len(looks) >= 3, 5)
-    assert [look.spent for look in looks][:3] == [1, 2, 3]
-    seen = len(looks)
+    async with devices.cpu_readings(more) as readings:
+        await wait_until(lambda: len(readings) >= 3, 5)
+    assert [reading.spent for reading in readings][:3] == [1, 2, 3]
+    seen = len(readings)
     await asyncio.sleep(0.05)
-    assert len(looks) == seen
+    assert len(readings) == seen
 
 
 async def test_a_failed_look_at_the_cpu_is_an_error_when_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "INTERVAL_SECONDS", 0.01)
-    looks = 0
+    readings = 0
 
     def spent() -> float:
-        nonlocal looks
-        looks += 1
-        if looks == 3:
+        nonlocal readings
+        readings += 1
+        if readings == 3:
             raise psutil.NoSuchProcess(1)
         return 1.0
 
     with pytest.raises(psutil.NoSuchProcess):
-        async with devices.watched_cpu(spent):
-            await wait_until(lambda: looks == 3, 5)
+        async with devices.cpu_readings(spent):
+            await wait_until(lambda: readings == 3, 5)
     with pytest.raises(ZeroDivisionError):  # the block's own error goes first
-        async with devices.watched_cpu(lambda: 1.0):
+        async with devices.cpu_readings(lambda: 1.0):
             raise ZeroDivisionError
 
 
 def test_courses_are_of_the_time_that_counts_and_begin_with_it() -> None:
-    looks = [CpuLook(0.0, 5.0), CpuLook(0.5, 5.5), CpuLook(1.0, 6.5), CpuLook(1.5, 6.5)]
-    assert cores(looks, 0.5, 1.5) == [(0.0, 1.0), (0.5, 2.0)]
+    readings = [CpuReading(0.0, 5.0), CpuReading(0.5, 5.5), CpuReading(1.0, 6.5), CpuReading(1.5, 6.5)]
+    assert cores(readings, 0.5, 1.5) == [(0.0, 1.0), (0.5, 2.0)]
     assert cores([], 0.0, 1.0) == []
-    assert gpu_course([GpuLook(1.0, 40, 9), GpuLook(2.0, 50, 9)], 1.5, 3.0) == [(0.5, 50, 9)]
+    assert gpu_timeline([GpuReading(1.0, 40, 9), GpuReading(2.0, 50, 9)], 1.5, 3.0) == [(0.5, 50, 9)]

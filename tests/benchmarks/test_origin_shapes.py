@@ -13,12 +13,19 @@ import yaml
 from apiserver.engine.interface import GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.prompts.sampling import Sampling
-from benchmarks.origin.designs.pairway_server import Unheeded, whole
+from benchmarks.origin.designs.pairway_server import IgnoredGuard, complete_generation
 from benchmarks.origin.load.http_clients import completions_body, is_answer
 from benchmarks.origin.workload import random_weights as shapes
-from benchmarks.origin.workload.model import joined, put_shape, read_entry, text_of, write_catalog
-from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, NOTHING_SAID, SHAPES, is_random, lacking, said
-from benchmarks.origin.workload.text_file import Row, Wanted, header, read, write_answered_by
+from benchmarks.origin.workload.model import joined, read_entry, text_of, use_random_weights, write_catalog
+from benchmarks.origin.workload.random_weights import (
+    ANSWER_TOKENS,
+    NOTHING_SAID,
+    SHAPES,
+    answer_text,
+    has_random_weights,
+    missing_for_shape,
+)
+from benchmarks.origin.workload.text_file import Text, TextSpec, header, read, write_answered_by
 from shared.languages import LanguagePair
 
 TOKENS = list(range(ANSWER_TOKENS))
@@ -46,10 +53,10 @@ def test_the_shapes_have_as_many_weights_as_their_names_say() -> None:
 
 
 def test_a_shape_is_put_in_the_models_place(catalog: Path, tmp_path: Path) -> None:
-    assert not is_random(read_entry(catalog))
-    weights = put_shape(SHAPES["llama-1.8b"], catalog, tmp_path / "shape")
+    assert not has_random_weights(read_entry(catalog))
+    weights = use_random_weights(SHAPES["llama-1.8b"], catalog, tmp_path / "shape")
     entry = read_entry(catalog)
-    assert is_random(entry)
+    assert has_random_weights(entry)
     assert weights == SHAPES["llama-1.8b"].parameters(8000)
     assert entry.path == str(tmp_path / "shape")
     assert entry.engine["kv_cache_memory_bytes"] == 2 * 2**30
@@ -66,62 +73,62 @@ def test_on_a_gpu_engines_leave_room_for_each_other(catalog: Path, tmp_path: Pat
 
 
 def test_answers_count_by_their_length(catalog: Path, tmp_path: Path) -> None:
-    put_shape(SHAPES["llama-20m"], catalog, tmp_path / "shape")
+    use_random_weights(SHAPES["llama-20m"], catalog, tmp_path / "shape")
     entry = read_entry(catalog)
     assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS)) == "so so"
     assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS[1:])) == ""
-    assert said(" ", TOKENS) == NOTHING_SAID
+    assert answer_text(" ", TOKENS) == NOTHING_SAID
 
 
 def test_a_text_one_of_whose_segments_has_no_answer_has_none() -> None:
     assert joined(["so so", "so"]) == "so so so"
-    row = Row("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
+    row = Text("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
     assert is_answer({"translation": joined(["so so", "so"])}, row)
     assert not is_answer({"translation": joined(["", "so so"])}, row)
 
 
 def test_what_a_model_lacks_for_a_shape_is_named(catalog: Path, tmp_path: Path) -> None:
     entry = read_entry(catalog)
-    assert lacking(entry) == ""
-    assert "max_model_len" in lacking(entry.model_copy(update={"engine": {}}))
-    assert lacking(entry.model_copy(update={"path": "owner/name"})) == "its path, owner/name, is no folder"
+    assert missing_for_shape(entry) == ""
+    assert "max_model_len" in missing_for_shape(entry.model_copy(update={"engine": {}}))
+    assert missing_for_shape(entry.model_copy(update={"path": "owner/name"})) == "its path, owner/name, is no folder"
     model = tmp_path / "model"
     (model / "config.json").write_text("{}")
-    assert lacking(entry).endswith("config.json has no vocab_size")
+    assert missing_for_shape(entry).endswith("config.json has no vocab_size")
     (model / "tokenizer.json").unlink()
-    assert lacking(entry) == f"{model} has no tokenizer.json"
+    assert missing_for_shape(entry) == f"{model} has no tokenizer.json"
 
 
 def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
-    assert whole(GenerationResult("so", "length", TOKENS)).finish_reason == "stop"
+    assert complete_generation(GenerationResult("so", "length", TOKENS)).finish_reason == "stop"
     with pytest.raises(RuntimeError, match="made 2 tokens"):
-        whole(GenerationResult("so", "length", [1, 2]))
+        complete_generation(GenerationResult("so", "length", [1, 2]))
 
 
 def test_guards_find_nothing_whatever_there_is() -> None:
     output = GenerationResult("so so so so so so so so", "stop")
-    assert Unheeded(OutputLanguage()).find_issues("We saw it.", output, LanguagePair("en", "de")) == []
+    assert IgnoredGuard(OutputLanguage()).find_issues("We saw it.", output, LanguagePair("en", "de")) == []
 
 
 def test_vllms_own_server_is_asked_for_all_tokens_and_judged_by_them() -> None:
-    row = Row("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
-    body = completions_body(row, to_the_last=True)
+    row = Text("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
+    body = completions_body(row, full_length=True)
     assert (body["ignore_eos"], body["max_tokens"]) == (True, ANSWER_TOKENS)
     assert "repetition_detection" not in body
     content = {"choices": [{"text": ""}, {"text": ""}], "usage": {"completion_tokens": 2 * ANSWER_TOKENS}}
-    assert is_answer(content, row, to_the_last=True)
+    assert is_answer(content, row, full_length=True)
     assert not is_answer(content, row)
     content["usage"] = {"completion_tokens": 2 * ANSWER_TOKENS - 1}
-    assert not is_answer(content, row, to_the_last=True)
+    assert not is_answer(content, row, full_length=True)
 
 
 def test_the_texts_are_the_same_with_answers_of_the_given_length(tmp_path: Path) -> None:
     chosen, out = tmp_path / "chosen.jsonl", tmp_path / "texts.jsonl"
-    wanted = {"model": "m", "pairs": "p", "seed": 1, "uniform": 1.0, "mixed": 1.0}
+    text_spec = {"model": "m", "pairs": "p", "seed": 1, "uniform": 1.0, "mixed": 1.0}
     row = {"kind": "uniform", "source": "en", "target": "de", "text": "Ä", "asks": [[[1, 2], 38]]}
-    chosen.write_text(f"{json.dumps(wanted)}\n{json.dumps(row)}\n")
+    chosen.write_text(f"{json.dumps(text_spec)}\n{json.dumps(row)}\n")
     write_answered_by(ANSWER_TOKENS, chosen, out)
-    assert header(out) == Wanted("m", "p", 1, 1.0, 1.0)
+    assert header(out) == TextSpec("m", "p", 1, 1.0, 1.0)
     assert [(one.text, one.asks) for one in read(out)] == [("Ä", [[[1, 2], ANSWER_TOKENS]])]
 
 
@@ -130,5 +137,5 @@ def test_sampling_goes_on_to_the_last_token(monkeypatch: pytest.MonkeyPatch) -> 
         return SimpleNamespace(max_tokens=most, ignore_eos=False, repetition_detection=object())
 
     monkeypatch.setattr(shapes, "sampling_parameters", made)
-    asked = shapes.sampling_to_the_last(Sampling(), 500)
-    assert (asked.max_tokens, asked.ignore_eos, asked.repetition_detection) == (ANSWER_TOKENS, True, None)
+    body = shapes.full_length_sampling(Sampling(), 500)
+    assert (body.max_tokens, body.ignore_eos, body.repetition_detection) == (ANSWER_TOKENS, True, None)

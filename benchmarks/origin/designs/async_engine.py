@@ -16,8 +16,8 @@ from fastapi import FastAPI
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest
-from benchmarks.origin.designs.engine_record import Record, step_logger
-from benchmarks.origin.designs.http_api import Answered, Asked, serve
+from benchmarks.origin.designs.engine_record import EngineRecord, step_logger
+from benchmarks.origin.designs.http_api import TranslateBody, TranslateResult, serve
 from benchmarks.origin.workload.model import (
     Prompts,
     add_program_arguments,
@@ -34,21 +34,21 @@ class Service:
     """Translates with the pair's engine."""
 
     def __init__(
-        self, entry: ModelEntry, engines: Mapping[LanguagePair, Any], prompts: Prompts, record: Record
+        self, entry: ModelEntry, engines: Mapping[LanguagePair, Any], prompts: Prompts, record: EngineRecord
     ) -> None:
         self._entry = entry
         self._engines = engines
         self._prompts = prompts
         self._record = record
 
-    async def translate(self, asked: Asked) -> str:
+    async def translate(self, body: TranslateBody) -> str:
         """Return a translation."""
-        engine = self._engines[LanguagePair(asked.source_lang, asked.target_lang)]
-        asks = self._prompts.asks(asked.source_lang, asked.target_lang, asked.text)
+        engine = self._engines[LanguagePair(body.source_lang, body.target_lang)]
+        asks = self._prompts.asks(body.source_lang, body.target_lang, body.text)
         return joined(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
 
 
-async def generate(entry: ModelEntry, engine: Any, ask: GenerationRequest, record: Record) -> str:
+async def generate(entry: ModelEntry, engine: Any, ask: GenerationRequest, record: EngineRecord) -> str:
     """Ask an AsyncLLM for one answer."""
     from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
 
@@ -60,7 +60,7 @@ async def generate(entry: ModelEntry, engine: Any, ask: GenerationRequest, recor
     return text
 
 
-def start(entry: ModelEntry, record: Record, engines: int = 1) -> Any:
+def start(entry: ModelEntry, record: EngineRecord, engines: int = 1) -> Any:
     """Start an AsyncLLM with its part of the memory for several of them."""
     from vllm import AsyncEngineArgs  # noqa: PLC0415 - many seconds
     from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
@@ -70,25 +70,25 @@ def start(entry: ModelEntry, record: Record, engines: int = 1) -> Any:
     return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=[step_logger(record)])
 
 
-def create_app(entry: ModelEntry, engines: int, record: Record) -> FastAPI:
+def create_app(entry: ModelEntry, engines: int, record: EngineRecord) -> FastAPI:
     """Build the app, which starts the engines."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        started = [start(entry, record, engines) for _ in range(engines)]
-        by_pair = {pair: started[number % engines] for number, pair in enumerate(entry.all_pairs)}
-        prompts = Prompts.of(entry, started[0].get_tokenizer(), started[0].model_config.max_model_len)
+        running = [start(entry, record, engines) for _ in range(engines)]
+        by_pair = {pair: running[number % engines] for number, pair in enumerate(entry.all_pairs)}
+        prompts = Prompts.of(entry, running[0].get_tokenizer(), running[0].model_config.max_model_len)
         app.state.service = Service(entry, by_pair, prompts, record)
         yield
-        for engine in started:
+        for engine in running:
             engine.shutdown()
 
     app = FastAPI(lifespan=lifespan)
 
     @app.post("/translate")
-    async def translate(asked: Asked) -> Answered:
+    async def translate(body: TranslateBody) -> TranslateResult:
         service: Service = app.state.service
-        return Answered(translation=await service.translate(asked))
+        return TranslateResult(translation=await service.translate(body))
 
     @app.get("/readyz")
     async def readyz() -> None:
@@ -103,8 +103,8 @@ def main() -> None:
     add_program_arguments(parser)
     parser.add_argument("--engines", type=int, default=1)
     options = parser.parse_args()
-    record = Record()
-    serve(create_app(read_entry(options.catalog), options.engines, record), record.taken, options.port)
+    record = EngineRecord()
+    serve(create_app(read_entry(options.catalog), options.engines, record), record.drain, options.port)
 
 
 if __name__ == "__main__":

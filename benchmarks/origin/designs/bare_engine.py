@@ -16,10 +16,10 @@ import uvloop
 
 from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.async_engine import generate, start
-from benchmarks.origin.designs.engine_record import Record
-from benchmarks.origin.load.driver import Plan, Send, obey
+from benchmarks.origin.designs.engine_record import EngineRecord
+from benchmarks.origin.load.driver import Plan, Send, serve_plans
 from benchmarks.origin.workload.model import add_program_arguments, read_entry
-from benchmarks.origin.workload.text_file import Row
+from benchmarks.origin.workload.text_file import Text
 
 READY = "origin: ready"
 
@@ -27,24 +27,24 @@ READY = "origin: ready"
 async def run(catalog: Path, texts: Path) -> None:
     """Start the engine, then do what is told."""
     entry = read_entry(catalog)
-    record = Record()
+    record = EngineRecord()
     llm = start(entry, record)
 
     @asynccontextmanager
     async def sender(plan: Plan) -> AsyncGenerator[Send]:
-        record.taken()
+        record.drain()
 
-        async def send(row: Row) -> str:
+        async def send(row: Text) -> str:
             asks = (GenerationRequest(ids, entry.decoding, most) for ids, most in row.asks)
             made = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
             return "" if all(made) else "no text"
 
         yield send
-        Path(f"{plan.out}.record").write_text(json.dumps(record.taken()))  # noqa: ASYNC240 - the point is over
+        Path(f"{plan.out}.record").write_text(json.dumps(record.drain()))  # noqa: ASYNC240 - the point is over
 
     print(READY, flush=True)
     try:
-        await obey(texts, sender)
+        await serve_plans(texts, sender)
     finally:
         llm.shutdown()
 

@@ -19,7 +19,7 @@ class Step(NamedTuple):
     batch: int
 
 
-class Record:
+class EngineRecord:
     """Counts from look to look; one event loop or thread writes."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Record:
         """Note a step that ended now."""
         self._steps.append(Step(time.monotonic(), batch))
 
-    def taken(self) -> dict[str, Any]:
+    def drain(self) -> dict[str, Any]:
         """Return what was noted since the last look, as JSON."""
         found = {"requests": self._requests, "seconds": self._seconds, "steps": list(self._steps)}
         self._requests, self._seconds = 0, 0.0
@@ -54,7 +54,7 @@ class Record:
         return found
 
 
-def step_logger(record: Record) -> Any:
+def step_logger(record: EngineRecord) -> Any:
     """Return a logger class for vLLM's ``stat_loggers`` that notes each step of an AsyncLLM."""
     from vllm.v1.metrics.loggers import StatLoggerBase  # noqa: PLC0415 - many seconds, and not every program's
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 
-class Asked(BaseModel):
+class TranslateBody(BaseModel):
     """The body of ``POST /translate``."""
 
     text: str
@@ -18,13 +18,13 @@ class Asked(BaseModel):
     target_lang: str
 
 
-class Answered(BaseModel):
+class TranslateResult(BaseModel):
     """Its answer."""
 
     translation: str
 
 
-def serve(app: FastAPI, taken: Callable[[], dict[str, Any]], port: int) -> None:
+def serve(app: FastAPI, drain: Callable[[], dict[str, Any]], port: int) -> None:
     """Serve until told to stop; ``GET /record`` says what was noted since it was asked last."""
-    app.add_api_route("/record", taken, methods=["GET"])
+    app.add_api_route("/record", drain, methods=["GET"])
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)

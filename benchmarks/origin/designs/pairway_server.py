@@ -24,9 +24,9 @@ from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.settings import ApiServerSettings
-from benchmarks.origin.designs.engine_record import Record, step_logger
+from benchmarks.origin.designs.engine_record import EngineRecord, step_logger
 from benchmarks.origin.workload.model import read_entry
-from benchmarks.origin.workload.random_weights import is_random, said, sampling_to_the_last
+from benchmarks.origin.workload.random_weights import answer_text, full_length_sampling, has_random_weights
 from shared.languages import LanguagePair
 from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
@@ -34,39 +34,39 @@ from shared.server import server
 from shared.server.limits import ConnectionLimiter
 
 
-def noting(record: Record) -> type[VllmEngine]:
+def recording_engine(record: EngineRecord) -> type[VllmEngine]:
     """Return the engine that notes its requests and steps."""
 
-    class NotingEngine(VllmEngine):
+    class RecordingEngine(VllmEngine):
         def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
             super().__init__(entry, llm, registry, steps)
             llm.logger_manager.stat_loggers.append(step_logger(record)())
-            self._random = is_random(entry)
+            self._random = has_random_weights(entry)
             if self._random:
-                self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_to_the_last)
+                self._sampling = lru_cache(maxsize=SAMPLINGS)(full_length_sampling)
 
         async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
             """Generate and note it."""
             with record.request():
                 made = await super().generate(request, request_id)
-            return whole(made) if self._random else made
+            return complete_generation(made) if self._random else made
 
-    return NotingEngine
+    return RecordingEngine
 
 
-def whole(made: GenerationResult) -> GenerationResult:
+def complete_generation(result: GenerationResult) -> GenerationResult:
     """Return a random model's answer as one that it has come to the end of.
 
     Raises:
         RuntimeError: the answer has another length than it was to have.
     """
-    text = said(made.text, made.token_ids)
+    text = answer_text(result.text, result.token_ids)
     if not text:
-        raise RuntimeError(f"the engine made {len(made.token_ids)} tokens")
-    return replace(made, text=text, finish_reason="stop")
+        raise RuntimeError(f"the engine made {len(result.token_ids)} tokens")
+    return replace(result, text=text, finish_reason="stop")
 
 
-class Unheeded(QualityGuard):
+class IgnoredGuard(QualityGuard):
     """Guards that do their work and find nothing."""
 
     def find_issues(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
@@ -82,13 +82,17 @@ def main() -> None:
     configure_logging(settings.log_level, settings.log_format)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    record = Record()
-    with patch("apiserver.app.QualityGuard", Unheeded) if is_random(read_entry(settings.catalog)) else nullcontext():
-        app = create_app(settings, partial(noting(record).start, alone=True))
-    app.add_api_route("/record", record.taken, methods=["GET"])
-    room = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
+    record = EngineRecord()
+    with (
+        patch("apiserver.app.QualityGuard", IgnoredGuard)
+        if has_random_weights(read_entry(settings.catalog))
+        else nullcontext()
+    ):
+        app = create_app(settings, partial(recording_engine(record).start, alone=True))
+    app.add_api_route("/record", record.drain, methods=["GET"])
+    limiter = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
     grace = settings.max_request_timeout
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=room)
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter)
     drain = app.state.parts.replica.drain
     server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
 

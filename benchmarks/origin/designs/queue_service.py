@@ -23,9 +23,9 @@ from typing import Any, Final
 from fastapi import FastAPI, HTTPException
 
 from apiserver.engine.interface import GenerationRequest
-from benchmarks.origin.designs.engine_record import Record
-from benchmarks.origin.designs.http_api import Answered, Asked, serve
-from benchmarks.origin.designs.queue_worker import READY, Batching, Done, Task, Wiring, work
+from benchmarks.origin.designs.engine_record import EngineRecord
+from benchmarks.origin.designs.http_api import TranslateBody, TranslateResult, serve
+from benchmarks.origin.designs.queue_worker import READY, BatchLimits, Completion, Task, WorkerChannels, work
 from benchmarks.origin.workload.model import Prompts, add_program_arguments, joined, read_entry
 
 QUEUE_SIZE: Final = 300
@@ -36,8 +36,8 @@ GATHER_SECONDS: Final = 0.05
 class TranslationService:
     """Puts requests into the queue and waits for their answers."""
 
-    def __init__(self, wiring: Wiring, prompts: Prompts, workers: int, record: Record) -> None:
-        self._wiring = wiring
+    def __init__(self, channels: WorkerChannels, prompts: Prompts, workers: int, record: EngineRecord) -> None:
+        self._channels = channels
         self._prompts = prompts
         self._record = record
         self._waiting: dict[str, asyncio.Event] = {}
@@ -49,34 +49,34 @@ class TranslationService:
         """Whether every worker's engine runs."""
         return self._starting == 0
 
-    async def translate(self, asked: Asked) -> str:
+    async def translate(self, body: TranslateBody) -> str:
         """Return a translation.
 
         Raises:
             HTTPException: 504 after 30 s.
         """
-        asks = self._prompts.asks(asked.source_lang, asked.target_lang, asked.text)
+        asks = self._prompts.asks(body.source_lang, body.target_lang, body.text)
         return joined(await asyncio.gather(*map(self._generate, asks)))
 
     def consume(self) -> None:
         """Wake who waits for each event; a thread's whole life."""
         while True:
-            self._loop.call_soon_threadsafe(self._wake, self._wiring.events.get())
+            self._loop.call_soon_threadsafe(self._wake, self._channels.events.get())
 
     async def _generate(self, ask: GenerationRequest) -> str:
         task = Task(uuid.uuid4().hex, ask)
         ready = self._waiting[task.task_id] = asyncio.Event()
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                await asyncio.to_thread(self._wiring.tasks.put, task, timeout=TIMEOUT_SECONDS)
+                await asyncio.to_thread(self._channels.tasks.put, task, timeout=TIMEOUT_SECONDS)
                 await ready.wait()
         except TimeoutError as error:
             raise HTTPException(504, "timed out") from error
         finally:
             del self._waiting[task.task_id]
-        return self._wiring.results.pop(task.task_id)
+        return self._channels.results.pop(task.task_id)
 
-    def _wake(self, done: Done) -> None:
+    def _wake(self, done: Completion) -> None:
         if done.task_id == READY:
             self._starting -= 1
             return
@@ -84,25 +84,25 @@ class TranslationService:
         if (ready := self._waiting.get(done.task_id)) is not None:
             ready.set()
         else:  # who asked waits no longer
-            self._wiring.results.pop(done.task_id)
+            self._channels.results.pop(done.task_id)
 
 
-def create_app(catalog: Path, workers: int, batching: Batching, record: Record) -> FastAPI:
+def create_app(catalog: Path, workers: int, batching: BatchLimits, record: EngineRecord) -> FastAPI:
     """Build the web process's app, which starts the workers."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         context = multiprocessing.get_context("spawn")
         with context.Manager() as manager:
-            events: Queue[Done] = context.Queue()
-            wiring = Wiring(context.JoinableQueue(QUEUE_SIZE), manager.dict(), events)
+            events: Queue[Completion] = context.Queue()
+            channels = WorkerChannels(context.JoinableQueue(QUEUE_SIZE), manager.dict(), events)
             processes = [
-                context.Process(target=work, args=(catalog, batching, wiring), daemon=True, name="worker")
+                context.Process(target=work, args=(catalog, batching, channels), daemon=True, name="worker")
                 for _ in range(workers)
             ]
             for process in processes:
                 process.start()
-            service = TranslationService(wiring, prompts_of(catalog), workers, record)
+            service = TranslationService(channels, prompts_of(catalog), workers, record)
             Thread(target=service.consume, daemon=True).start()
             app.state.service = service
             yield
@@ -113,9 +113,9 @@ def create_app(catalog: Path, workers: int, batching: Batching, record: Record) 
     app = FastAPI(lifespan=lifespan)
 
     @app.post("/translate")
-    async def translate(asked: Asked) -> Answered:
+    async def translate(body: TranslateBody) -> TranslateResult:
         service: TranslationService = app.state.service
-        return Answered(translation=await service.translate(asked))
+        return TranslateResult(translation=await service.translate(body))
 
     @app.get("/readyz")
     async def readyz() -> None:
@@ -141,9 +141,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--batch", type=int, default=1)
     options = parser.parse_args()
-    record = Record()
-    batching = Batching(options.batch, GATHER_SECONDS if options.batch > 1 else 0.0)
-    serve(create_app(options.catalog, options.workers, batching, record), record.taken, options.port)
+    record = EngineRecord()
+    batching = BatchLimits(options.batch, GATHER_SECONDS if options.batch > 1 else 0.0)
+    serve(create_app(options.catalog, options.workers, batching, record), record.drain, options.port)
 
 
 if __name__ == "__main__":

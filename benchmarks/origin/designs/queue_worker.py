@@ -26,7 +26,7 @@ class Task(NamedTuple):
     ask: GenerationRequest
 
 
-class Done(NamedTuple):
+class Completion(NamedTuple):
     """One answer that lies in the dictionary, the seconds that its ``generate()`` took, and the engine steps noted since."""
 
     task_id: str
@@ -35,23 +35,23 @@ class Done(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wiring:
+class WorkerChannels:
     """What web process and worker share."""
 
     tasks: JoinableQueue[Task]
     results: DictProxy[str, str]
-    events: Queue[Done]
+    events: Queue[Completion]
 
 
 @dataclass(frozen=True)
-class Batching:
+class BatchLimits:
     """Requests that one ``generate()`` is for, and how long the worker waits for more after the first, seconds."""
 
     most: int
     gather_seconds: float
 
 
-def work(catalog: Path, batching: Batching, wiring: Wiring) -> None:
+def work(catalog: Path, batching: BatchLimits, channels: WorkerChannels) -> None:
     """Start an engine of one's own and answer requests for ever."""
     from vllm import LLM, TokensPrompt  # noqa: PLC0415 - the web process imports this file too
 
@@ -60,9 +60,9 @@ def work(catalog: Path, batching: Batching, wiring: Wiring) -> None:
     steps: list[Step] = []
     engine: Any = llm.llm_engine
     engine.step = partial(_noted, engine.step, engine.get_num_unfinished_requests, steps)
-    wiring.events.put(Done(READY, 0.0, []))
+    channels.events.put(Completion(READY, 0.0, []))
     while True:
-        tasks = gathered(wiring.tasks, batching)
+        tasks = gather_tasks(channels.tasks, batching)
         began = time.monotonic()
         outputs = llm.generate(
             [TokensPrompt(prompt_token_ids=list(task.ask.prompt_ids)) for task in tasks],
@@ -71,13 +71,13 @@ def work(catalog: Path, batching: Batching, wiring: Wiring) -> None:
         )
         seconds = time.monotonic() - began
         for task, output in zip(tasks, outputs, strict=True):
-            wiring.results[task.task_id] = text_of(entry, output.outputs[0])
-            wiring.events.put(Done(task.task_id, seconds, steps.copy()))
+            channels.results[task.task_id] = text_of(entry, output.outputs[0])
+            channels.events.put(Completion(task.task_id, seconds, steps.copy()))
             steps.clear()
-            wiring.tasks.task_done()
+            channels.tasks.task_done()
 
 
-def gathered(tasks: JoinableQueue[Task], batching: Batching) -> list[Task]:
+def gather_tasks(tasks: JoinableQueue[Task], batching: BatchLimits) -> list[Task]:
     """Wait for a request, then for more until there are enough or it has waited long enough."""
     found = [tasks.get()]
     until = time.monotonic() + batching.gather_seconds

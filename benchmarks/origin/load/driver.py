@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.origin.workload.text_file import Row, Stock, read
+from benchmarks.origin.workload.text_file import Text, TextPool, read
 
 # Takes a text; returns '' or what went wrong.
-Send = Callable[[Row], Awaitable[str]]
+Send = Callable[[Text], Awaitable[str]]
 
 # What a process writes when it has a plan's answers.
 DONE: Final = "origin: done"
@@ -49,7 +49,7 @@ class Plan:
     concurrency: int = 0
     rate: float = 0.0
     openai: bool = False
-    to_the_last: bool = False
+    full_length: bool = False
 
 
 class Answer(NamedTuple):
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drive:
+class PointLoad:
     """A point's answers in the order of their end; what counts lies between ``since`` and ``until``."""
 
     answers: list[Answer]
@@ -73,17 +73,17 @@ class Drive:
     cpu: float
 
     @classmethod
-    def read(cls, file: Path) -> Drive:
+    def read(cls, file: Path) -> PointLoad:
         """Return what a process wrote."""
         fields: dict[str, Any] = json.loads(file.read_text())
         answers = [Answer(*answer) for answer in fields.pop("answers")]
         return cls(answers, **fields)
 
 
-class Driver:
+class LoadDriver:
     """Sends one point's texts; mutable state: what came."""
 
-    def __init__(self, plan: Plan, texts: Iterator[Row], send: Send) -> None:
+    def __init__(self, plan: Plan, texts: Iterator[Text], send: Send) -> None:
         self._plan = plan
         self._texts = texts
         self._send = send
@@ -91,7 +91,7 @@ class Driver:
         self._goal = 0
         self._there = asyncio.Event()
 
-    async def run(self) -> Drive:
+    async def run(self) -> PointLoad:
         """Send until it is over, wait for the last answer."""
         cpu, began = time.process_time(), time.monotonic()
         plan = self._plan
@@ -111,7 +111,7 @@ class Driver:
             await self._answered(before + plan.concurrency, MOST_BEYOND_SECONDS)
             until = time.monotonic()
             over.set()
-        return Drive(self._answers, began, since, until, time.process_time() - cpu)
+        return PointLoad(self._answers, began, since, until, time.process_time() - cpu)
 
     async def _answered(self, goal: int, seconds: float) -> None:
         """Wait until there were so many answers, no longer than the seconds."""
@@ -134,7 +134,7 @@ class Driver:
             await asyncio.sleep(due - time.monotonic())
             group.create_task(self._ask(next(self._texts), due))
 
-    async def _ask(self, row: Row, due: float) -> None:
+    async def _ask(self, row: Text, due: float) -> None:
         error = await self._send(row)
         tokens = sum(len(ids) for ids, _ in row.asks)
         self._answers.append(Answer(len(row.asks), tokens, due, time.monotonic(), error))
@@ -142,31 +142,31 @@ class Driver:
             self._there.set()
 
 
-async def obey(texts: Path, sender: Callable[[Plan], AbstractAsyncContextManager[Send]]) -> None:
+async def serve_plans(texts: Path, sender: Callable[[Plan], AbstractAsyncContextManager[Send]]) -> None:
     """Do the plans that come as lines on stdin, one after the other, until there are no more."""
-    stock = Stock(read(texts))
+    pool = TextPool(read(texts))
     while line := await asyncio.to_thread(sys.stdin.readline):
         plan = Plan(**json.loads(line))
         async with sender(plan) as send:
-            drive = await Driver(plan, stock.texts(plan.kind, plan.first), send).run()
-        await asyncio.to_thread(Path(plan.out).write_text, json.dumps(asdict(drive)))
+            load = await LoadDriver(plan, pool.texts(plan.kind, plan.first), send).run()
+        await asyncio.to_thread(Path(plan.out).write_text, json.dumps(asdict(load)))
         print(DONE, flush=True)
 
 
-def before_the_servers() -> None:
+def raise_priority() -> None:
     """Go before the servers, where that is allowed."""
     with contextlib.suppress(PermissionError):
         os.nice(NICENESS)
 
 
-async def order(process: asyncio.subprocess.Process, plan: Plan) -> Drive:
+async def run_plan(process: asyncio.subprocess.Process, plan: Plan) -> PointLoad:
     """Have a process do a plan, and return what came."""
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the process was started without pipes")
     process.stdin.write(f"{json.dumps(asdict(plan))}\n".encode())
     async for line in lines(process.stdout):
         if line == DONE:
-            return await asyncio.to_thread(Drive.read, Path(plan.out))
+            return await asyncio.to_thread(PointLoad.read, Path(plan.out))
     raise RuntimeError("a sending process ended")
 
 

@@ -15,29 +15,29 @@ import aiohttp
 import uvloop
 
 from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
-from benchmarks.origin.load.driver import PATIENCE_SECONDS, Plan, Send, before_the_servers, obey
-from benchmarks.origin.workload.text_file import Row
+from benchmarks.origin.load.driver import PATIENCE_SECONDS, Plan, Send, raise_priority, serve_plans
+from benchmarks.origin.workload.text_file import Text
 
 
-def translate_body(row: Row) -> dict[str, Any]:
+def translate_body(row: Text) -> dict[str, Any]:
     """Return what the tiny wire asks."""
     return {"text": row.text, "source_lang": row.source, "target_lang": row.target}
 
 
-def completions_body(row: Row, *, to_the_last: bool = False) -> dict[str, Any]:
+def completions_body(row: Text, *, full_length: bool = False) -> dict[str, Any]:
     """Return the same for vLLM's own server: all segments in one request, as it allows."""
     loops = {"repetition_detection": {"max_pattern_size": LONGEST_LOOP, "min_count": LOOP_COUNT}}
     return {
         "prompt": [ids for ids, _ in row.asks],
         "max_tokens": max(most for _, most in row.asks),
         "temperature": 0.0,
-        **({"ignore_eos": True} if to_the_last else loops),
+        **({"ignore_eos": True} if full_length else loops),
     }
 
 
-def is_answer(content: dict[str, Any], row: Row, *, to_the_last: bool = False) -> bool:
+def is_answer(content: dict[str, Any], row: Text, *, full_length: bool = False) -> bool:
     """Say whether a body of either wire holds a translation of every segment; of vLLM's own server perhaps its tokens alone."""
-    if "choices" in content and to_the_last:
+    if "choices" in content and full_length:
         return content["usage"]["completion_tokens"] == sum(most for _, most in row.asks)
     if "choices" in content:
         return len(content["choices"]) == len(row.asks) and all(choice["text"] for choice in content["choices"])
@@ -48,16 +48,16 @@ def is_answer(content: dict[str, Any], row: Row, *, to_the_last: bool = False) -
 async def sender(plan: Plan) -> AsyncGenerator[Send]:
     """Hold connections for one point."""
     timeout = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
-    body = partial(completions_body, to_the_last=plan.to_the_last) if plan.openai else translate_body
+    body = partial(completions_body, full_length=plan.full_length) if plan.openai else translate_body
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
 
-        async def send(row: Row) -> str:
+        async def send(row: Text) -> str:
             try:
                 async with session.post(plan.url, json=body(row)) as response:
                     content: dict[str, Any] = json.loads(await response.read())
                     return (
                         ""
-                        if response.status == 200 and is_answer(content, row, to_the_last=plan.to_the_last)
+                        if response.status == 200 and is_answer(content, row, full_length=plan.full_length)
                         else str(response.status)
                     )
             except (aiohttp.ClientError, TimeoutError, ValueError, TypeError, KeyError) as error:
@@ -67,6 +67,6 @@ async def sender(plan: Plan) -> AsyncGenerator[Send]:
 
 
 if __name__ == "__main__":
-    before_the_servers()
+    raise_priority()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(obey(Path(sys.argv[1]), sender))
+        runner.run(serve_plans(Path(sys.argv[1]), sender))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from benchmarks.origin.designs.bare_engine import READY
-from benchmarks.origin.load.driver import Drive, Plan, lines, order
+from benchmarks.origin.load.driver import Plan, PointLoad, lines, run_plan
 
 
 class Sender:
@@ -19,9 +19,9 @@ class Sender:
         """Its process."""
         return self._process.pid
 
-    async def drive(self, plan: Plan) -> Drive:
+    async def load(self, plan: Plan) -> PointLoad:
         """Do a plan."""
-        return await order(self._process, plan)
+        return await run_plan(self._process, plan)
 
     async def ready(self) -> None:
         """Wait until it says so."""

@@ -9,12 +9,12 @@ from statistics import fmean, median
 from typing import Any
 
 from benchmarks.harness.statistics import percentile_ms
-from benchmarks.origin.engine_metrics import Totals
-from benchmarks.origin.load.driver import Drive
+from benchmarks.origin.engine_metrics import EngineTotals
+from benchmarks.origin.load.driver import PointLoad
 
 
 @dataclass(frozen=True)
-class Figures:
+class Measurement:
     """One architecture at one point of one round.
 
     Rates in texts a second, latencies in ms. ``outside`` is the part of the time that texts were not inside the engine (NaN
@@ -50,8 +50,8 @@ class Figures:
     step_cpu_ms: float
     answer: float
     steps: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]], repr=False)
-    cpu_course: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]], repr=False)
-    gpu_course: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]], repr=False)
+    cpu_timeline: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]], repr=False)
+    gpu_timeline: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]], repr=False)
 
     @property
     def whole_cpu_ms(self) -> float:
@@ -61,34 +61,34 @@ class Figures:
     @property
     def cores(self) -> float:
         """The mean of the cores taken; NaN where nobody looked."""
-        return fmean(taken for _, taken in self.cpu_course) if self.cpu_course else math.nan
+        return fmean(drain for _, drain in self.cpu_timeline) if self.cpu_timeline else math.nan
 
     @property
     def gpu_busy(self) -> float:
         """The mean of the per cent that the GPU was busy; NaN without one."""
-        return fmean(busy for _, busy, _ in self.gpu_course) if self.gpu_course else math.nan
+        return fmean(busy for _, busy, _ in self.gpu_timeline) if self.gpu_timeline else math.nan
 
 
-def measured(drive: Drive, did: Totals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
+def summarize(load: PointLoad, did: EngineTotals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
     """Return the fields of :class:`Figures` that come of answers, what the engine did, and CPU seconds by role.
 
     Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
     ones that waited longest would be left out, and those that failed by then.
     """
-    good = [answer for answer in drive.answers if not answer.error]
-    counted = [answer for answer in good if drive.since <= answer.ended < drive.until]
-    due = [answer for answer in drive.answers if drive.since <= answer.due < drive.until]
+    good = [answer for answer in load.answers if not answer.error]
+    counted = [answer for answer in good if load.since <= answer.ended < load.until]
+    due = [answer for answer in load.answers if load.since <= answer.due < load.until]
     latencies = [answer.ended - answer.due for answer in (due if is_open else counted)]
     failed: dict[str, int] = {}
-    for answer in drive.answers:
+    for answer in load.answers:
         if answer.error:
             failed[answer.error] = failed.get(answer.error, 0) + 1
-    expected = sum(answer.requests for answer in drive.answers)
-    alone = all(answer.requests == 1 for answer in drive.answers)
-    took = sum(answer.ended - answer.due for answer in drive.answers)
-    lasted = max((answer.ended for answer in drive.answers), default=drive.until) - drive.began
+    expected = sum(answer.requests for answer in load.answers)
+    alone = all(answer.requests == 1 for answer in load.answers)
+    took = sum(answer.ended - answer.due for answer in load.answers)
+    lasted = max((answer.ended for answer in load.answers), default=load.until) - load.began
     return {
-        "rate": len(counted) / (drive.until - drive.since),
+        "rate": len(counted) / (load.until - load.since),
         "p50": percentile_ms(latencies, 50),
         "p95": percentile_ms(latencies, 95),
         "p99": percentile_ms(latencies, 99),
@@ -99,27 +99,31 @@ def measured(drive: Drive, did: Totals, cpu: Mapping[str, float], *, is_open: bo
         "requests": did.requests / expected if expected else math.nan,
         "due": expected,
         "cpu_ms": {role: 1000 * spent / len(good) if good else math.nan for role, spent in cpu.items()},
-        "driver_cpu": drive.cpu / lasted,
+        "driver_cpu": load.cpu / lasted,
         "batch": did.tokens / did.steps if did.steps else math.nan,
         "step_cpu_ms": 1000 * cpu.get("engine", math.nan) / did.steps if did.steps else math.nan,
         "answer": did.tokens / len(good) if good else math.nan,
     }
 
 
-def of(rows: Iterable[Figures], kind: str, concurrency: int, name: str, share: float = 0.0) -> dict[int, Figures]:
+def select(
+    rows: Iterable[Measurement], kind: str, concurrency: int, name: str, share: float = 0.0
+) -> dict[int, Measurement]:
     """Return an architecture's figures at a point by round."""
-    wanted = (kind, concurrency, share, name)
-    return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == wanted}
+    text_spec = (kind, concurrency, share, name)
+    return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == text_spec}
 
 
-def middle(rows: Iterable[Figures], value: Callable[[Figures], float]) -> float:
+def median_over(rows: Iterable[Measurement], value: Callable[[Measurement], float]) -> float:
     """Return the median over the rounds; NaN of none."""
     values = [found for row in rows if not math.isnan(found := value(row))]
     return median(values) if values else math.nan
 
 
-def compared(
-    ours: Mapping[int, Figures], theirs: Mapping[int, Figures], value: Callable[[Figures, Figures], float]
+def median_comparison(
+    ours: Mapping[int, Measurement],
+    theirs: Mapping[int, Measurement],
+    value: Callable[[Measurement, Measurement], float],
 ) -> float:
     """Return the median of what two architectures' figures of the same round give; NaN without such rounds."""
     values = [value(ours[number], theirs[number]) for number in sorted(ours.keys() & theirs.keys())]
@@ -127,6 +131,6 @@ def compared(
     return median(values) if values else math.nan
 
 
-def busyness(steps: Sequence[tuple[float, int]], since: float, seconds: float) -> list[tuple[float, int]]:
+def step_timeline(steps: Sequence[tuple[float, int]], since: float, seconds: float) -> list[tuple[float, int]]:
     """Return the steps of the first ``seconds`` from ``since`` on, times from 0."""
     return [(ended - since, batch) for ended, batch in steps if since <= ended < since + seconds]

@@ -122,17 +122,17 @@ def _draw_timeline(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
 def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
     """Draw CPU and GPU over time, the first round's; older results do not have them."""
     at = [row for row in rows if (row["kind"], row["concurrency"], row["round"]) == ("uniform", 25, 0)]
-    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row.get("cpu_course")]
+    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row.get("cpu_timeline")]
     if not rows:
         return
     figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 2 * len(rows)), sharex=True, squeeze=False)
-    most = max(cores for row in rows for _, cores in row["cpu_course"])
+    most = max(cores for row in rows for _, cores in row["cpu_timeline"])
     for (axes,), row in zip(all_axes, rows, strict=True):
-        times, cores = zip(*row["cpu_course"], strict=True)
+        times, cores = zip(*row["cpu_timeline"], strict=True)
         axes.plot(times, cores, color=COLOURS[row["name"]])
         axes.set(ylabel=f"{row['name']}: cores", ylim=(0, 1.1 * most))
-        if row.get("gpu_course"):
-            times, busy, _ = zip(*row["gpu_course"], strict=True)
+        if row.get("gpu_timeline"):
+            times, busy, _ = zip(*row["gpu_timeline"], strict=True)
             beside = axes.twinx()
             beside.plot(times, busy, "--", color="grey")
             beside.set(ylabel="GPU busy, % (dashed)", ylim=(0, 105))

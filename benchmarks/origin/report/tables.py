@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from benchmarks.origin.load_points import ARCHITECTURES
-from benchmarks.origin.report.measurements import Figures, middle, of
+from benchmarks.origin.load_points import DESIGNS
+from benchmarks.origin.report.measurements import Measurement, median_over, select
 from benchmarks.origin.report.targets import Check
 
 NONE: Final = "–"
@@ -38,7 +38,7 @@ PUBLISHED: Final = (
 
 def report(
     machine: str,
-    rows: Sequence[Figures],
+    rows: Sequence[Measurement],
     checks: Sequence[Check],
     memory: Mapping[str, Mapping[str, float]],
     titles: Mapping[str, str],
@@ -61,43 +61,43 @@ def report(
     lines.append(
         f"All other architectures together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}; "
         f"everything else on the machine {elsewhere.elsewhere_cpu:.2f} ({elsewhere.point}, {elsewhere.name}, round "
-        f"{elsewhere.round + 1}), half the time no more than {middle(rows, lambda row: row.elsewhere_cpu):.2f}."
+        f"{elsewhere.round + 1}), half the time no more than {median_over(rows, lambda row: row.elsewhere_cpu):.2f}."
     )
-    if taken := [mib for row in rows for _, _, mib in row.gpu_course]:
-        lines += ["", f"Of the GPU's memory all architectures together took at most {max(taken):.0f} MiB."]
+    if drain := [mib for row in rows for _, _, mib in row.gpu_timeline]:
+        lines += ["", f"Of the GPU's memory all architectures together took at most {max(drain):.0f} MiB."]
     return "\n".join([*lines, ""])
 
 
-def _rows(rows: Sequence[Figures]) -> Iterable[tuple[str, ...]]:
+def _rows(rows: Sequence[Measurement]) -> Iterable[tuple[str, ...]]:
     loads = dict.fromkeys((row.point, row.kind, row.concurrency, row.share) for row in rows)
     for point, kind, concurrency, share in loads:
-        for name in ARCHITECTURES:
-            if found := list(of(rows, kind, concurrency, name, share).values()):
+        for name in DESIGNS:
+            if found := list(select(rows, kind, concurrency, name, share).values()):
                 yield _row(point, name, found)
 
 
-def _row(point: str, name: str, rows: Sequence[Figures]) -> tuple[str, ...]:
-    outside = middle(rows, lambda row: row.outside)
+def _row(point: str, name: str, rows: Sequence[Measurement]) -> tuple[str, ...]:
+    outside = median_over(rows, lambda row: row.outside)
     roles = dict.fromkeys(role for row in rows for role in row.cpu_ms)
-    cpu = {role: middle(rows, lambda row, role=role: row.cpu_ms.get(role, math.nan)) for role in roles}
+    cpu = {role: median_over(rows, lambda row, role=role: row.cpu_ms.get(role, math.nan)) for role in roles}
     return (
         point,
         name,
-        f"{middle(rows, lambda row: row.rate):.1f}",
+        f"{median_over(rows, lambda row: row.rate):.1f}",
         " / ".join(
             f"{latency:.0f}"
             for latency in (
-                middle(rows, lambda row: row.p50),
-                middle(rows, lambda row: row.p95),
-                middle(rows, lambda row: row.p99),
+                median_over(rows, lambda row: row.p50),
+                median_over(rows, lambda row: row.p95),
+                median_over(rows, lambda row: row.p99),
             )
         ),
         _known(outside, "{:.0%}"),
-        f"{middle(rows, lambda row: row.whole_cpu_ms):.1f}",
+        f"{median_over(rows, lambda row: row.whole_cpu_ms):.1f}",
         _parts(cpu, "{:.1f}"),
-        f"{middle(rows, lambda row: row.batch):.1f}",
-        f"{middle(rows, lambda row: row.step_cpu_ms):.1f}",
-        f"{_known(middle(rows, lambda row: row.cores), '{:.2f}')} / {_known(middle(rows, lambda row: row.gpu_busy), '{:.0f} %')}",
+        f"{median_over(rows, lambda row: row.batch):.1f}",
+        f"{median_over(rows, lambda row: row.step_cpu_ms):.1f}",
+        f"{_known(median_over(rows, lambda row: row.cores), '{:.2f}')} / {_known(median_over(rows, lambda row: row.gpu_busy), '{:.0f} %')}",
         f"{sum(row.requests * row.due for row in rows if row.due):.0f} of {sum(row.due for row in rows)}",
         _failed(rows),
         str(len(rows)),
@@ -108,7 +108,7 @@ def _known(value: float, shown: str) -> str:
     return NONE if math.isnan(value) else shown.format(value)
 
 
-def _failed(rows: Iterable[Figures]) -> str:
+def _failed(rows: Iterable[Measurement]) -> str:
     failed: dict[str, int] = {}
     for row in rows:
         for error, count in row.failed.items():
@@ -116,22 +116,22 @@ def _failed(rows: Iterable[Figures]) -> str:
     return ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0"
 
 
-def _beside(rows: Sequence[Figures]) -> Iterable[tuple[str, str, str]]:
+def _beside(rows: Sequence[Measurement]) -> Iterable[tuple[str, str, str]]:
     kinds = dict.fromkeys(row.kind for row in rows)
     for what, theirs, name in PUBLISHED:
-        wanted = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
-        ours = (_course(rows, kind, name) for kind in wanted if kind in ("uniform", "mixed"))
+        text_spec = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
+        ours = (_course(rows, kind, name) for kind in text_spec if kind in ("uniform", "mixed"))
         yield what, theirs, "; ".join(course for course in ours if course)
 
 
-def _course(rows: Sequence[Figures], kind: str, name: str) -> str:
+def _course(rows: Sequence[Measurement], kind: str, name: str) -> str:
     """Return how an architecture does from one at once to 25, and beside A."""
-    one, many = (list(of(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
+    one, many = (list(select(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
     if not one or not many:
         return ""
-    rates = [middle(found, lambda row: row.rate) for found in (one, many)]
-    p50s = [middle(found, lambda row: row.p50) / 1000 for found in (one, many)]
-    a = middle(of(rows, kind, 25, "A").values(), lambda row: row.rate)
+    rates = [median_over(found, lambda row: row.rate) for found in (one, many)]
+    p50s = [median_over(found, lambda row: row.p50) / 1000 for found in (one, many)]
+    a = median_over(select(rows, kind, 25, "A").values(), lambda row: row.rate)
     beside = "" if name == "A" or math.isnan(a) else f" ({rates[1] / a:.1f} times A)"
     return f"{kind}: {rates[0]:.1f} → {rates[1]:.1f} texts/s{beside}, {p50s[0]:.2f} → {p50s[1]:.2f} s"
 

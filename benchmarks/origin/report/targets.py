@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from benchmarks.origin.report.measurements import Figures, compared, middle, of
+from benchmarks.origin.report.measurements import Measurement, median_comparison, median_over, select
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
 
 LEAST_RATIO_TO_A: Final = {UNIFORM: 7.0, MIXED: 5.0}
@@ -30,7 +30,7 @@ class Check(NamedTuple):
     met: bool | None
 
 
-def judge(rows: Sequence[Figures]) -> list[Check]:
+def judge(rows: Sequence[Measurement]) -> list[Check]:
     """Return every target that the rows say something about."""
     kinds = [kind for kind in (UNIFORM, MIXED) if any(row.kind == kind for row in rows)]
     checks = [check for kind in kinds for check in _of_kind(rows, kind)]
@@ -41,29 +41,29 @@ def judge(rows: Sequence[Figures]) -> list[Check]:
     return [*checks, _most(what, off, MOST_REQUESTS_OFF, "1 ± {:.2%}")]
 
 
-def _of_kind(rows: Sequence[Figures], kind: str) -> Iterator[Check]:
-    ours, a = of(rows, kind, 25, "E"), of(rows, kind, 25, "A")
-    ratio = compared(ours, a, lambda e, a: e.rate / a.rate if a.rate else math.inf)
+def _of_kind(rows: Sequence[Measurement], kind: str) -> Iterator[Check]:
+    ours, a = select(rows, kind, 25, "E"), select(rows, kind, 25, "A")
+    ratio = median_comparison(ours, a, lambda e, a: e.rate / a.rate if a.rate else math.inf)
     yield _least(f"E against A, c=25, {kind}: texts/s", ratio, LEAST_RATIO_TO_A[kind], "{:.2f}x")
-    ratio = compared(ours, a, lambda e, a: e.p95 / a.p95)
+    ratio = median_comparison(ours, a, lambda e, a: e.p95 / a.p95)
     yield _most(f"E against A, c=25, {kind}: p95", ratio, MOST_P95_OF_A, "{:.3f}x")
     yield _most(f"E, {kind}: deepest fall as load rises", deepest_fall(rates(rows, kind)), MOST_FALL, "{:.1%}")
     if kind == UNIFORM:
-        outside = middle(ours.values(), lambda row: row.outside)
+        outside = median_over(ours.values(), lambda row: row.outside)
         yield _most("E, c=25, uniform: time outside the engine", outside, MOST_OUTSIDE, "{:.1%}")
-    ours, bare, openai = (of(rows, kind, 64, name) for name in ("E", "bare", "openai"))
-    ratio = compared(ours, bare, lambda e, bare: e.rate / bare.rate)
+    ours, bare, openai = (select(rows, kind, 64, name) for name in ("E", "bare", "openai"))
+    ratio = median_comparison(ours, bare, lambda e, bare: e.rate / bare.rate)
     yield _least(f"E against bare, c=64, {kind}: texts/s", ratio, LEAST_OF_BARE, "{:.3f}x")
-    above = compared(ours, bare, lambda e, bare: e.whole_cpu_ms - bare.whole_cpu_ms)
+    above = median_comparison(ours, bare, lambda e, bare: e.whole_cpu_ms - bare.whole_cpu_ms)
     yield _most(f"E above bare, c=64, {kind}: CPU ms a text", above, MOST_CPU_MS_ABOVE_BARE, "{:.2f}")
-    ratio = compared(ours, openai, lambda e, openai: e.rate / openai.rate)
+    ratio = median_comparison(ours, openai, lambda e, openai: e.rate / openai.rate)
     yield _least(f"E against vLLM's own server, c=64, {kind}: texts/s", ratio, LEAST_OF_OPENAI, "{:.3f}x")
 
 
-def rates(rows: Sequence[Figures], kind: str) -> list[float]:
+def rates(rows: Sequence[Measurement], kind: str) -> list[float]:
     """Return E's rate at each concurrency, in their order."""
     at = sorted({row.concurrency for row in rows if row.name == "E" and row.kind == kind and row.concurrency})
-    return [middle(of(rows, kind, concurrency, "E").values(), lambda row: row.rate) for concurrency in at]
+    return [median_over(select(rows, kind, concurrency, "E").values(), lambda row: row.rate) for concurrency in at]
 
 
 def deepest_fall(rates: Sequence[float]) -> float:

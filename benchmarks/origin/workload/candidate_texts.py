@@ -19,20 +19,20 @@ BLOCK: Final = 16
 TRIES: Final = 2000
 
 
-class Unit(NamedTuple):
+class Sentence(NamedTuple):
     """A sentence that is one engine request, and its length in tokens."""
 
     text: str
     tokens: int
 
 
-def joined(sentences: Sequence[str], conjunction: str, count: Callable[[str], int], seed: str) -> Iterator[Unit]:
+def joined(sentences: Sequence[str], conjunction: str, count: Callable[[str], int], seed: str) -> Iterator[Sentence]:
     """Yield new sentences of two old ones with a conjunction between them, all of about one length.
 
     Ends when no more are found.
     """
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
-    known = [Unit(sentence, count(sentence)) for sentence in sentences]
+    known = [Sentence(sentence, count(sentence)) for sentence in sentences]
     seen: set[str] = set()
     least, most = UNIFORM_TOKENS
     misses = 0
@@ -45,10 +45,10 @@ def joined(sentences: Sequence[str], conjunction: str, count: Callable[[str], in
         if text not in seen and least <= (tokens := count(text)) <= most:
             seen.add(text)
             misses = 0
-            yield Unit(text, tokens)
+            yield Sentence(text, tokens)
 
 
-def mixed(units: Sequence[Unit], seed: str) -> Iterator[str]:
+def mixed(units: Sequence[Sentence], seed: str) -> Iterator[str]:
     """Yield texts of one or more units, lengths spread over the range; no text twice, no unit twice in a text.
 
     Ends when no more are found.
@@ -72,9 +72,9 @@ def mixed(units: Sequence[Unit], seed: str) -> Iterator[str]:
             yield " ".join(text)
 
 
-def _of_length(by_length: Sequence[Unit], length: int, rng: random.Random) -> list[Unit]:
+def _of_length(by_length: Sequence[Sentence], length: int, rng: random.Random) -> list[Sentence]:
     """Return units of so many tokens together, or nearly."""
-    chosen: list[Unit] = []
+    chosen: list[Sentence] = []
     left = length
     while left > 0:
         # The last one is chosen among those that fit best, those before it among all.
@@ -88,6 +88,6 @@ def _of_length(by_length: Sequence[Unit], length: int, rng: random.Random) -> li
     return chosen
 
 
-def _nearest(by_length: Sequence[Unit], tokens: int) -> Sequence[Unit]:
+def _nearest(by_length: Sequence[Sentence], tokens: int) -> Sequence[Sentence]:
     best = min(abs(unit.tokens - tokens) for unit in by_length)
     return [unit for unit in by_length if abs(unit.tokens - tokens) <= best + 1]

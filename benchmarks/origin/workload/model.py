@@ -24,9 +24,9 @@ from apiserver.translation.planner import TextStep, TranslateOptions, plan_text
 from benchmarks.origin.workload.random_weights import (
     ANSWER_TOKENS,
     Shape,
-    is_random,
-    said,
-    sampling_to_the_last,
+    answer_text,
+    full_length_sampling,
+    has_random_weights,
     write_folder,
 )
 from shared.languages import LanguagePair
@@ -58,7 +58,7 @@ def write_catalog(source: Path, model: str, out: Path, device: str) -> ModelEntr
     return read_entry(out)
 
 
-def put_shape(shape: Shape, catalog: Path, folder: Path) -> int:
+def use_random_weights(shape: Shape, catalog: Path, folder: Path) -> int:
     """Put a shape in the place of the run's model, the catalog rewritten, its folder made; return how many weights it has."""
     entry = read_entry(catalog)
     written: dict[str, Any] = yaml.safe_load(catalog.read_text())["models"][entry.name]
@@ -93,7 +93,7 @@ class Prompts:
         own = ModelTokenizer(tokenizer)
         engine = cast("Engine", own)  # frames need an engine's tokenizer alone
         frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
-        answers = ANSWER_TOKENS if is_random(entry) else None
+        answers = ANSWER_TOKENS if has_random_weights(entry) else None
         return cls(own, entry.segment, frames, decoding_for(entry, engine), max_model_len, answers)
 
     def asks(self, source: str, target: str, text: str) -> list[GenerationRequest]:
@@ -122,14 +122,16 @@ class Prompts:
 
 def parameters(entry: ModelEntry, ask: GenerationRequest) -> Any:
     """Return an engine request's sampling, the API server's own, but that vLLM makes the text: nobody else does here."""
-    sampling = (sampling_to_the_last if is_random(entry) else sampling_parameters)(ask.sampling, ask.max_tokens)
+    sampling = (full_length_sampling if has_random_weights(entry) else sampling_parameters)(
+        ask.sampling, ask.max_tokens
+    )
     sampling.detokenize = True
     return sampling
 
 
 def text_of(entry: ModelEntry, output: Any) -> str:
     """Return the text of an engine's output; ``""`` is no answer."""
-    return said(output.text, output.token_ids) if is_random(entry) else output.text
+    return answer_text(output.text, output.token_ids) if has_random_weights(entry) else output.text
 
 
 def joined(answers: Sequence[str]) -> str:

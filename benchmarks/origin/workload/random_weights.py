@@ -102,7 +102,7 @@ def write_folder(shape: Shape, model: Path, folder: Path, max_model_len: int) ->
     return shape.parameters(vocabulary)
 
 
-def lacking(entry: ModelEntry) -> str:
+def missing_for_shape(entry: ModelEntry) -> str:
     """Return what a model lacks for a shape to take its place; ``""`` for nothing."""
     folder = Path(entry.path)
     if not folder.is_dir():
@@ -115,12 +115,12 @@ def lacking(entry: ModelEntry) -> str:
     return "" if "max_model_len" in entry.engine else "its entry has no engine: {max_model_len: TOKENS}"
 
 
-def is_random(entry: ModelEntry) -> bool:
+def has_random_weights(entry: ModelEntry) -> bool:
     """Say whether an engine makes up the model's weights."""
     return entry.engine.get("load_format") == "dummy"
 
 
-def sampling_to_the_last(sampling: Sampling, _: int) -> Any:
+def full_length_sampling(sampling: Sampling, _: int) -> Any:
     """Return a request's sampling in vLLM's words as the API server does, but of the given length, whatever is asked for."""
     made = sampling_parameters(sampling, ANSWER_TOKENS)
     made.ignore_eos = True
@@ -128,7 +128,7 @@ def sampling_to_the_last(sampling: Sampling, _: int) -> Any:
     return made
 
 
-def said(text: str, ids: Sequence[int]) -> str:
+def answer_text(text: str, ids: Sequence[int]) -> str:
     """Return a random model's answer, never blank; of a wrong length ``""``, which no client takes for an answer."""
     if len(ids) != ANSWER_TOKENS:
         return ""

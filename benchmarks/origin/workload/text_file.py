@@ -18,7 +18,7 @@ BOTH: Final = "both"
 
 
 @dataclass(frozen=True)
-class Row:
+class Text:
     """One text and the engine requests that it is: prompts and the most tokens each answer may have."""
 
     kind: str
@@ -29,7 +29,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TextSpec:
     """What the file is for; ``uniform`` and ``mixed`` are the seconds of full load that its texts must last."""
 
     model: str
@@ -38,27 +38,27 @@ class Wanted:
     uniform: float
     mixed: float
 
-    def covers(self, other: Wanted) -> bool:
+    def covers(self, other: TextSpec) -> bool:
         """Say whether texts chosen for this will do for another."""
         same = (self.model, self.pairs, self.seed) == (other.model, other.pairs, other.seed)
         return same and self.uniform >= other.uniform and self.mixed >= other.mixed
 
 
-def wanted(entry: ModelEntry, pairs: Path, seed: int, uniform: float, mixed: float) -> Wanted:
+def text_spec(entry: ModelEntry, pairs: Path, seed: int, uniform: float, mixed: float) -> TextSpec:
     """Return what is wanted; the file of sentences by its content, the model by its entry and its files' sizes."""
     folder = Path(entry.path)
     files = sorted((file.name, file.stat().st_size) for file in folder.iterdir()) if folder.is_dir() else entry.path
     model = json.dumps([entry.model_dump(mode="json", exclude={"path"}), files], sort_keys=True, default=str)
     digests = [hashlib.sha256(content).hexdigest() for content in (model.encode(), pairs.read_bytes())]
-    return Wanted(digests[0], digests[1], seed, uniform, mixed)
+    return TextSpec(digests[0], digests[1], seed, uniform, mixed)
 
 
-def header(file: Path) -> Wanted | None:
+def header(file: Path) -> TextSpec | None:
     """Return what a file's texts were chosen for; None where there is no such file."""
     if not file.is_file():
         return None
     with file.open(encoding="utf-8") as lines:
-        return Wanted(**json.loads(next(lines)))
+        return TextSpec(**json.loads(next(lines)))
 
 
 def write_answered_by(tokens: int, file: Path, out: Path) -> None:
@@ -66,27 +66,27 @@ def write_answered_by(tokens: int, file: Path, out: Path) -> None:
     with file.open(encoding="utf-8") as lines, out.open("w", encoding="utf-8") as written:
         written.write(next(lines))
         for line in lines:
-            row = Row(**json.loads(line))
+            row = Text(**json.loads(line))
             asks = [(ids, tokens) for ids, _ in row.asks]
             written.write(json.dumps(asdict(replace(row, asks=asks)), ensure_ascii=False) + "\n")
 
 
-def read(file: Path) -> list[Row]:
+def read(file: Path) -> list[Text]:
     """Return the texts of a file."""
     with file.open(encoding="utf-8") as lines:
         next(lines)
-        return [Row(**json.loads(line)) for line in lines]
+        return [Text(**json.loads(line)) for line in lines]
 
 
-class Stock:
+class TextPool:
     """All texts of the run by kind."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._kinds: dict[str, list[Row]] = {}
+    def __init__(self, rows: Sequence[Text]) -> None:
+        self._kinds: dict[str, list[Text]] = {}
         for row in rows:
             self._kinds.setdefault(row.kind, []).append(row)
 
-    def texts(self, kind: str, first: int) -> Iterator[Row]:
+    def texts(self, kind: str, first: int) -> Iterator[Text]:
         """Yield the texts of a kind from one on; after the last the first again."""
         if kind == BOTH:
             here, there = self.texts(UNIFORM, first), self.texts(REVERSE, first // 2)

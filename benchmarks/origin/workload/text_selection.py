@@ -33,9 +33,9 @@ from apiserver.scheduling.batch_slots import BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.translator import RunningModel, Translator
-from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Unit, joined, mixed
+from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Sentence, joined, mixed
 from benchmarks.origin.workload.model import Prompts, read_entry
-from benchmarks.origin.workload.text_file import REVERSE, Row, Wanted, wanted
+from benchmarks.origin.workload.text_file import REVERSE, Text, TextSpec, text_spec
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
@@ -52,11 +52,11 @@ REVERSE_SHARE: Final = 6
 AND: Final = {"en": "and", "de": "und", "fr": "et"}
 
 
-class AskedAgainError(Exception):
+class SecondRequestError(Exception):
     """A segment needed more than one engine request."""
 
 
-class OnceEngine(VllmEngine):
+class SingleRequestEngine(VllmEngine):
     """Answers one request for each text, and remembers it."""
 
     def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
@@ -72,15 +72,15 @@ class OnceEngine(VllmEngine):
         """
         text_id = request_id.rpartition("-")[0]
         if text_id in self.asked:
-            raise AskedAgainError
+            raise SecondRequestError
         self.asked[text_id] = request
         return await super().generate(request, request_id)
 
 
-class Screen:
+class CandidateFilter:
     """Tells which candidates are one engine request."""
 
-    def __init__(self, entry: ModelEntry, engine: OnceEngine, prompts: Prompts, pair: LanguagePair) -> None:
+    def __init__(self, entry: ModelEntry, engine: SingleRequestEngine, prompts: Prompts, pair: LanguagePair) -> None:
         self._engine = engine
         self._prompts = prompts
         self._pair = pair
@@ -93,7 +93,7 @@ class Screen:
         self.tried = 0
         self.seconds = 0.0
 
-    async def passed(self, units: Sequence[Unit]) -> list[Unit]:
+    async def passed(self, units: Sequence[Sentence]) -> list[Sentence]:
         """Return those that are, in their order."""
         began = time.monotonic()
         found = await asyncio.gather(*map(self._is_one, units))
@@ -101,7 +101,7 @@ class Screen:
         self.tried += len(units)
         return [unit for unit, good in zip(units, found, strict=True) if good]
 
-    async def _is_one(self, unit: Unit) -> bool:
+    async def _is_one(self, unit: Sentence) -> bool:
         request_id = f"screen-{next(self._numbers)}"
         own = self._prompts.asks(self._pair.source, self._pair.target, unit.text)
         if len(own) != 1:
@@ -111,44 +111,44 @@ class Screen:
         )
         try:
             made = await self._translator.complete(planned, request_id, WorkItem())
-        except AskedAgainError:
+        except SecondRequestError:
             return False
         finally:
-            asked = self._engine.asked.pop(request_id, None)
+            body = self._engine.asked.pop(request_id, None)
         # What the other architectures ask is what Pairway asks.
-        return made.translation is not None and asked is not None and list(asked.prompt_ids) == list(own[0].prompt_ids)
+        return made.translation is not None and body is not None and list(body.prompt_ids) == list(own[0].prompt_ids)
 
 
-class Chooser:
+class TextSelector:
     """Makes the file's rows of one model's two directions."""
 
-    def __init__(self, screen: Screen, prompts: Prompts, forth: LanguagePair, seed: int) -> None:
+    def __init__(self, screen: CandidateFilter, prompts: Prompts, forth: LanguagePair, seed: int) -> None:
         self._screen = screen
         self._prompts = prompts
         self._forth = forth
         self._seed = seed
 
-    async def short(self, sentences: Iterable[str]) -> list[Unit]:
+    async def short(self, sentences: Iterable[str]) -> list[Sentence]:
         """Return short sentences that are one engine request."""
-        units = (Unit(sentence, self._prompts.count(sentence)) for sentence in sentences)
+        units = (Sentence(sentence, self._prompts.count(sentence)) for sentence in sentences)
         least, most = SHORT_TOKENS
         found = (unit for unit in units if least <= unit.tokens <= most)
         return await self._screen.passed(list(itertools.islice(found, SHORT_UNITS)))
 
-    async def uniform(self, sentences: Sequence[str], seconds: float) -> list[Unit]:
+    async def uniform(self, sentences: Sequence[str], seconds: float) -> list[Sentence]:
         """Return uniform sentences for so many seconds at the rate at which they are tried."""
         candidates = joined(sentences, AND[self._forth.source], self._prompts.count, f"{UNIFORM} {self._seed}")
-        chosen: list[Unit] = []
+        chosen: list[Sentence] = []
         while chunk := list(itertools.islice(candidates, CHUNK)):
             chosen += await self._screen.passed(chunk)
             if len(chosen) >= seconds * self.rate:
                 break
         return chosen
 
-    def mixed(self, units: Sequence[Unit], seconds: float) -> list[Row]:
+    def mixed(self, units: Sequence[Sentence], seconds: float) -> list[Text]:
         """Return mixed texts for so many seconds, made of units."""
         known = {tuple(ask.prompt_ids) for unit in units for ask in self._asks(unit.text)}
-        chosen: list[Row] = []
+        chosen: list[Text] = []
         requests = 0
         for text in mixed(units, f"{MIXED} {self._seed}"):
             row = self.row(MIXED, self._forth, text)
@@ -164,24 +164,24 @@ class Chooser:
         """Engine requests that were answered in a second."""
         return self._screen.tried / self._screen.seconds
 
-    def row(self, kind: str, pair: LanguagePair, text: str) -> Row:
+    def row(self, kind: str, pair: LanguagePair, text: str) -> Text:
         """Return the file's line for a text."""
         asks = self._prompts.asks(pair.source, pair.target, text)
-        return Row(kind, pair.source, pair.target, text, [(list(ask.prompt_ids), ask.max_tokens) for ask in asks])
+        return Text(kind, pair.source, pair.target, text, [(list(ask.prompt_ids), ask.max_tokens) for ask in asks])
 
     def _asks(self, text: str) -> list[GenerationRequest]:
         return self._prompts.asks(self._forth.source, self._forth.target, text)
 
 
-async def choose(entry: ModelEntry, pairs: Path, want: Wanted) -> list[Row]:
+async def choose(entry: ModelEntry, pairs: Path, want: TextSpec) -> list[Text]:
     """Start the engine and choose the texts."""
     lines = read_pairs(pairs)
     forth = next(pair for pair in entry.all_pairs if pair.source == "en")
     back = LanguagePair(forth.target, forth.source)
-    engine = cast("OnceEngine", await OnceEngine.start(entry))
+    engine = cast("SingleRequestEngine", await SingleRequestEngine.start(entry))
     try:
         prompts = Prompts.of(entry, engine.own_tokenizer, engine.max_model_len)
-        chooser = Chooser(Screen(entry, engine, prompts, forth), prompts, forth, want.seed)
+        chooser = TextSelector(CandidateFilter(entry, engine, prompts, forth), prompts, forth, want.seed)
         short = await chooser.short(pair.english for pair in lines)
         uniform = await chooser.uniform([pair.english for pair in lines], want.uniform)
         many = chooser.mixed([*short, *uniform[:MIXED_UNITS]], want.mixed)
@@ -211,7 +211,7 @@ def main() -> int:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     entry = read_entry(options.catalog)
-    want = wanted(entry, options.pairs, options.seed, options.uniform, options.mixed)
+    want = text_spec(entry, options.pairs, options.seed, options.uniform, options.mixed)
     rows = asyncio.run(choose(entry, options.pairs, want))
     with options.out.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (want, *rows))
