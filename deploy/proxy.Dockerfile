@@ -7,7 +7,7 @@ FROM scratch AS wheels
 
 FROM python:3.11-slim AS environment
 WORKDIR /build
-COPY deploy/__init__.py deploy/environment.py deploy/locks.py deploy/
+COPY deploy/__init__.py deploy/environment.py deploy/lockfiles.py deploy/
 COPY requirements/proxy.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
@@ -15,7 +15,7 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
     python -m venv /venv \
     && /venv/bin/pip install --find-links /wheels "$(python -c 'from deploy.environment import PIP; print(PIP)')" \
     && /venv/bin/pip install --no-deps --find-links /wheels -r requirements/proxy.txt \
-    && /venv/bin/python -m deploy.locks requirements/proxy.txt
+    && /venv/bin/python -m deploy.lockfiles requirements/proxy.txt
 
 FROM python:3.11-slim
 RUN useradd --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin pairway

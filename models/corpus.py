@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 ENGLISH_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 OTHER_NAME = re.compile(r"\b[A-Z][a-zà-ÿ]{2,}\b")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import torch
 from safetensors.torch import (
@@ -14,13 +15,7 @@ from safetensors.torch import (
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.tokenizer import BEGIN, END, PAD
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from models.tokenizer import PairTokenizer
+from models.tokenizer import BEGIN, END, PAD, PairTokenizer
 
 HEAD_SIZE = 64
 CONTEXT_TOKENS = 512

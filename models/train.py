@@ -11,24 +11,18 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from models.batches import IGNORED, both_directions, in_order, shuffled
+from models.batches import IGNORED, Batch, Example, both_directions, in_order, shuffled
 from models.corpus import Pair, Swapper, read_pairs
 from models.llama import HEAD_SIZE, Llama, Shape, load_weights, save_folder
 from models.tokenizer import END, ENGLISH, PairTokenizer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from torch import Tensor
-
-    from models.batches import Batch, Example
 
 SMOOTHING = 0.1
 # The output layer sees the answers' places alone, rounded up to this: again few shapes.
@@ -60,12 +54,12 @@ class Objective:
         places = (targets != IGNORED).nonzero().squeeze(1)
         count = places.numel()
         padding = -count % PLACES_STEP
-        wanted = functional.pad(targets[places], (0, padding), value=IGNORED)
+        padded_targets = functional.pad(targets[places], (0, padding), value=IGNORED)
         forward = self._fast if self.model.training and batch.length in COMPILED_LENGTHS else self.model
         with torch.autocast(self.device.type, torch.bfloat16):
             hidden = forward(ids).reshape(-1, self.model.shape.width)
             scores = self.model.scores(hidden[functional.pad(places, (0, padding))])
-        return functional.cross_entropy(scores.float(), wanted, label_smoothing=smoothing), count
+        return functional.cross_entropy(scores.float(), padded_targets, label_smoothing=smoothing), count
 
     @torch.no_grad()
     def validate(self, batches: Sequence[Batch]) -> float:
@@ -91,7 +85,7 @@ class Mean:
         self.tokens += tokens
 
     def take(self) -> float:
-        """Return the mean and start afresh."""
+        """Return the mean and reset it."""
         mean = self.total / max(1, self.tokens)
         self.total, self.tokens = 0.0, 0
         return mean
@@ -171,13 +165,13 @@ class Run:
             tokens, step = tokens + batch.length * len(batch.examples), step + 1
             if step % REPORT_STEPS == 0:
                 speed = tokens / budget.elapsed()
-                tell(step, budget, f"{speed:.0f} tokens/s, loss {mean.take():.3f}")
+                print_progress(step, budget, f"{speed:.0f} tokens/s, loss {mean.take():.3f}")
             if step % VALIDATE_STEPS == 0:
-                tell(step, budget, f"validation loss {self.objective.validate(valid):.3f}")
+                print_progress(step, budget, f"validation loss {self.objective.validate(valid):.3f}")
             if step % SAVE_STEPS == 0:
                 self.save()
         self.save()
-        tell(step, budget, f"validation loss {self.objective.validate(valid):.3f}")
+        print_progress(step, budget, f"validation loss {self.objective.validate(valid):.3f}")
 
     def save(self) -> None:
         """Write the folder and show what the model makes of the samples."""
@@ -204,9 +198,9 @@ class Run:
         return tokenizer.decode(answer)
 
 
-def tell(step: int, budget: Budget, what: str) -> None:
+def print_progress(step: int, budget: Budget, message: str) -> None:
     """Print one line of progress at once, so that a log can be followed."""
-    print(f"step {step}, {budget.elapsed() / 60:.1f} min: {what}", flush=True)
+    print(f"step {step}, {budget.elapsed() / 60:.1f} min: {message}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -263,7 +257,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--valid", type=Path, required=True, help="file of the same form, held out")
     add("--out", type=Path, required=True, help="folder to write")
     start = parser.add_mutually_exclusive_group(required=True)
-    start.add_argument("--language", help="begin anew for English and this language, such as de")
+    start.add_argument("--language", help="start from scratch for English and this language, such as de")
     start.add_argument("--init", type=Path, help="go on from this model folder, its tokenizer and sizes")
     add("--minutes", type=float, default=60.0, help="time to spend in minutes, start-up aside")
     add("--epochs", type=float, default=50.0, help="passes over the data to spend, if the time allows")

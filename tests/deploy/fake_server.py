@@ -37,8 +37,18 @@ OPTIONS = read_options()
 def report() -> dict[str, object]:
     """Answer as an API server."""
     ready = not OPTIONS.never and time.monotonic() - STARTED >= OPTIONS.ready_after
-    pair = {"ready": ready, "why": None if ready else "the canary failed", "model": os.environ["APISERVER_MODELS"]}
-    return {"state": "ready" if ready else "starting", "pairs": {os.environ["APISERVER_MODELS"]: pair}}
+    model = os.environ["APISERVER_MODELS"]
+    source, target = model.split("-")
+    pair = {"source": source, "target": target, "model": model, "ready": ready}
+    return {
+        "replica_id": f"fake-{os.getpid()}",
+        "version": "0",
+        "started_at": 0,
+        "state": "ready" if ready else "starting",
+        "in_flight": 0,
+        "pairs": {model: {**pair, "why": None if ready else "the canary failed"}},
+        "models": {},
+    }
 
 
 def health() -> dict[str, object]:
@@ -47,10 +57,10 @@ def health() -> dict[str, object]:
     for url in os.environ["PROXY_REPLICAS"].split(","):
         try:
             with urllib.request.urlopen(f"{url}/report", timeout=1) as answer:  # noqa: S310 - our own address
-                told = json.load(answer)
+                report = json.load(answer)
         except OSError:
             continue
-        pairs |= {pair: {"ready": int(state["ready"]), "total": 1} for pair, state in told["pairs"].items()}
+        pairs |= {pair: {"ready": int(state["ready"]), "total": 1} for pair, state in report["pairs"].items()}
     return {"status": "ok" if all(pair["ready"] for pair in pairs.values()) else "down", "pairs": pairs}
 
 

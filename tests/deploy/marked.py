@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shared.runtime.process_guard import end_marked_processes, find_marked_processes
 from tests.processes import ROOT
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MARK = "PAIRWAY_TEST"
 

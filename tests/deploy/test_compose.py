@@ -222,7 +222,7 @@ def test_a_change_of_code_does_not_reinstall(name: str) -> None:
     ]
     assert sources
     assert all(
-        re.fullmatch(r"requirements/[a-z-]+\.txt|deploy/(__init__|environment|locks)\.py", each) for each in sources
+        re.fullmatch(r"requirements/[a-z-]+\.txt|deploy/(__init__|environment|lockfiles)\.py", each) for each in sources
     )
 
 

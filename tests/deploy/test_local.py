@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from deploy.local import IMPATIENCE_SECONDS, STOP_SECONDS
+from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS
 from tests.deploy.marked import Marked
 from tests.processes import free_ports
 from tests.waiting import Awake, wait_until
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator, Mapping
 
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 
@@ -141,9 +138,9 @@ async def test_a_second_ctrl_c_ends_at_once(site: Site) -> None:
     await site.processes.wait_for("stopping")
     # One Ctrl-C can arrive twice, so the second one has to be a later one. (On a slow machine this one is.)
     launcher.send_signal(signal.SIGINT)
-    at_once = time.monotonic() - first < IMPATIENCE_SECONDS
+    at_once = time.monotonic() - first < REPEATED_SIGNAL_SECONDS
     await wait_until(lambda: len([line for line in site.processes.commands() if " proxy" in line]) == 0, within=60)
-    await wait_until(lambda: time.monotonic() - first > 2 * IMPATIENCE_SECONDS, within=10)
+    await wait_until(lambda: time.monotonic() - first > 2 * REPEATED_SIGNAL_SECONDS, within=10)
     assert launcher.poll() is None or not at_once
     with Awake() as awake:
         launcher.send_signal(signal.SIGINT)
@@ -200,11 +197,11 @@ def test_who_is_not_ready_in_time_is_named(site: Site) -> None:
 
 def test_a_port_in_use_is_named(site: Site) -> None:
     """With what it is for, and how to choose another."""
-    for offset, purpose, way_out in ((0, "the proxy", "make up PORT="), (2, "xx-yy", "make up APISERVER_PORT=")):
+    for offset, purpose, remedy in ((0, "the proxy", "make up PORT="), (2, "xx-yy", "make up APISERVER_PORT=")):
         with socket.socket() as other:
             other.bind(("127.0.0.1", site.port + offset))
             other.listen()
-            site.assert_failed(site.launch(), f"port {site.port + offset}", purpose, "is in use", way_out)
+            site.assert_failed(site.launch(), f"port {site.port + offset}", purpose, "is in use", remedy)
 
 
 @pytest.mark.parametrize(("port", "wrong"), [(0, 0), (65535, 65536)])

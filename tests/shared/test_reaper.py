@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,6 @@ from shared.runtime.process_guard import ProcessGuard, find_marked_processes
 from tests.deploy.marked import Marked
 from tests.processes import free_port, redis_server
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAME = "PAIRWAY_REAPER_TEST"
 # An owner that starts a child that starts a grandchild, and says when all are there.

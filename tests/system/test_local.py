@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import subprocess
 import sys
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.deploy.marked import Marked
 from tests.processes import free_ports
 from tests.waiting import Awake, wait_until
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from deploy.run_lock import RunFolderBusyError, RunLock
+from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
 from tests.deploy.marked import Marked
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Takes the lock as a guard holds it on, until a file is there: the process id in the file is that of a launcher that is
 # gone.
@@ -34,7 +31,7 @@ async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
     said: list[str] = []
     let_go = tmp_path / "let go"
 
-    def tell(words: str) -> None:
+    def say(words: str) -> None:
         said.append(words)
         let_go.touch()
 
@@ -44,7 +41,7 @@ async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
     try:
         holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(let_go))
         await holder.wait_for("holds")
-        with RunLock(tmp_path, tell):
+        with SingleInstanceLock(tmp_path, say):
             assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
         assert said == ["the last run was killed: waiting until its processes are gone"]
     finally:
@@ -59,7 +56,7 @@ async def test_a_zombie_is_dead(tmp_path: Path) -> None:
     try:
         holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(tmp_path / "let go"))
         await holder.wait_for("holds")
-        with RunLock(tmp_path, lambda _: (tmp_path / "let go").touch()):
+        with SingleInstanceLock(tmp_path, lambda _: (tmp_path / "let go").touch()):
             pass
     finally:
         holder.end()
@@ -69,8 +66,8 @@ async def test_a_zombie_is_dead(tmp_path: Path) -> None:
 def test_a_living_launcher_refuses(tmp_path: Path) -> None:
     """The error names it."""
     with (
-        RunLock(tmp_path, print),
-        pytest.raises(RunFolderBusyError, match=f"process {os.getpid()}"),
-        RunLock(tmp_path, print),
+        SingleInstanceLock(tmp_path, print),
+        pytest.raises(AlreadyRunningError, match=f"process {os.getpid()}"),
+        SingleInstanceLock(tmp_path, print),
     ):
         pass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.locks import BUILDS, DEV, EXCLUDED, REQUIREMENTS, TORCH_CPU, find_differences, read_lines, read_pins
+from deploy.lockfiles import BUILDS, DEV, EXCLUDED, REQUIREMENTS, TORCH_CPU, find_differences, read_lines, read_pins
 from tests.processes import ROOT
 
 LOCKS = sorted({*BUILDS["cpu"], *BUILDS["cuda"], DEV} - {TORCH_CPU})
@@ -68,7 +68,7 @@ def test_the_cpu_build_leaves_the_cuda_builds_out() -> None:
 
 def test_this_environment_is_as_locked() -> None:
     """The tests speak of what is deployed. In a process of its own: setuptools brings packages of its own into ours."""
-    command = [sys.executable, "-m", "deploy.locks", *map(str, [*BUILDS["cpu"], DEV])]
+    command = [sys.executable, "-m", "deploy.lockfiles", *map(str, [*BUILDS["cpu"], DEV])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 

@@ -1,17 +1,14 @@
 """The locks in requirements/: what is pinned, and what of it an environment lacks.
 
-Run with an environment's own Python, ``python -m deploy.locks LOCK…`` lists the differences and exits 1 when there are any.
+Run with an environment's own Python, ``python -m deploy.lockfiles LOCK…`` lists the differences and exits 1 when there are any.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 REQUIREMENTS = Path("requirements")
 EXCLUDED = REQUIREMENTS / "excluded.txt"
@@ -58,19 +55,21 @@ def find_differences(locks: Iterable[Path]) -> list[str]:
     from pip._vendor.packaging.utils import canonicalize_name  # noqa: PLC0415
 
     locks = list(locks)
-    installed: dict[str, Distribution] = {canonicalize_name(found.metadata["Name"]): found for found in distributions()}
+    installed: dict[str, Distribution] = {
+        canonicalize_name(package.metadata["Name"]): package for package in distributions()
+    }
     differences: list[str] = []
     for name, version in sorted(read_pins(locks).items()):
-        found = installed.get(name)
-        if found is None:
+        package = installed.get(name)
+        if package is None:
             differences.append(f"{name} is missing, {version} is pinned")
-        elif found.version != version:
-            differences.append(f"{name} is {found.version}, {version} is pinned")
-        elif broken := find_broken_file(found):
+        elif package.version != version:
+            differences.append(f"{name} is {package.version}, {version} is pinned")
+        elif broken := find_broken_file(package):
             differences.append(f"{name} {version} is incomplete: {broken}")
     if TORCH_CPU in locks:
-        wrong = sorted(set(read_lines(EXCLUDED)) & set(installed) - {"torch"})
-        differences += [f"{name} is installed, {EXCLUDED} says why it must not be" for name in wrong]
+        excluded = sorted(set(read_lines(EXCLUDED)) & set(installed) - {"torch"})
+        differences += [f"{name} is installed, {EXCLUDED} says why it must not be" for name in excluded]
     return differences
 
 
@@ -91,7 +90,7 @@ def find_broken_file(distribution: Distribution) -> str | None:
 
 
 if __name__ == "__main__":
-    found_differences = find_differences(Path(name) for name in sys.argv[1:])
-    for difference in found_differences:
+    differences = find_differences(Path(name) for name in sys.argv[1:])
+    for difference in differences:
         print(difference)
-    sys.exit(bool(found_differences))
+    sys.exit(bool(differences))

@@ -5,37 +5,34 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
+from typing import Self
 
 # The guard of a killed launcher gives its servers 15 s, and then needs a moment.
-PATIENCE_SECONDS = 30.0
-POLL_SECONDS = 0.1
+CLEANUP_TIMEOUT_SECONDS = 30.0
+LOCK_POLL_SECONDS = 0.1
 
 
-class RunFolderBusyError(Exception):
+class AlreadyRunningError(Exception):
     """Someone else uses the run folder; the message names them."""
 
 
-class RunLock:
+class SingleInstanceLock:
     """Holds ``run_dir/lock``; the guard of a launcher that was killed holds it on until its servers are gone."""
 
     def __init__(self, run_dir: Path, say: Callable[[str], None]) -> None:
-        """Lock in ``run_dir``; ``say`` is told when there is a wait."""
+        """Lock in ``run_dir``; ``say`` gets a sentence when there is a wait."""
         self.path = run_dir / "lock"
         self.say = say
         self.fd = -1
 
     def __enter__(self) -> Self:
-        """Take the lock, after the cleaning of a killed launcher; raises RunFolderBusyError for a living one."""
+        """Take the lock, after the cleaning of a killed launcher; raises AlreadyRunningError for a living one."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            self._take()
+            self._lock()
         except BaseException:
             os.close(self.fd)
             raise
@@ -47,10 +44,10 @@ class RunLock:
         """Let go."""
         os.close(self.fd)
 
-    def _take(self) -> None:
+    def _lock(self) -> None:
         """Lock, or raise."""
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        told = False
+        give_up_at = time.monotonic() + CLEANUP_TIMEOUT_SECONDS
+        said_so = False
         while True:
             try:
                 fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,19 +56,19 @@ class RunLock:
             else:
                 return
             if is_alive(owner):
-                raise RunFolderBusyError(
+                raise AlreadyRunningError(
                     f"another launcher (process {owner}) runs in {self.path.parent}: stop it with Ctrl-C or "
                     f"`kill {owner}`, or give this one a folder and ports of its own (--run-dir, --port)"
                 )
-            if time.monotonic() > give_up:
-                raise RunFolderBusyError(
-                    f"{self.path} is still locked {PATIENCE_SECONDS:.0f} s after its launcher died; "
+            if time.monotonic() > give_up_at:
+                raise AlreadyRunningError(
+                    f"{self.path} is still locked {CLEANUP_TIMEOUT_SECONDS:.0f} s after its launcher died; "
                     f"`fuser {self.path}` names the process that holds it"
                 )
-            if not told:
-                told = True
+            if not said_so:
+                said_so = True
                 self.say("the last run was killed: waiting until its processes are gone")
-            time.sleep(POLL_SECONDS)
+            time.sleep(LOCK_POLL_SECONDS)
 
 
 def is_alive(pid: str) -> bool:

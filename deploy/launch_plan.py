@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
 HIGHEST_PORT = 65535
 
 
-class PlanError(Exception):
+class LaunchPlanError(Exception):
     """The plan can not work; the message says what is wrong and what would be right."""
 
 
-class Model(BaseModel):
+class CatalogModel(BaseModel):
     """What we read of a model: its folder (from the catalog's own), or its name at Hugging Face."""
 
     path: str
 
 
-class Catalog(BaseModel):
+class CatalogSummary(BaseModel):
     """What we read of models.yaml; the API server reads and checks the rest."""
 
-    models: dict[str, Model] = Field(min_length=1)
+    models: dict[str, CatalogModel] = Field(min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LaunchPlan:
     """One proxy, and one API server for each model of the catalog on the ports from ``apiserver_port`` on."""
 
     host: str
@@ -50,51 +47,51 @@ class Plan:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     def read_models(self) -> dict[str, int]:
-        """Return each model's name and its API server's port; raises PlanError."""
+        """Return each model's name and its API server's port; raises LaunchPlanError."""
         try:
-            catalog = Catalog.model_validate(yaml.safe_load(self.catalog.read_text()))
+            catalog = CatalogSummary.model_validate(yaml.safe_load(self.catalog.read_text()))
         except OSError as error:
-            raise PlanError(
+            raise LaunchPlanError(
                 f"the catalog {self.catalog} can not be read ({error.strerror}): --catalog names one"
             ) from error
         except yaml.YAMLError as error:
-            raise PlanError(f"the catalog {self.catalog} is not YAML: {error}") from error
+            raise LaunchPlanError(f"the catalog {self.catalog} is not YAML: {error}") from error
         except ValidationError as error:
-            wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors())
-            raise PlanError(
-                f"the catalog {self.catalog} is not a list of models ({wrong}). "
+            errors = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors())
+            raise LaunchPlanError(
+                f"the catalog {self.catalog} is not a list of models ({errors}). "
                 "Right is: models: {en-de: {path: ../../models/en-de, pairs: [en-de]}}"
             ) from error
         for name, model in catalog.models.items():
             folder = (self.catalog.parent / model.path).resolve()
             if model.path.startswith((".", "/")) and not (folder / "config.json").is_file():
-                raise PlanError(
+                raise LaunchPlanError(
                     f"the model {name} of {self.catalog} has no folder {folder} with a config.json: correct its path "
                     f"there, or put the model into that folder"
                 )
         return {name: self.apiserver_port + n for n, name in enumerate(catalog.models)}
 
     def check_ports(self) -> None:
-        """Raise PlanError for the first port that can not be listened on."""
-        taken: dict[int, str] = {}
-        for host, port, purpose, way_out in self._ports():
-            if port in taken:
-                raise PlanError(f"port {port} is wanted for {taken[port]} and for {purpose}: {way_out}")
-            taken[port] = purpose
-            check_port(host, port, purpose, way_out)
+        """Raise LaunchPlanError for the first port that can not be listened on."""
+        purposes: dict[int, str] = {}
+        for host, port, purpose, remedy in self._ports():
+            if port in purposes:
+                raise LaunchPlanError(f"port {port} is wanted for {purposes[port]} and for {purpose}: {remedy}")
+            purposes[port] = purpose
+            check_port(host, port, purpose, remedy)
 
     def _ports(self) -> Iterator[tuple[str, int, str, str]]:
         """Yield host, port, what it is for, and how to choose another."""
         yield self.host, self.port, "the proxy", "choose another with `make up PORT=…` (--port)"
         for name, port in self.read_models().items():
-            way_out = "choose others with `make up APISERVER_PORT=…` (--apiserver-port)"
-            yield LOOPBACK, port, f"the API server of {name}", way_out
+            remedy = "choose others with `make up APISERVER_PORT=…` (--apiserver-port)"
+            yield LOOPBACK, port, f"the API server of {name}", remedy
 
 
-def check_port(host: str, port: int, purpose: str, way_out: str) -> None:
-    """Raise PlanError when nobody can listen on the port now."""
+def check_port(host: str, port: int, purpose: str, remedy: str) -> None:
+    """Raise LaunchPlanError when nobody can listen on the port now."""
     if not 1 <= port <= HIGHEST_PORT:
-        raise PlanError(f"port {port} for {purpose} does not exist, they go from 1 to {HIGHEST_PORT}: {way_out}")
+        raise LaunchPlanError(f"port {port} for {purpose} does not exist, they go from 1 to {HIGHEST_PORT}: {remedy}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -103,9 +100,9 @@ def check_port(host: str, port: int, purpose: str, way_out: str) -> None:
             probe.bind(address)
             probe.listen()
     except socket.gaierror as error:
-        raise PlanError(
+        raise LaunchPlanError(
             f"the address {host} for {purpose} is unknown ({error.strerror}): 127.0.0.1 is this machine"
         ) from error
     except OSError as error:
-        why = "is in use" if error.errno == errno.EADDRINUSE else f"can not be used ({error.strerror})"
-        raise PlanError(f"port {port} on {host}, wanted for {purpose}, {why}: {way_out}") from error
+        problem = "is in use" if error.errno == errno.EADDRINUSE else f"can not be used ({error.strerror})"
+        raise LaunchPlanError(f"port {port} on {host}, wanted for {purpose}, {problem}: {remedy}") from error

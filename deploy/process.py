@@ -1,0 +1,98 @@
+"""One process of ours: started in a session of its own, with its output in a log file, and stopped for certain."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+LOG_TAIL_LINES = 20
+# An API server ends its engine first, and vLLM gives an EngineCore 5 s.
+STOP_SECONDS = 15.0
+
+
+class ManagedProcess:
+    """A process with its output in ``log``; its own session keeps the terminal's Ctrl-C from it.
+
+    It gets this process's environment and ``environment`` beside it, and runs in ``folder`` where one is given.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        *,
+        folder: Path | None = None,
+        stop_seconds: float = STOP_SECONDS,
+    ) -> None:
+        self.command = list(command)
+        self.log = log
+        self.process: subprocess.Popen[bytes] | None = None
+        self._environment = {**os.environ, **(environment or {})}
+        self._folder = folder
+        self._stop_seconds = stop_seconds
+
+    def start(self) -> None:
+        """Start it, its output added to the log; raises OSError when the command cannot be run."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=self._folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    async def wait(self) -> int:
+        """Wait for its end and return its exit status; negative is the number of the signal that ended it."""
+        if self.process is None:
+            return 0
+        loop = asyncio.get_running_loop()
+        ended = loop.create_future()
+        with contextlib.suppress(ProcessLookupError):  # it has been waited for already
+            pidfd = os.pidfd_open(self.process.pid)
+            try:
+                loop.add_reader(pidfd, lambda: ended.done() or ended.set_result(None))
+                await ended
+            finally:
+                loop.remove_reader(pidfd)
+                os.close(pidfd)
+        return self.process.wait()
+
+    def stop(self) -> None:
+        """Ask it to stop (a stopped one is woken for it), and kill it with its whole group after ``stop_seconds``."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            self.process.wait(self._stop_seconds)
+        except subprocess.TimeoutExpired:
+            self.kill_group()
+            self.process.wait()
+
+    def kill_group(self) -> None:
+        """Kill it and its group, and wait for nothing."""
+        if self.process is not None and self.process.poll() is None:
+            # It can be gone before its status has reached us.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def tail(self, lines: int = LOG_TAIL_LINES) -> str:
+        """Return the last lines of its output."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def describe_end(self) -> str:
+        """Say how it ended, with the end of its log."""
+        status = self.process.returncode if self.process else None
+        end = f"was ended by {signal.Signals(-status).name}" if status and status < 0 else f"exited with {status}"
+        output = textwrap.indent(self.tail() or "(nothing)", "    ")
+        return f"{end}; the end of {self.log}:\n{output}"
