@@ -31,13 +31,13 @@ def drain(budget: RetryBudget) -> int:
     return count
 
 
-def test_an_outage_without_requests_is_knocked_at_a_bounded_number_of_times(budget: RetryBudget) -> None:
+def test_budget_without_deposits_is_bounded(budget: RetryBudget) -> None:
     assert drain(budget) == FREE
     assert not budget.withdraw()
     assert repr(budget) == "<RetryBudget 0>"
 
 
-def test_every_fifth_request_pays_for_one_attempt_more(budget: RetryBudget) -> None:
+def test_five_deposits_pay_for_one_attempt(budget: RetryBudget) -> None:
     drain(budget)
     for _ in range(REQUESTS_PER_ATTEMPT - 1):
         budget.deposit()
@@ -47,7 +47,7 @@ def test_every_fifth_request_pays_for_one_attempt_more(budget: RetryBudget) -> N
     assert not budget.withdraw()
 
 
-def test_what_is_not_used_is_gone_after_its_time(budget: RetryBudget, clock: HandClock) -> None:
+def test_unused_deposits_expire(budget: RetryBudget, clock: HandClock) -> None:
     for _ in range(1000):
         budget.deposit()
     assert budget.left == FREE + 200
@@ -55,7 +55,7 @@ def test_what_is_not_used_is_gone_after_its_time(budget: RetryBudget, clock: Han
     assert budget.left == FREE
 
 
-def test_what_was_spent_comes_back_after_the_same_time_and_not_before(budget: RetryBudget, clock: HandClock) -> None:
+def test_withdrawals_expire_after_ten_seconds(budget: RetryBudget, clock: HandClock) -> None:
     drain(budget)
     clock.now += LIFE_SECONDS - 1
     assert budget.left == 0
@@ -63,9 +63,7 @@ def test_what_was_spent_comes_back_after_the_same_time_and_not_before(budget: Re
     assert budget.left == FREE
 
 
-def test_a_long_silence_costs_nothing_and_a_clock_that_stands_still_neither(
-    budget: RetryBudget, clock: HandClock
-) -> None:
+def test_budget_survives_silence_and_stopped_clock(budget: RetryBudget, clock: HandClock) -> None:
     drain(budget)
     clock.now += 1e12
     assert drain(budget) == FREE
@@ -79,18 +77,18 @@ def test_a_long_silence_costs_nothing_and_a_clock_that_stands_still_neither(
         max_size=30,
     )
 )
-def test_never_more_than_a_fifth_and_the_free_ones_in_any_ten_seconds(steps: list[tuple[float, int, int]]) -> None:
+def test_budget_holds_in_any_ten_seconds(steps: list[tuple[float, int, int]]) -> None:
     clock = HandClock()
     budget = RetryBudget(clock)
-    told: list[tuple[float, int, int]] = []
+    log: list[tuple[float, int, int]] = []
     for passed, requests, attempts in steps:
         clock.now += passed
         for _ in range(requests):
             budget.deposit()
-        told.append((clock.now, requests, sum(budget.withdraw() for _ in range(attempts))))
-    assert all(earlier <= later for (earlier, *_), (later, *_) in pairwise(told))
-    for until, _, _ in told:
-        spent = sum(made for at, _, made in told if until - (LIFE_SECONDS - 1) <= at <= until)
+        log.append((clock.now, requests, sum(budget.withdraw() for _ in range(attempts))))
+    assert all(earlier <= later for (earlier, *_), (later, *_) in pairwise(log))
+    for until, _, _ in log:
+        spent = sum(withdrawn for at, _, withdrawn in log if until - (LIFE_SECONDS - 1) <= at <= until)
         # Deposits from just before the window may pay for attempts in it.
-        earned = sum(came for at, came, _ in told if until - 2 * LIFE_SECONDS <= at <= until)
+        earned = sum(came for at, came, _ in log if until - 2 * LIFE_SECONDS <= at <= until)
         assert spent <= FREE + earned / REQUESTS_PER_ATTEMPT

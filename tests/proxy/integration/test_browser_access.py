@@ -24,7 +24,7 @@ async def running() -> Any:
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json"])
 @pytest.mark.parametrize("path", ["/translate", "/fleet/replicas", "/fleet/replicas/drain"])
-async def test_what_a_page_can_send_unasked_is_415(running: RunningProxy, path: str, kind: str) -> None:
+async def test_body_that_is_not_json_is_415(running: RunningProxy, path: str, kind: str) -> None:
     headers = {"Content-Type": kind, "Authorization": f"Bearer {OPERATOR}"}
     response = await running.client.post(path, content=json.dumps(ASKED), headers=headers)
     assert (response.status_code, response.json()["code"]) == (415, "unsupported-media")
@@ -32,7 +32,7 @@ async def test_what_a_page_can_send_unasked_is_415(running: RunningProxy, path: 
 
 
 @pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8"])
-async def test_json_is_read_however_it_is_spelt(running: RunningProxy, kind: str) -> None:
+async def test_json_content_type_spellings_are_accepted(running: RunningProxy, kind: str) -> None:
     response = await running.client.post("/translate", content=json.dumps(ASKED), headers={"Content-Type": kind})
     assert response.status_code == 200
 
@@ -41,9 +41,7 @@ async def test_json_is_read_however_it_is_spelt(running: RunningProxy, kind: str
     ("path", "status"),
     [("/translate", 405), ("/health", 200), ("/nowhere", 404), ("/fleet", 200), ("/metrics", 200), ("/docs", 200)],
 )
-async def test_every_answer_tells_browsers_to_keep_it_for_themselves(
-    running: RunningProxy, path: str, status: int
-) -> None:
+async def test_answers_have_security_headers(running: RunningProxy, path: str, status: int) -> None:
     response = await running.client.get(path)
     assert response.status_code == status
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -56,7 +54,7 @@ async def test_every_answer_tells_browsers_to_keep_it_for_themselves(
     assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-async def test_the_page_of_the_documentation_loads_only_what_its_policy_lets_it(running: RunningProxy) -> None:
+async def test_docs_page_loads_only_hosts_of_its_policy(running: RunningProxy) -> None:
     page = await running.client.get("/docs")
     policy = page.headers["content-security-policy"]
     hosts = {each.split("/")[2] for each in page.text.split('"') if each.startswith("https://")}
@@ -64,14 +62,14 @@ async def test_the_page_of_the_documentation_loads_only_what_its_policy_lets_it(
     assert all(host in policy for host in hosts)
 
 
-async def test_without_the_setting_no_page_of_another_origin_may_ask(running: RunningProxy) -> None:
+async def test_cors_is_off_by_default(running: RunningProxy) -> None:
     response = await running.client.options("/translate", headers={**PAGE, "Access-Control-Request-Method": "POST"})
     assert response.status_code == 405
     assert "access-control-allow-origin" not in (await running.client.get("/health", headers=PAGE)).headers
 
 
 @pytest.mark.parametrize("origins", [("https://page.example",), ("*",)])
-async def test_pages_of_the_origins_named_may_ask_and_read_the_headers(origins: tuple[str, ...]) -> None:
+async def test_cors_allows_configured_origins(origins: tuple[str, ...]) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake], cors_origins=origins) as one:
         wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-priority"}

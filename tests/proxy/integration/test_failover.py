@@ -17,7 +17,7 @@ PATIENT = 5.0  # a sweep interval in which nothing learnt by probing can help
 
 
 @pytest.mark.parametrize("fault", ["reset", "reset-mid-body", "close"])
-async def test_a_replica_that_breaks_off_is_replaced_by_the_other(fault: Fault) -> None:
+async def test_broken_off_answer_fails_over(fault: Fault) -> None:
     bad, good = FakeReplica("en>de", name="bad"), FakeReplica("en>de", name="good")
     bad.translate.fault = fault
     async with replicas(bad, good), proxy([bad, good]) as running:
@@ -35,7 +35,7 @@ async def test_a_replica_that_breaks_off_is_replaced_by_the_other(fault: Fault) 
 @pytest.mark.parametrize(
     "problem", [(500, "internal"), (503, "overloaded"), (503, "pair-unavailable"), (404, "unknown-pair")]
 )
-async def test_a_replica_that_refuses_is_replaced_by_the_other(problem: tuple[int, str]) -> None:
+async def test_refused_request_fails_over(problem: tuple[int, str]) -> None:
     bad, good = FakeReplica("en>de", name="bad"), FakeReplica("en>de", name="good")
     bad.translate.problem = problem
     async with replicas(bad, good), proxy([bad, good]) as running:
@@ -43,20 +43,20 @@ async def test_a_replica_that_refuses_is_replaced_by_the_other(problem: tuple[in
         assert bad.requests
 
 
-async def test_a_replica_that_refuses_connections_is_replaced_and_not_asked_again() -> None:
+async def test_unreachable_replica_is_passed_over() -> None:
     bad, good = FakeReplica("en>de", name="bad"), FakeReplica("en>de", name="good")
     async with replicas(bad, good), proxy([bad, good], probe_interval=PATIENT) as running:
         await bad.stop()
-        asked = f'attempts_total{{outcome="unreachable",replica="{bad.url}"}}'
+        label = f'attempts_total{{outcome="unreachable",replica="{bad.url}"}}'
 
-        async def found_out() -> bool:  # which of two equals is asked first is decided by chance
+        async def is_counted() -> bool:  # which of two equals is asked first is decided by chance
             assert set(await all_at_once(running, 5)) == {200}
-            return asked in (await running.client.get("/metrics")).text
+            return label in (await running.client.get("/metrics")).text
 
-        await wait_until(found_out, 5, "it is asked")
-        before = _value(asked, (await running.client.get("/metrics")).text)
+        await wait_until(is_counted, 5, "it is asked")
+        before = _value(label, (await running.client.get("/metrics")).text)
         assert set(await all_at_once(running, 20)) == {200}
-        now = _value(asked, (await running.client.get("/metrics")).text)
+        now = _value(label, (await running.client.get("/metrics")).text)
         assert now <= before + 1, "not but for a trial, where a second has passed; of 20, half would be asked of it"
 
 
@@ -64,7 +64,7 @@ def _value(start: str, metrics: str) -> float:
     return next(float(line.rsplit(" ", 1)[1]) for line in metrics.splitlines() if start in line)
 
 
-async def test_a_replica_that_comes_back_is_used_again() -> None:
+async def test_returning_replica_is_used_again() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two), proxy([one, two]) as running:
         await one.stop()
@@ -77,7 +77,7 @@ async def test_a_replica_that_comes_back_is_used_again() -> None:
         assert one.requests
 
 
-async def test_the_only_replica_gone_is_503_before_and_after_the_sweep_that_sees_it() -> None:
+async def test_only_replica_gone_is_503_before_and_after_probe() -> None:
     only = FakeReplica("en>de", name="only")
     async with replicas(only), proxy([only], probe_interval=1.0) as running:
         await only.stop()
@@ -91,28 +91,28 @@ async def test_the_only_replica_gone_is_503_before_and_after_the_sweep_that_sees
         assert "1 down" in problem["detail"]
 
 
-async def test_the_only_replica_dying_with_requests_in_hand_fails_them_at_once() -> None:
+async def test_only_replica_dying_fails_its_requests_at_once() -> None:
     only = FakeReplica("en>de", name="only")
     only.translate.fault = "hang"
     async with replicas(only), proxy([only]) as running:
-        asked = asyncio.create_task(all_at_once(running, 5))
+        answers = asyncio.create_task(all_at_once(running, 5))
         await wait_until(lambda: len(only.requests) == 5, 3, "all are there")
         await only.stop()
-        assert set(await asyncio.wait_for(asked, 2)) == {502}
+        assert set(await asyncio.wait_for(answers, 2)) == {502}
 
 
-async def test_requests_in_hand_at_a_dying_replica_are_answered_by_the_other() -> None:
+async def test_requests_of_dying_replica_fail_over() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.fault = "hang"
     async with replicas(one, two), proxy([one, two]) as running:
-        asked = asyncio.create_task(all_at_once(running, 20))
+        answers = asyncio.create_task(all_at_once(running, 20))
         await wait_until(lambda: len(one.requests) + len(two.requests) >= 20, 3, "all are there")
         assert one.requests
         await one.stop()
-        assert set(await asyncio.wait_for(asked, 3)) == {200}
+        assert set(await asyncio.wait_for(answers, 3)) == {200}
 
 
-async def test_all_full_is_503_overloaded_with_the_replicas_own_retry_after() -> None:
+async def test_full_fleet_is_503_with_replicas_retry_after() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     for fake in (one, two):
         fake.translate = Script(problem=(503, "overloaded"), retry_after=7)
@@ -123,7 +123,7 @@ async def test_all_full_is_503_overloaded_with_the_replicas_own_retry_after() ->
 
 
 @pytest.mark.parametrize("other", ["gone", "failing"])
-async def test_one_full_and_one_unusable_is_overloaded_whichever_was_asked_first(other: str) -> None:
+async def test_one_full_and_one_failing_replica_is_overloaded(other: str) -> None:
     full, bad = FakeReplica("en>de", name="full"), FakeReplica("en>de", name="bad")
     full.translate.problem = (503, "overloaded")
     bad.translate.problem = (500, "internal")
@@ -135,7 +135,7 @@ async def test_one_full_and_one_unusable_is_overloaded_whichever_was_asked_first
             assert (status, problem["code"]) == (503, "overloaded")
 
 
-async def test_no_more_replicas_are_tried_than_allowed() -> None:
+async def test_attempts_are_limited_by_setting() -> None:
     fakes = [FakeReplica("en>de", name=f"fake {n}") for n in range(4)]
     for fake in fakes:
         fake.translate.problem = (500, "internal")
@@ -149,7 +149,7 @@ async def test_no_more_replicas_are_tried_than_allowed() -> None:
                 assert sum(len(fake.requests) for fake in fakes) == allowed
 
 
-async def test_a_pair_is_remembered_after_its_replica_left_but_an_unknown_one_stays_unknown() -> None:
+async def test_pair_is_remembered_after_its_replica_left() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     addresses = {"fleet": ["127.0.0.1", "127.0.0.2"]}
 
@@ -172,7 +172,7 @@ async def test_a_pair_is_remembered_after_its_replica_left_but_an_unknown_one_st
             assert (await running.translate("Hello", "en", "fr"))[0] == 200
 
 
-async def test_a_name_that_is_not_resolved_any_more_keeps_its_last_addresses() -> None:
+async def test_unresolvable_name_keeps_last_addresses() -> None:
     one = FakeReplica("en>de", name="one")
     known = True
 
@@ -187,7 +187,7 @@ async def test_a_name_that_is_not_resolved_any_more_keeps_its_last_addresses() -
         assert (await running.translate("Hello"))[0] == 200
 
 
-async def test_a_draining_replica_gets_no_new_requests() -> None:
+async def test_draining_replica_gets_no_requests() -> None:
     leaving, staying = FakeReplica("en>de", name="leaving"), FakeReplica("en>de", name="staying")
     async with replicas(leaving, staying), proxy([leaving, staying]) as running:
         leaving.state = "draining"
@@ -196,7 +196,7 @@ async def test_a_draining_replica_gets_no_new_requests() -> None:
         assert leaving.requests == []
 
 
-async def test_a_pair_that_is_not_ready_is_503_while_the_others_of_its_replica_are_served() -> None:
+async def test_unready_pair_is_503_while_others_are_served() -> None:
     one = FakeReplica("en>de", "en>fr", name="one")
     one.pairs["en>fr"] = False
     async with replicas(one), proxy([one]) as running:
@@ -208,7 +208,7 @@ async def test_a_pair_that_is_not_ready_is_503_while_the_others_of_its_replica_a
         assert (await running.translate("Hello", "en", "fr"))[0] == 200
 
 
-async def test_one_lost_report_of_a_busy_replica_is_no_alarm_two_are() -> None:
+async def test_second_lost_report_marks_replica_down() -> None:
     busy = FakeReplica("en>de", name="busy")
     async with replicas(busy), proxy([busy]) as running:
         busy.report.fault = "close"
@@ -220,7 +220,7 @@ async def test_one_lost_report_of_a_busy_replica_is_no_alarm_two_are() -> None:
 
 
 @pytest.mark.parametrize("fault", ["hang", "drip"])
-async def test_a_report_that_never_ends_does_not_hold_up_the_sweep_of_the_others(fault: Fault) -> None:
+async def test_endless_report_delays_no_other_probe(fault: Fault) -> None:
     slow, good = FakeReplica("en>de", name="slow"), FakeReplica("en>de", name="good")
     async with replicas(slow, good), proxy([slow, good], probe_timeout=0.4) as running:
         slow.report.fault = fault
@@ -230,7 +230,7 @@ async def test_a_report_that_never_ends_does_not_hold_up_the_sweep_of_the_others
 
 
 @pytest.mark.parametrize("raw", [(200, b"{}"), (200, b"\xff"), (500, b"{}"), (404, b""), (301, b"")])
-async def test_a_server_that_gives_no_report_of_ours_is_down_and_health_says_why(raw: tuple[int, bytes]) -> None:
+async def test_server_without_report_is_down_with_reason(raw: tuple[int, bytes]) -> None:
     stranger, good = FakeReplica("en>de", name="stranger"), FakeReplica("en>de", name="good")
     stranger.report.raw = raw
     async with replicas(stranger, good), proxy([stranger, good]) as running:
@@ -240,7 +240,7 @@ async def test_a_server_that_gives_no_report_of_ours_is_down_and_health_says_why
         assert (await running.translate("Hello"))[0] == 200
 
 
-async def test_work_goes_to_the_least_loaded() -> None:
+async def test_least_loaded_replica_gets_work() -> None:
     slow, fast = FakeReplica("en>de", name="slow"), FakeReplica("en>de", name="fast")
     slow.translate.delay = 0.8
     fast.translate.delay = 0.02
@@ -257,7 +257,7 @@ async def test_work_goes_to_the_least_loaded() -> None:
         assert found["model-fast"] > 2 * found["model-slow"]
 
 
-async def test_equal_replicas_share_the_work() -> None:
+async def test_equal_replicas_share_work() -> None:
     fakes = [FakeReplica("en>de", name=f"fake {n}") for n in range(3)]
     for fake in fakes:
         fake.translate.delay = 0.05
@@ -266,7 +266,7 @@ async def test_equal_replicas_share_the_work() -> None:
         assert min(len(fake.requests) for fake in fakes) >= 10
 
 
-async def test_the_load_of_other_proxies_counts() -> None:
+async def test_load_of_other_proxies_counts() -> None:
     busy, idle = FakeReplica("en>de", name="busy"), FakeReplica("en>de", name="idle")
     busy.foreign_load = 50
     async with replicas(busy, idle), proxy([busy, idle]) as running:
@@ -274,12 +274,12 @@ async def test_the_load_of_other_proxies_counts() -> None:
         assert (len(busy.requests), len(idle.requests)) == (0, 20)
 
 
-async def test_texts_count_not_requests() -> None:
+async def test_load_counts_texts_not_requests() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = two.translate.delay = 0.3
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
         hedging = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0].hedge_policy
-        while hedging.take():
+        while hedging.withdraw():
             pass  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))
         taken = await wait_until(lambda: [fake for fake in (one, two) if fake.requests], 3, "the big one is there")
@@ -288,7 +288,7 @@ async def test_texts_count_not_requests() -> None:
         assert len(taken[0].requests) == 1, "ten single texts weigh less than one list of fifty"
 
 
-async def test_a_fleet_of_dead_and_living_is_swept_in_one_probe_timeout(redis: RedisAtHand) -> None:
+async def test_half_dead_fleet_is_probed_in_one_timeout(redis: RedisAtHand) -> None:
     good = FakeReplica("en>de", name="good")
     dead = [f"http://127.0.0.1:{port}" for port in range(2, 100)]
     async with replicas(good), proxy([*dead, good], redis.url) as running:
@@ -299,32 +299,32 @@ async def test_a_fleet_of_dead_and_living_is_swept_in_one_probe_timeout(redis: R
         assert health["status"] == "degraded"
 
 
-async def test_requests_in_hand_at_a_frozen_replica_are_answered_by_the_other_once_it_is_down() -> None:
+async def test_requests_of_frozen_replica_fail_over_when_down() -> None:
     frozen, well = FakeReplica("en>de", name="frozen"), FakeReplica("en>de", name="well")
     frozen.translate.fault = "hang"
     async with replicas(frozen, well), proxy([frozen, well], probe_timeout=SHORT_PROBE_TIMEOUT) as running:
-        asked = asyncio.create_task(all_at_once(running, 10))
+        answers = asyncio.create_task(all_at_once(running, 10))
         await wait_until(lambda: len(frozen.requests) + len(well.requests) >= 10, 3, "all are there")
         assert frozen.requests
         frozen.report.fault = "hang"
-        assert set(await asyncio.wait_for(asked, 10)) == {200}
+        assert set(await asyncio.wait_for(answers, 10)) == {200}
         metrics = (await running.client.get("/metrics")).text
         assert any(f'outcome="{end}",replica="{frozen.url}"' in metrics for end in ("replica-lost", "beaten"))
 
 
-async def test_a_request_at_the_only_replica_is_not_given_up_while_it_may_still_answer() -> None:
+async def test_request_at_only_replica_is_not_abandoned() -> None:
     only = FakeReplica("en>de", name="only")
     only.translate.delay = 3.0
     async with replicas(only), proxy([only], probe_timeout=0.5) as running:
-        asked = asyncio.create_task(running.translate("Hello"))
+        answers = asyncio.create_task(running.translate("Hello"))
         await wait_until(lambda: len(only.requests) == 1, 3, "it is there")
         only.report.fault = "hang"
         await running.sees(only, "down")
-        status, _, _ = await asked
+        status, _, _ = await answers
         assert status == 200
 
 
-async def test_when_nothing_seems_reachable_the_replicas_are_tried_all_the_same() -> None:
+async def test_unreachable_fleet_is_tried_all_the_same() -> None:
     only = FakeReplica("en>de", name="only")
     async with replicas(only), proxy([only], probe_interval=PATIENT) as running:
         await only.stop()

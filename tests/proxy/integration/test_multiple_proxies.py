@@ -42,7 +42,7 @@ def has_one_prober(*proxies: RunningProxy) -> bool:
     return sum(running.context.fleet.registry.is_leader for running in proxies) == 1
 
 
-async def test_only_one_of_two_probes_and_both_know(redis: RedisAtHand) -> None:
+async def test_one_proxy_probes_and_both_know(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
         assert (await first.health())["prober"] is True
@@ -56,7 +56,7 @@ async def test_only_one_of_two_probes_and_both_know(redis: RedisAtHand) -> None:
         await second.sees(one, "draining", within=2)
 
 
-async def test_a_prober_that_leaves_hands_over_at_once(redis: RedisAtHand) -> None:
+async def test_leaving_prober_hands_over_at_once(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
         await wait_until(lambda: second.context.fleet.registry.redis_error is None, 3)
@@ -69,7 +69,7 @@ async def test_a_prober_that_leaves_hands_over_at_once(redis: RedisAtHand) -> No
         assert (await second.translate("Hello"))[0] == 200
 
 
-async def test_a_prober_that_dies_is_replaced_when_its_lease_ends_and_nothing_is_forgotten(redis: RedisAtHand) -> None:
+async def test_dead_prober_is_replaced_when_its_lease_ends(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     redis.client.set(f"{PREFIX}prober", "a dead proxy", px=60_000)
     async with replicas(one), proxy([one], redis.url) as running:
@@ -84,7 +84,7 @@ async def test_a_prober_that_dies_is_replaced_when_its_lease_ends_and_nothing_is
         assert await whole(running)
 
 
-async def test_a_prober_that_hangs_with_the_lease_in_hand_blinds_nobody(redis: RedisAtHand) -> None:
+async def test_hung_prober_does_not_blind_other_proxies(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     redis.client.set(f"{PREFIX}prober", "a hanging proxy", px=60_000)
     async with replicas(one), proxy([one], redis.url) as running:
@@ -94,7 +94,7 @@ async def test_a_prober_that_hangs_with_the_lease_in_hand_blinds_nobody(redis: R
         await running.sees(one, "ready")
 
 
-async def test_a_pair_known_to_one_proxy_is_known_to_one_that_starts_later(redis: RedisAtHand) -> None:
+async def test_later_proxy_knows_earlier_pairs(redis: RedisAtHand) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     async with replicas(one, two):
         async with proxy([one, two], redis.url):
@@ -104,7 +104,7 @@ async def test_a_pair_known_to_one_proxy_is_known_to_one_that_starts_later(redis
             assert (status, problem["code"]) == (503, "pair-unavailable")
 
 
-async def test_a_record_of_another_version_is_probed_anew_and_redis_is_not_blamed(redis: RedisAtHand) -> None:
+async def test_record_of_other_version_is_probed_again(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one):
         redis.client.set(f"{PREFIX}prober", "another version", px=60_000)
@@ -116,7 +116,7 @@ async def test_a_record_of_another_version_is_probed_anew_and_redis_is_not_blame
             assert await whole(running)
 
 
-async def test_a_frozen_redis_fails_no_request_and_is_found_again(own_redis: RedisAtHand) -> None:
+async def test_frozen_redis_fails_no_request(own_redis: RedisAtHand) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two), proxy([one, two], own_redis.url) as a, proxy([one, two], own_redis.url) as b:
         await wait_until(lambda: whole(b), 3)
@@ -140,7 +140,7 @@ async def test_a_frozen_redis_fails_no_request_and_is_found_again(own_redis: Red
     own_redis.check_keys()
 
 
-async def test_a_redis_that_is_killed_and_comes_back_empty_fails_no_request_and_is_whole_within_3_s(
+async def test_redis_restarted_empty_fails_no_request(
     own_redis: RedisAtHand,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
@@ -183,7 +183,7 @@ async def test_a_redis_that_is_killed_and_comes_back_empty_fails_no_request_and_
             assert sorted(pairs) == ["en>de", "en>fr"], "pairs whose replicas are gone are remembered again as well"
 
 
-async def test_a_redis_that_refuses_commands_is_as_good_as_away(own_redis: RedisAtHand) -> None:
+async def test_refusing_redis_counts_as_away(own_redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     own_redis.client.config_set("requirepass", "secret")
     async with replicas(one), proxy([one], own_redis.url) as running:
@@ -193,7 +193,7 @@ async def test_a_redis_that_refuses_commands_is_as_good_as_away(own_redis: Redis
         assert "secret" not in str(health)
 
 
-async def test_a_full_redis_is_as_good_as_away(own_redis: RedisAtHand) -> None:
+async def test_full_redis_counts_as_away(own_redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     own_redis.client.config_set("maxmemory", "1")
     async with replicas(one), proxy([one], own_redis.url) as running:

@@ -20,7 +20,7 @@ OPERATOR = "an-operator-token-of-tests"
 ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 
 
-async def test_operators_have_a_port_of_their_own_where_one_is_set() -> None:
+async def test_operator_port_serves_operator_routes_alone() -> None:
     fake = FakeReplica("en>de")
     port = free_port()
     async with replicas(fake), proxy([fake], operator_port=port, operator_token=OPERATOR) as one:
@@ -46,7 +46,7 @@ async def _paths(client: httpx.AsyncClient) -> list[str]:
     return list((await client.get("/openapi.json")).json()["paths"])
 
 
-async def test_a_proxy_with_two_ports_serves_both_and_stops_with_0(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_proxy_with_operator_port_serves_both_and_stops(tmp_path: Path, redis: RedisAtHand) -> None:
     fake = FakeReplica("en>de")
     port = free_port()
     async with (
@@ -71,9 +71,7 @@ async def test_a_proxy_with_two_ports_serves_both_and_stops_with_0(tmp_path: Pat
         assert json.loads(warned[0])["trusted_proxies"] == ["0.0.0.0/0", "::/0"]
 
 
-async def test_a_proxy_whose_operators_port_is_taken_ends_with_1_and_leaves_nothing(
-    tmp_path: Path, redis: RedisAtHand
-) -> None:
+async def test_taken_operator_port_ends_proxy_with_1(tmp_path: Path, redis: RedisAtHand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = {
             "PROXY_PORT": str(free_port()),

@@ -44,7 +44,7 @@ async def ask(
     return response.status_code, response.json(), dict(response.headers)
 
 
-async def test_the_answer_names_the_route_and_both_models(running: RunningProxy) -> None:
+async def test_answer_names_route_and_both_models(running: RunningProxy) -> None:
     status, answer, _ = await ask(running)
     assert status == 200
     assert answer == {
@@ -57,13 +57,13 @@ async def test_the_answer_names_the_route_and_both_models(running: RunningProxy)
     }
 
 
-async def test_a_list_comes_back_in_order(running: RunningProxy) -> None:
+async def test_pivoted_list_keeps_its_order(running: RunningProxy) -> None:
     _, answer, _ = await ask(running, ["Eins", "Zwei", "Drei"])
     assert [each["translation"].split()[-1] for each in answer["results"]] == ["Eins", "Zwei", "Drei"]
     assert all(each["route"] == ["de", "en", "fr"] for each in answer["results"])
 
 
-async def test_a_text_without_a_translation_on_the_first_leg_stays_null_and_says_why(
+async def test_text_without_first_leg_is_null_with_warning(
     running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
 ) -> None:
     notice = {"code": "output-empty", "message": "Nothing came."}
@@ -83,9 +83,7 @@ async def test_a_text_without_a_translation_on_the_first_leg_stays_null_and_says
     assert [received.body["text"] for received in legs[1].requests] == [["One"]]
 
 
-async def test_options_travel_on_both_legs_and_a_terms_source_survives_the_first(
-    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_options_are_sent_on_both_legs(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
     await ask(running, "Die Rechnung", terms={"Rechnung": "facture"}, do_not_translate=["Pairway"], format="markdown")
     first, second = (fake.requests[0].body for fake in legs)
     assert first["terms"] == {"Rechnung": "Rechnung"}
@@ -94,9 +92,7 @@ async def test_options_travel_on_both_legs_and_a_terms_source_survives_the_first
     assert all("pivot" not in body for body in (first, second))
 
 
-async def test_what_is_left_of_the_deadline_holds_for_the_second_leg(
-    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_second_leg_gets_the_remaining_time(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
     legs[0].translate.delay = 0.3
     response = await running.client.post(
         "/translate", json={"text": "Hallo", "source_lang": "de", "target_lang": "fr"}, headers={"X-Timeout-Ms": "5000"}
@@ -105,33 +101,33 @@ async def test_what_is_left_of_the_deadline_holds_for_the_second_leg(
     assert legs[1].timeouts_ms()[0] <= 4700
 
 
-async def test_a_request_can_refuse_a_pivot(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_request_can_refuse_pivots(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
     status, problem, _ = await ask(running, pivot=False)
     assert (status, problem["code"]) == (404, "unknown-pair")
     assert problem["pairs"] == ["de-en", "en-fr"]
     assert not legs[0].requests
 
 
-async def test_a_wrong_pivot_is_named(running: RunningProxy) -> None:
+async def test_invalid_pivot_field_is_named(running: RunningProxy) -> None:
     status, problem, _ = await ask(running, pivot="no")
     assert (status, problem["code"], problem["errors"][0]["field"]) == (422, "invalid-request", "pivot")
 
 
-async def test_a_setting_can_refuse_pivots(legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_setting_can_refuse_pivots(legs: tuple[FakeReplica, FakeReplica]) -> None:
     async with proxy(legs, pivot=False) as running:
         assert (await ask(running))[0] == 404
         found = (await running.client.get("/languages")).json()["languages"]
         assert [target["lang"] for each in found for target in each["targets"]] == ["en", "fr"]
 
 
-async def test_detected_texts_go_their_own_ways(running: RunningProxy) -> None:
+async def test_detected_texts_take_their_own_routes(running: RunningProxy) -> None:
     body = {"text": [GERMAN, ENGLISH], "target_lang": "fr"}
     answer = (await running.client.post("/translate", json=body)).json()
     assert [each["route"] for each in answer["results"]] == [["de", "en", "fr"], ["en", "fr"]]
     assert [each["detected"]["lang"] for each in answer["results"]] == ["de", "en"]
 
 
-async def test_a_stream_tells_the_last_legs_parts(running: RunningProxy) -> None:
+async def test_stream_has_deltas_of_the_last_leg(running: RunningProxy) -> None:
     heard = await hear(running.client, {"text": ["Eins", "Zwei"], "source_lang": "de", "target_lang": "fr"})
     assert heard.status == 200
     assert [each["route"] for each in heard.result["results"]] == [["de", "en", "fr"]] * 2
@@ -141,7 +137,7 @@ async def test_a_stream_tells_the_last_legs_parts(running: RunningProxy) -> None
     assert said == [each["translation"] for each in heard.result["results"]]
 
 
-async def test_a_leg_that_fails_says_so(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_failing_leg_is_reported(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
     legs[1].translate.problem = (500, "internal")
     status, problem, _ = await ask(running)
     assert (status, problem["code"]) == (502, "replica-failed")
@@ -150,7 +146,7 @@ async def test_a_leg_that_fails_says_so(running: RunningProxy, legs: tuple[FakeR
     assert (status, problem["code"]) == (502, "unusable-output")
 
 
-async def test_a_leg_that_is_gone_is_503_with_a_time_to_come_back_and_listed_as_not_ready() -> None:
+async def test_missing_leg_is_503_and_listed_as_not_ready() -> None:
     first, second = FakeReplica("de>en", name="first"), FakeReplica("en>fr", name="second")
     async with replicas(first, second), proxy([first, second]) as running:
         second.pairs["en>fr"] = False
@@ -167,14 +163,14 @@ async def test_a_leg_that_is_gone_is_503_with_a_time_to_come_back_and_listed_as_
         assert targets["de", "fr"] == {"lang": "fr", "ready": False, "how": "pivot", "pivot": "en"}
 
 
-async def test_a_client_that_leaves_on_the_first_leg_never_reaches_the_second(
+async def test_client_leaving_on_first_leg_starts_no_second(
     running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
 ) -> None:
     legs[0].translate.fault = "hang"
-    asked = asyncio.create_task(ask(running))
+    request = asyncio.create_task(ask(running))
     aborts = legs[0].aborts
     await wait_until(lambda: legs[0].requests, 3, "it is there")
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
+    request.cancel()
+    await asyncio.gather(request, return_exceptions=True)
     await wait_until(lambda: legs[0].aborts > aborts, 3, "the work was aborted")
     assert not legs[1].requests

@@ -10,7 +10,7 @@ from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import proxy
 
 
-async def test_a_proxy_serves_when_its_first_sweep_has_ended(redis: RedisAtHand) -> None:
+async def test_proxy_serves_after_its_first_sweep(redis: RedisAtHand) -> None:
     quick, slow = FakeReplica("en>de", name="quick"), FakeReplica("en>fr", name="slow")
     slow.report.delay = 0.5
     async with replicas(quick, slow), proxy([quick, slow], redis.url, ready=False) as young:
@@ -18,7 +18,7 @@ async def test_a_proxy_serves_when_its_first_sweep_has_ended(redis: RedisAtHand)
         assert (await young.client.get("/readyz")).status_code == 200
 
 
-async def test_a_proxy_whose_first_sweep_lasts_serves_all_the_same_and_calls_no_pair_unknown() -> None:
+async def test_proxy_serves_though_its_first_sweep_lasts() -> None:
     slow = FakeReplica("en>de", name="slow")
     slow.report.fault = "hang"
     began = time.monotonic()

@@ -17,7 +17,7 @@ from tests.proxy.proxies import proxy
 TOKEN = "a-token-that-is-long-enough"
 
 
-async def test_the_fleets_token_goes_with_translations_and_probes_and_into_no_log(
+async def test_replica_token_is_sent_and_never_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     fake = FakeReplica("en>de")
@@ -30,8 +30,8 @@ async def test_the_fleets_token_goes_with_translations_and_probes_and_into_no_lo
     assert TOKEN not in caplog.text
 
 
-@pytest.mark.parametrize(("token", "told"), [(TOKEN, "APISERVER_TOKEN differ"), ("", "set PROXY_REPLICA_TOKEN")])
-async def test_a_replica_with_another_token_says_so_in_health(token: str, told: str) -> None:
+@pytest.mark.parametrize(("token", "reason"), [(TOKEN, "APISERVER_TOKEN differ"), ("", "set PROXY_REPLICA_TOKEN")])
+async def test_wrong_replica_token_is_named_in_health(token: str, reason: str) -> None:
     app = FastAPI()
     install_http_habits(app)
 
@@ -45,11 +45,11 @@ async def test_a_replica_with_another_token_says_so_in_health(token: str, told: 
         await one.sweeps(4)
         (replica,) = (await one.health())["replicas"]
     assert replica["state"] in {"starting", "down"}
-    assert told in replica["why"]
+    assert reason in replica["why"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.5", "api.example"])
-def test_an_api_server_beyond_loopback_needs_a_token_or_an_order(host: str) -> None:
+def test_api_server_beyond_loopback_needs_token_or_open(host: str) -> None:
     with pytest.raises(ValueError, match=r"APISERVER_TOKEN .* or APISERVER_OPEN=true"):
         ApiServerSettings.model_validate({"host": host})
     ApiServerSettings.model_validate({"host": host, "open": True})
@@ -57,5 +57,5 @@ def test_an_api_server_beyond_loopback_needs_a_token_or_an_order(host: str) -> N
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
-def test_on_loopback_an_api_server_needs_none(host: str) -> None:
+def test_api_server_on_loopback_needs_no_token(host: str) -> None:
     ApiServerSettings.model_validate({"host": host})

@@ -42,14 +42,14 @@ async def metric(running: RunningProxy, name: str) -> float:
     return sum(float(value) for value in re.findall(rf"^{name}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE))
 
 
-async def until_asked(running: RunningProxy, fake: FakeReplica) -> None:
+async def send_until_received(running: RunningProxy, fake: FakeReplica) -> None:
     """Send requests until one goes there."""
 
-    async def asked() -> bool:
+    async def is_received() -> bool:
         assert (await running.translate("Hello"))[0] == 200
         return bool(fake.requests)
 
-    await wait_until(asked, 8, f"{fake.name} is asked")
+    await wait_until(is_received, 8, f"{fake.name} is asked")
 
 
 async def one_by_one(running: RunningProxy, count: int) -> set[int]:
@@ -57,10 +57,10 @@ async def one_by_one(running: RunningProxy, count: int) -> set[int]:
 
 
 @pytest.mark.parametrize("fault", ["reset-mid-body", "hang"])
-async def test_a_replica_with_a_fault_soon_gets_nothing_and_is_back_soon_after_it_is_well(fault: Fault) -> None:
+async def test_faulty_replica_is_ejected_and_returns(fault: Fault) -> None:
     async with pair_of() as (running, bad, _):
         bad.translate.fault = fault
-        await until_asked(running, bad)
+        await send_until_received(running, bad)
         assert await one_by_one(running, 60) == {200}
         assert len(bad.requests) <= 12, "a few to learn it by, and trials"
         await wait_until(lambda: bad.canaries > 1, 5, "somebody asks after it")
@@ -75,10 +75,10 @@ async def test_a_replica_with_a_fault_soon_gets_nothing_and_is_back_soon_after_i
 
 
 @pytest.mark.parametrize("problem", [(500, "internal"), (503, "pair-unavailable")])
-async def test_a_replica_that_answers_wrongly_at_once_is_no_magnet(problem: tuple[int, str]) -> None:
+async def test_fast_failing_replica_attracts_no_requests(problem: tuple[int, str]) -> None:
     async with pair_of() as (running, bad, _):
         bad.translate.problem = problem
-        await until_asked(running, bad)
+        await send_until_received(running, bad)
         assert await one_by_one(running, 60) == {200}
         assert len(bad.requests) <= 10
         bad.translate = Script()
@@ -91,7 +91,7 @@ async def test_a_replica_that_answers_wrongly_at_once_is_no_magnet(problem: tupl
         await wait_until(is_used, 8, "it has its share again")
 
 
-async def test_a_key_that_the_fleet_asks_for_is_our_fault_and_not_the_clients() -> None:
+async def test_replica_asking_for_key_is_502() -> None:
     async with pair_of() as (running, one, two):
         one.translate.problem = two.translate.problem = (401, "key-required")
         status, problem, _ = await running.translate("Hello")
@@ -99,7 +99,7 @@ async def test_a_key_that_the_fleet_asks_for_is_our_fault_and_not_the_clients() 
         assert "401" in problem["detail"]
 
 
-async def test_bad_requests_speak_against_nobody() -> None:
+async def test_bad_requests_open_no_breaker() -> None:
     async with pair_of() as (running, one, two):
         one.translate.problem = two.translate.problem = (422, "invalid-request")
         for number in range(40):
@@ -110,11 +110,11 @@ async def test_bad_requests_speak_against_nobody() -> None:
         assert await metric(running, "pairway_proxy_retries_total") == 0
 
 
-async def test_a_request_that_takes_long_is_sent_to_another_too_and_the_slow_one_is_told_to_stop() -> None:
+async def test_slow_request_is_hedged_and_the_loser_cancelled() -> None:
     async with pair_of() as (running, slow, quick):
         slow.translate.delay = quick.translate.delay = 0.0
         slow.translate.fault = "hang"
-        await until_asked(running, slow)
+        await send_until_received(running, slow)
         assert await metric(running, "pairway_proxy_hedges_total") >= 1
         await wait_until(lambda: slow.aborts == len(slow.requests), 3, "the loser was cancelled")
         assert running.context.local_stats.load(slow.url, running.context.fleet.registry.snapshot) == 0
@@ -128,7 +128,7 @@ async def test_streams_are_not_hedged() -> None:
         assert len(one.requests) + len(two.requests) == 1
 
 
-async def test_a_fleet_that_is_slow_as_a_whole_is_not_given_twice_the_work() -> None:
+async def test_slow_fleet_gets_few_hedges() -> None:
     async with pair_of() as (running, one, two):
         one.translate.delay = two.translate.delay = 0.3
         for _ in range(12):
@@ -136,7 +136,7 @@ async def test_a_fleet_that_is_slow_as_a_whole_is_not_given_twice_the_work() -> 
         assert len(one.requests) + len(two.requests) <= 120 + 26, "the burst, and a twentieth"
 
 
-async def test_when_everything_fails_attempts_are_bounded_by_the_budget() -> None:
+async def test_retries_are_bounded_by_budget() -> None:
     fakes = [FakeReplica("en>de", name=f"fake {number}") for number in range(4)]
     for fake in fakes:
         fake.translate.problem = (500, "internal")
@@ -145,11 +145,11 @@ async def test_when_everything_fails_attempts_are_bounded_by_the_budget() -> Non
         for _ in range(4):
             statuses += await all_at_once(running, 50)
         assert set(statuses) == {502}
-        asked = sum(len(fake.requests) for fake in fakes)
-        assert asked <= 200 + 200 * 0.2 + 10 * 20, "a fifth more, and ten a second"
+        attempts = sum(len(fake.requests) for fake in fakes)
+        assert attempts <= 200 + 200 * 0.2 + 10 * 20, "a fifth more, and ten a second"
 
 
-async def test_a_list_goes_where_its_texts_weigh_least_and_the_weight_counts() -> None:
+async def test_load_is_shared_by_weight() -> None:
     big, small = FakeReplica("en>de", name="big"), FakeReplica("en>de", name="small")
     big.weight = 9.0
     big.translate.delay = small.translate.delay = 0.2
@@ -158,14 +158,14 @@ async def test_a_list_goes_where_its_texts_weigh_least_and_the_weight_counts() -
         assert len(big.requests) > 3 * len(small.requests) > 0
 
 
-async def test_requests_at_a_replica_that_stands_still_are_given_to_another_before_their_time_is_over() -> None:
+async def test_requests_of_stalled_replica_are_retried() -> None:
     async with pair_of() as (running, stuck, _):
         stuck.translate.fault = "hang"
-        asked = {"text": "Hello there", "source_lang": "en", "target_lang": "de"}
+        request = {"text": "Hello there", "source_lang": "en", "target_lang": "de"}
         streams: list[asyncio.Task[Heard]] = []  # no hedge helps a stream
 
         async def stream_is_stuck() -> bool:
-            streams.append(asyncio.create_task(hear(running.client, asked)))
+            streams.append(asyncio.create_task(hear(running.client, request)))
             await wait_until(lambda: streams[-1].done() or stuck.requests, 3, "it is asked of one of them")
             return bool(stuck.requests)
 
@@ -179,7 +179,7 @@ async def test_requests_at_a_replica_that_stands_still_are_given_to_another_befo
             others.cancel()
 
 
-async def test_the_preferred_model_serves_while_it_can_and_the_next_one_is_named_when_it_can_not() -> None:
+async def test_second_model_serves_while_preferred_is_away() -> None:
     first, second = FakeReplica("en>de", name="first"), FakeReplica("en>de", name="second")
     second.ranks["en>de"] = 1
     async with replicas(first, second), proxy([first, second]) as running:
@@ -198,7 +198,7 @@ async def test_the_preferred_model_serves_while_it_can_and_the_next_one_is_named
         await wait_until(is_back, 5, "the preferred one again")
 
 
-async def test_a_client_that_gives_up_early_speaks_against_nobody() -> None:
+async def test_early_client_timeout_opens_no_breaker() -> None:
     async with pair_of() as (running, one, two):
         one.translate.delay = two.translate.delay = 0.2
         for _ in range(8):
@@ -210,7 +210,7 @@ async def test_a_client_that_gives_up_early_speaks_against_nobody() -> None:
         assert two.requests
 
 
-async def test_a_replica_that_only_refuses_costs_no_budget() -> None:
+async def test_refusing_replica_costs_no_retries() -> None:
     only = FakeReplica("en>de", name="only")
     only.translate.problem = (503, "pair-unavailable")
     async with replicas(only), proxy([only], probe_interval=PATIENT) as running:
@@ -222,7 +222,7 @@ async def test_a_replica_that_only_refuses_costs_no_budget() -> None:
         assert await metric(running, "pairway_proxy_retries_total") == 0
 
 
-async def test_the_preferred_model_comes_back_though_the_other_one_is_much_quicker() -> None:
+async def test_preferred_model_returns_though_slower() -> None:
     slow, quick = FakeReplica("en>de", name="slow"), FakeReplica("en>de", name="quick")
     slow.canary = quick.canary = CANARY
     slow.translate.delay, quick.ranks["en>de"] = 0.2, 1
@@ -245,7 +245,7 @@ async def test_the_preferred_model_comes_back_though_the_other_one_is_much_quick
         assert not quick.requests, "slower by nature is not out, and no reason to hedge"
 
 
-async def test_two_hung_replicas_of_three_cost_no_request() -> None:
+async def test_two_hung_replicas_of_three_fail_no_request() -> None:
     fakes = [FakeReplica("en>de", name=name) for name in ("one", "two", "three")]
     for fake in fakes:
         fake.canary = CANARY
@@ -258,15 +258,15 @@ async def test_two_hung_replicas_of_three_cost_no_request() -> None:
             assert set(await all_at_once(running, 6)) == {200}
 
 
-async def test_a_replica_that_calls_time_over_too_early_is_a_failing_one() -> None:
+async def test_premature_deadline_exceeded_counts_as_failure() -> None:
     async with pair_of() as (running, bad, _):
         bad.translate.problem = (504, "deadline-exceeded")
-        await until_asked(running, bad)
+        await send_until_received(running, bad)
         assert await one_by_one(running, 40) == {200}
         assert len(bad.requests) <= 10
 
 
-async def test_plain_4xx_of_something_else_speak_against_nobody() -> None:
+async def test_plain_4xx_opens_no_breaker() -> None:
     async with pair_of() as (running, one, two):
         one.translate.raw = two.translate.raw = (400, b"Bad Request")
         for number in range(10):
@@ -278,7 +278,7 @@ async def test_plain_4xx_of_something_else_speak_against_nobody() -> None:
         assert {each["pairs"]["en-de"]["breaker"] for each in lines} == {"closed"}
 
 
-async def test_deadlines_of_many_seconds_are_kept_to_the_millisecond() -> None:
+async def test_long_deadline_is_kept_to_the_millisecond() -> None:
     only = FakeReplica("en>de", name="only")
     only.translate.fault = "hang"
     async with replicas(only), proxy([only]) as running:

@@ -43,7 +43,7 @@ async def ask(running: RunningProxy, text: object, source: str = "en", **headers
     return await hear(running.client, {"text": text, "source_lang": source, "target_lang": "de"}, **headers)
 
 
-def asked_of(fakes: tuple[FakeReplica, FakeReplica]) -> int:
+def request_count(fakes: tuple[FakeReplica, FakeReplica]) -> int:
     return sum(len(fake.requests) for fake in fakes)
 
 
@@ -52,25 +52,25 @@ def scripted(fakes: tuple[FakeReplica, FakeReplica], **changes: Any) -> None:
         fake.translate = Script(**changes)
 
 
-@pytest.mark.parametrize(("sent", "status", "code", "told"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])
-async def test_bad_input_is_an_ordinary_problem(
-    running: RunningProxy, sent: bytes, status: int, code: str, told: str
+@pytest.mark.parametrize(("sent", "status", "code", "detail"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])
+async def test_bad_input_is_plain_problem(
+    running: RunningProxy, sent: bytes, status: int, code: str, detail: str
 ) -> None:
     response = await running.client.post("/translate", content=sent, headers=ASKING)
     problem = response.json()
     assert (response.status_code, problem["code"]) == (status, code)
     assert response.headers["content-type"] == "application/problem+json"
-    assert told or problem["detail"]
+    assert detail or problem["detail"]
 
 
 async def trusted(running: RunningProxy) -> None:
     """Wait until nothing that another test did speaks against a replica."""
-    evidence, registry = running.context.local_stats, running.context.fleet.registry
-    await wait_until(lambda: not list(find_suspects(evidence, registry.snapshot)), 5, "no suspects")
+    stats, registry = running.context.local_stats, running.context.fleet.registry
+    await wait_until(lambda: not list(find_suspects(stats, registry.snapshot)), 5, "no suspects")
 
 
 @pytest.mark.parametrize("breaks", ["reset", "end", "error"])
-async def test_a_stream_that_breaks_before_its_first_delta_is_asked_of_another_replica(
+async def test_stream_broken_before_first_delta_fails_over(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any
 ) -> None:
     one, two = fakes
@@ -86,7 +86,7 @@ async def test_a_stream_that_breaks_before_its_first_delta_is_asked_of_another_r
 
 @pytest.mark.parametrize("source", ["en", "auto"])
 @pytest.mark.parametrize("breaks", ["reset", "end", "error"])
-async def test_a_stream_that_breaks_after_a_delta_is_an_error_event_and_nobody_else_is_asked(
+async def test_stream_broken_after_delta_ends_with_error_event(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any, source: str
 ) -> None:
     scripted(fakes, breaks_after=1, breaks_with=breaks)
@@ -94,20 +94,20 @@ async def test_a_stream_that_breaks_after_a_delta_is_an_error_event_and_nobody_e
     assert (heard.status, heard.names[-1]) == (200, "error")
     assert heard.last[1]["code"] == "replica-failed"
     assert heard.last[1]["request_id"] == heard.headers["x-request-id"]
-    assert asked_of(fakes) == 1
+    assert request_count(fakes) == 1
 
 
-async def test_a_stream_that_breaks_everywhere_before_its_first_delta_is_502(
+async def test_stream_broken_everywhere_before_delta_is_502(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
 ) -> None:
     scripted(fakes, breaks_after=0)
     heard = await ask(running, "Hello")
     assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
-    assert asked_of(fakes) == 2
+    assert request_count(fakes) == 2
 
 
 @pytest.mark.parametrize("code", ["too-large", "unusable-output"])
-async def test_a_replicas_word_that_holds_for_the_client_is_relayed_as_a_problem_and_as_an_event(
+async def test_final_problem_is_relayed_as_problem_and_event(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], code: str
 ) -> None:
     scripted(fakes, problem=(413, code))
@@ -116,10 +116,10 @@ async def test_a_replicas_word_that_holds_for_the_client_is_relayed_as_a_problem
     scripted(fakes, problem=(413, code), breaks_after=1, breaks_with="error")
     heard = await ask(running, "Hello")
     assert (heard.status, heard.names, heard.last[1]["code"]) == (200, ["delta", "error"], code)
-    assert asked_of(fakes) == 2
+    assert request_count(fakes) == 2
 
 
-async def test_a_replica_that_calls_time_over_in_mid_stream_while_there_is_more_has_failed(
+async def test_premature_deadline_in_stream_is_failure(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
 ) -> None:
     scripted(fakes, problem=(504, "deadline-exceeded"), breaks_after=1, breaks_with="error")
@@ -127,7 +127,7 @@ async def test_a_replica_that_calls_time_over_in_mid_stream_while_there_is_more_
     assert (heard.names[-1], heard.last[1]["code"]) == ("error", "replica-failed")
 
 
-async def test_silence_after_a_delta_is_an_error_event_at_the_deadline_and_is_cancelled(
+async def test_silence_after_delta_ends_at_deadline(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
 ) -> None:
     scripted(fakes, breaks_after=1, breaks_with="hang")
@@ -137,9 +137,7 @@ async def test_silence_after_a_delta_is_an_error_event_at_the_deadline_and_is_ca
     await wait_until(lambda: sum(fake.aborts for fake in fakes) == aborts + 1, 3, "the replica saw the end")
 
 
-async def test_silence_before_the_first_delta_is_504(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_silence_before_first_delta_is_504(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
     scripted(fakes, breaks_after=0, breaks_with="hang")
     heard = await ask(running, "Hello", x_timeout_ms="300")
     assert (heard.status, heard.problem["code"]) == (504, "deadline-exceeded")
@@ -158,7 +156,7 @@ RAW_STREAMS = {
 
 
 @pytest.mark.parametrize("raw", RAW_STREAMS.values(), ids=RAW_STREAMS)
-async def test_a_stream_of_no_meaning_is_502_and_shows_nothing_of_it(
+async def test_unreadable_stream_is_502_without_its_content(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], raw: bytes
 ) -> None:
     scripted(fakes, raw_stream=raw)
@@ -167,9 +165,7 @@ async def test_a_stream_of_no_meaning_is_502_and_shows_nothing_of_it(
     assert "xx" not in json.dumps(heard.problem)
 
 
-async def test_events_that_a_later_version_may_send_are_skipped(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_unknown_events_are_skipped(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
     known = (
         b'event: delta\ndata: {"index": 0, "text": "Ha", "new": 1}\n\nevent: result\ndata: {"translation": "Ha"}\n\n'
     )
@@ -178,17 +174,17 @@ async def test_events_that_a_later_version_may_send_are_skipped(
 
 
 @pytest.mark.parametrize("text", ["Hello", ["Hello", "there", ""]])
-async def test_a_replica_that_answers_with_json_though_asked_to_stream_is_streamed(
+async def test_json_answer_to_stream_request_is_streamed(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], text: object
 ) -> None:
     scripted(fakes, streams=False)
     heard = await ask(running, text)
     assert heard.result == (await running.translate(text))[1] or heard.deltas
-    assert asked_of(fakes) == 2
+    assert request_count(fakes) == 2
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"no JSON", b'{"results": 1}'])
-async def test_json_that_is_no_answer_though_asked_to_stream_is_502(
+async def test_unreadable_json_to_stream_request_is_502(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], raw: bytes
 ) -> None:
     scripted(fakes, raw=(200, raw))
@@ -197,7 +193,7 @@ async def test_json_that_is_no_answer_though_asked_to_stream_is_502(
 
 
 @pytest.mark.parametrize("source", ["en", "auto"])
-async def test_a_client_that_hangs_up_in_mid_stream_cancels_its_request_at_the_replica(
+async def test_client_leaving_stream_cancels_upstream_request(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], source: str
 ) -> None:
     scripted(fakes, breaks_after=1, breaks_with="hang")
@@ -206,11 +202,11 @@ async def test_a_client_that_hangs_up_in_mid_stream_cancels_its_request_at_the_r
     async with listening(running.serving.port, wanted) as listener:
         await listener.until(b"event: delta")
     await wait_until(lambda: sum(fake.aborts for fake in fakes) == aborts + 1, 3, "the replica saw the end")
-    evidence, registry = running.context.local_stats, running.context.fleet.registry
-    await wait_until(lambda: all(not evidence.load(fake.url, registry.snapshot) for fake in fakes), 3, "none in flight")
+    stats, registry = running.context.local_stats, running.context.fleet.registry
+    await wait_until(lambda: all(not stats.load(fake.url, registry.snapshot) for fake in fakes), 3, "none in flight")
 
 
-async def test_a_stream_is_counted_as_every_request_is(fakes: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_stream_is_counted_in_metrics(fakes: tuple[FakeReplica, FakeReplica]) -> None:
     async with proxy(fakes) as counted:
         assert (await ask(counted, "Hello")).result
         scripted(fakes, breaks_after=1)
@@ -222,9 +218,7 @@ async def test_a_stream_is_counted_as_every_request_is(fakes: tuple[FakeReplica,
     assert "pairway_proxy_requests_in_flight 0.0" in metrics
 
 
-async def test_the_result_is_the_answer_that_would_come_at_once(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_stream_result_equals_plain_answer(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
     one, two = fakes
     two.name = "one"  # whoever answers, says the same
     try:
@@ -239,9 +233,7 @@ async def test_the_result_is_the_answer_that_would_come_at_once(
     assert one.requests
 
 
-async def test_deltas_come_before_the_result_is_there(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_deltas_precede_result(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
     scripted(fakes, breaks_after=3, breaks_with="hang")
     wanted = {"text": ["Hello", "there"], "source_lang": "en", "target_lang": "de"}
     async with listening(running.serving.port, wanted) as listener:
@@ -249,18 +241,18 @@ async def test_deltas_come_before_the_result_is_there(
         assert b"event: result" not in taken
 
 
-async def test_groups_of_a_detected_list_stream_at_once_each_under_its_own_index(
+async def test_language_groups_stream_under_their_own_indices(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
 ) -> None:
     heard = await ask(running, [FRENCH, GERMAN, ENGLISH, "42", FRENCH], "auto")
     results = heard.result["results"]
     assert [one["source_lang"] for one in results] == ["fr", "de", "en", None, "fr"]
     assert [one.get("detected", {}).get("lang") for one in results] == ["fr", "de", "en", None, "fr"]
-    assert asked_of(fakes) == 2
+    assert request_count(fakes) == 2
     assert [index for name, data in heard.events if name == "delta" for index in [data["index"]]][:2] == [1, 3]
 
 
-async def test_a_group_that_breaks_ends_the_whole_and_cancels_the_others(
+async def test_broken_group_ends_stream_and_cancels_others(
     fakes: tuple[FakeReplica, FakeReplica],
 ) -> None:
     del fakes
@@ -273,7 +265,7 @@ async def test_a_group_that_breaks_ends_the_whole_and_cancels_the_others(
         await wait_until(lambda: english.aborts == 1, 3, "the other group was cancelled")
 
 
-async def test_an_unknown_pair_among_detected_ones_is_404_though_other_texts_need_nothing(
+async def test_unknown_pair_among_detected_texts_is_404(
     fakes: tuple[FakeReplica, FakeReplica],
 ) -> None:
     del fakes
@@ -285,7 +277,7 @@ async def test_an_unknown_pair_among_detected_ones_is_404_though_other_texts_nee
         assert one.requests == []
 
 
-async def test_the_replicas_connection_is_used_again_after_a_stream(
+async def test_upstream_connection_is_reused_after_stream(
     running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
 ) -> None:
     one, two = fakes
@@ -302,16 +294,16 @@ async def test_the_replicas_connection_is_used_again_after_a_stream(
         await running.sweeps(2)
 
 
-async def test_a_replica_that_goes_down_in_mid_stream_is_waited_for_until_the_deadline() -> None:
+async def test_started_stream_of_down_replica_waits_for_deadline() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two), proxy([one, two], probe_timeout=0.2) as running:
         for fake in (one, two):
             fake.translate = Script(breaks_after=1, breaks_with="hang")
-        asked = asyncio.create_task(ask(running, "Hello", x_timeout_ms="2500"))
+        stream = asyncio.create_task(ask(running, "Hello", x_timeout_ms="2500"))
         await wait_until(lambda: one.requests or two.requests, 3, "one has it")
         holder = one if one.requests else two
         holder.report.fault = "hang"
         await running.sees(holder, "down")
-        heard = await asked
+        heard = await stream
         assert (heard.names, heard.last[1]["code"]) == (["delta", "error"], "deadline-exceeded")
         assert len(one.requests) + len(two.requests) == 1

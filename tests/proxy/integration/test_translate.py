@@ -35,30 +35,30 @@ def fresh(fake: FakeReplica) -> None:
     fake.translate.__init__()  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("sent", "status", "code", "told"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])
-async def test_bad_input_is_refused_by_its_code_and_costs_no_replica(
-    running: RunningProxy, fake: FakeReplica, sent: bytes, status: int, code: str, told: str
+@pytest.mark.parametrize(("sent", "status", "code", "detail"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])
+async def test_bad_input_is_refused_without_replica(
+    running: RunningProxy, fake: FakeReplica, sent: bytes, status: int, code: str, detail: str
 ) -> None:
     response = await running.client.post("/translate", content=sent)
     problem = response.json()
     assert (response.status_code, problem["status"], problem["code"]) == (status, status, code), problem
     assert response.headers["content-type"] == "application/problem+json"
     assert problem["request_id"] == response.headers["x-request-id"]
-    assert told in problem["detail"]
+    assert detail in problem["detail"]
     assert fake.requests == []
 
 
-async def test_unknown_language_pairs_name_those_that_exist(running: RunningProxy) -> None:
+async def test_unknown_pair_names_known_pairs(running: RunningProxy) -> None:
     _, problem, _ = await running.translate("Hello", "en", "ja")
     assert problem["pairs"] == ["de-en", "en-de", "en-pt-BR", "en-zh", "fr-de"]
 
 
-async def test_an_undetectable_text_names_the_candidates(running: RunningProxy) -> None:
+async def test_undetectable_text_names_candidates(running: RunningProxy) -> None:
     _, problem, _ = await running.translate(RUSSIAN, "auto", "de")
     assert {each["lang"] for each in problem["candidates"]} == {"en", "fr", "de"}
 
 
-async def test_a_hundred_thousand_unknown_fields_get_a_short_answer(fake: FakeReplica) -> None:
+async def test_many_unknown_fields_get_short_answer(fake: FakeReplica) -> None:
     fields = {f"f{number}": 0 for number in range(80_000)}
     async with proxy([fake]) as wide:
         response = await wide.client.post("/translate", json={**fields, "text": "Hello", "target_lang": "de"})
@@ -67,18 +67,18 @@ async def test_a_hundred_thousand_unknown_fields_get_a_short_answer(fake: FakeRe
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "soon", "１", "9999999999", ""])
-async def test_a_timeout_that_is_no_positive_number_is_refused_and_named(running: RunningProxy, value: str) -> None:
+async def test_invalid_timeout_header_is_refused(running: RunningProxy, value: str) -> None:
     response = await running.client.post("/translate", content=body(), headers={b"X-Timeout-Ms": value.encode()})
     assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "X-Timeout-Ms")
 
 
-async def test_a_compressed_body_is_refused(running: RunningProxy) -> None:
+async def test_compressed_body_is_refused(running: RunningProxy) -> None:
     response = await running.client.post("/translate", content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
     assert (response.status_code, response.json()["code"]) == (415, "unsupported-media")
     assert response.headers["accept-encoding"] == "identity"
 
 
-async def test_a_body_in_chunks_is_refused_as_soon_as_it_passes_the_limit(running: RunningProxy) -> None:
+async def test_chunked_body_is_refused_at_the_limit(running: RunningProxy) -> None:
     async def endless() -> AsyncGenerator[bytes]:
         for _ in range(1000):
             yield b" " * 1024
@@ -87,7 +87,7 @@ async def test_a_body_in_chunks_is_refused_as_soon_as_it_passes_the_limit(runnin
     assert (response.status_code, response.json()["code"]) == (413, "too-large")
 
 
-async def test_one_text_comes_back_as_the_replica_answered_it(running: RunningProxy) -> None:
+async def test_one_text_is_answered_as_by_the_replica(running: RunningProxy) -> None:
     status, answer, _ = await running.translate("Hello")
     assert status == 200
     assert answer == {
@@ -100,14 +100,14 @@ async def test_one_text_comes_back_as_the_replica_answered_it(running: RunningPr
     }
 
 
-async def test_a_list_comes_back_in_order_and_length(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_list_keeps_order_and_length(running: RunningProxy, fake: FakeReplica) -> None:
     status, answer, _ = await running.translate(["a", "b", "a"])
     assert status == 200
     assert [each["translation"][-1] for each in answer["results"]] == ["a", "b", "a"]
     assert len(fake.requests) == 1
 
 
-async def test_any_unicode_arrives_as_it_was_sent(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_any_unicode_arrives_unchanged(running: RunningProxy, fake: FakeReplica) -> None:
     text = '\x00\u2028\u202e \U0001f9d1\u200d\U0001f680 ﷽ é e\u0301 \\ " </script>'
     status, answer, _ = await running.translate(text)
     assert status == 200
@@ -120,9 +120,7 @@ async def test_any_unicode_arrives_as_it_was_sent(running: RunningProxy, fake: F
     [("en-US", "de", "en-de"), ("EN", "DE", "en-de"), ("en", "de-AT", "en-de"), ("eng", "deu", "en-de"),
      ("en", "pt", "en-pt-BR"), ("en", "pt-PT", "en-pt-BR"), ("en", "zh-CN", "en-zh"), ("en_gb", "de_de", "en-de")],
 )  # fmt: skip
-async def test_a_close_tag_is_served_by_the_pair_that_is_there(
-    running: RunningProxy, source: str, target: str, served: str
-) -> None:
+async def test_close_language_tag_is_served(running: RunningProxy, source: str, target: str, served: str) -> None:
     status, _, _ = await running.translate("Hello", source, target)
     assert status == 200
     counted = (await running.client.get("/metrics")).text
@@ -131,15 +129,13 @@ async def test_a_close_tag_is_served_by_the_pair_that_is_there(
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000"])
 @pytest.mark.parametrize("source", ["en", "auto"])
-async def test_a_blank_text_comes_back_as_it_came(
-    running: RunningProxy, fake: FakeReplica, blank: str, source: str
-) -> None:
+async def test_blank_text_is_unchanged(running: RunningProxy, fake: FakeReplica, blank: str, source: str) -> None:
     status, answer, _ = await running.translate(blank, source)
     assert (status, answer["translation"]) == (200, blank)
     assert fake.requests == []
 
 
-async def test_auto_says_what_was_detected(running: RunningProxy) -> None:
+async def test_auto_reports_detected_language(running: RunningProxy) -> None:
     status, answer, _ = await running.translate(ENGLISH, "auto")
     assert status == 200
     assert answer["translation"] == f"[en>de by one] {ENGLISH}"
@@ -147,14 +143,12 @@ async def test_auto_says_what_was_detected(running: RunningProxy) -> None:
     assert answer["detected"]["confidence"] > 0.9
 
 
-async def test_auto_is_the_default(running: RunningProxy) -> None:
+async def test_auto_is_default(running: RunningProxy) -> None:
     response = await running.client.post("/translate", json={"text": ENGLISH, "target_lang": "de"})
     assert response.json()["detected"]["lang"] == "en"
 
 
-async def test_mixed_languages_are_routed_each_alone_and_come_back_in_order(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_mixed_languages_are_routed_each_alone(running: RunningProxy, fake: FakeReplica) -> None:
     texts = [ENGLISH, FRENCH, " ", GERMAN, ENGLISH]
     status, answer, _ = await running.translate(texts, "auto")
     assert status == 200
@@ -176,7 +170,7 @@ async def test_mixed_languages_are_routed_each_alone_and_come_back_in_order(
     ("status", "code"),
     [(413, "too-large"), (502, "unusable-output"), (422, "invalid-request")],
 )
-async def test_a_problem_that_holds_whoever_answers_is_relayed_with_its_facts(
+async def test_final_problem_is_relayed_with_its_facts(
     running: RunningProxy, fake: FakeReplica, status: int, code: str, source: str
 ) -> None:
     fake.translate.problem = (status, code)
@@ -187,30 +181,28 @@ async def test_a_problem_that_holds_whoever_answers_is_relayed_with_its_facts(
     assert len(fake.requests) == 1
 
 
-async def test_a_replica_that_ran_out_of_time_is_our_own_deadline(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_replica_out_of_time_is_deadline_exceeded(running: RunningProxy, fake: FakeReplica) -> None:
     fake.translate.problem = (504, "deadline-exceeded")
     got, problem, _ = await running.translate(ENGLISH, "en")
     assert (got, problem["code"], problem["detail"]) == (504, "deadline-exceeded", "No answer within the 10 s given.")
     assert len(fake.requests) == 1
 
 
-async def test_a_replica_is_asked_for_the_pair_that_the_route_chose(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_replica_gets_the_pair_of_the_route(running: RunningProxy, fake: FakeReplica) -> None:
     await running.translate(ENGLISH, "en-GB", "de-AT")
     (sent,) = fake.requests
     assert (sent.body["source_lang"], sent.body["target_lang"]) == ("en", "de")
 
 
 @pytest.mark.parametrize("source", ["en", "en-US", "auto"])
-async def test_a_text_in_the_target_language_comes_back_as_it_came(
-    running: RunningProxy, fake: FakeReplica, source: str
-) -> None:
+async def test_text_in_target_language_is_unchanged(running: RunningProxy, fake: FakeReplica, source: str) -> None:
     status, answer, _ = await running.translate(ENGLISH, source, "en-GB")
     assert (status, answer["translation"]) == (200, ENGLISH)
     assert answer["warnings"][0]["code"] == "same-language"
     assert not fake.requests
 
 
-async def test_a_problem_in_a_group_of_a_list_is_relayed(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_problem_of_language_group_is_relayed(running: RunningProxy, fake: FakeReplica) -> None:
     fake.translate.problem = (413, "too-large")
     got, problem, _ = await running.translate([ENGLISH, FRENCH], "auto")
     assert (got, problem["code"]) == (413, "too-large")
@@ -219,16 +211,14 @@ async def test_a_problem_in_a_group_of_a_list_is_relayed(running: RunningProxy, 
 @pytest.mark.parametrize(
     "raw", [b"", b"no JSON", b"[]", b'{"results": []}', b'{"results": [{"translation": 1}]}', b"\xff"]
 )
-async def test_a_detected_list_that_no_replica_answers_rightly_is_502(
-    running: RunningProxy, fake: FakeReplica, raw: bytes
-) -> None:
+async def test_wrong_answer_to_detected_list_is_502(running: RunningProxy, fake: FakeReplica, raw: bytes) -> None:
     fake.translate.raw = (200, raw)
     got, problem, _ = await running.translate([ENGLISH], "auto")
     assert (got, problem["code"]) == (502, "replica-failed")
 
 
 @pytest.mark.parametrize("raw", [(500, b"Traceback"), (302, b""), (204, b""), (400, b"<html>"), (503, b'{"code": 1}')])
-async def test_an_answer_of_no_meaning_is_502_and_shows_nothing_of_the_inside(
+async def test_unreadable_answer_is_502_without_details(
     running: RunningProxy, fake: FakeReplica, raw: tuple[int, bytes]
 ) -> None:
     fake.translate.raw = raw
@@ -238,39 +228,33 @@ async def test_an_answer_of_no_meaning_is_502_and_shows_nothing_of_the_inside(
     assert fake.url not in json.dumps(problem)
 
 
-async def test_a_problem_whose_body_lies_about_its_status_has_that_of_its_line(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_problem_status_is_that_of_the_status_line(running: RunningProxy, fake: FakeReplica) -> None:
     lie = {"type": "x", "title": "x", "status": 9999, "code": "too-large", "detail": "x"}
     fake.translate.raw = (413, json.dumps(lie).encode())
     got, problem, _ = await running.translate("Hello")
     assert (got, problem["status"]) == (413, 413)
 
 
-async def test_the_request_id_and_the_time_left_travel_to_the_replica(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_request_id_and_time_left_reach_replica(running: RunningProxy, fake: FakeReplica) -> None:
     _, _, headers = await running.translate("Hello", x_request_id="mine-1", x_timeout_ms="1500")
     assert headers["x-request-id"] == "mine-1"
     assert fake.requests[0].headers["x-request-id"] == "mine-1"
     assert 1000 < fake.timeouts_ms()[0] <= 1500
 
 
-async def test_a_longer_timeout_than_ours_is_cut(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_timeout_header_is_capped(running: RunningProxy, fake: FakeReplica) -> None:
     await running.translate("Hello", x_timeout_ms="999999")
     assert fake.timeouts_ms()[0] <= 10_000
 
 
 @pytest.mark.parametrize("bad", ["x" * 129, "a b", "a/b", ""])
-async def test_a_request_id_that_is_unsafe_in_logs_is_replaced(
-    running: RunningProxy, fake: FakeReplica, bad: str
-) -> None:
+async def test_unsafe_request_id_is_replaced(running: RunningProxy, fake: FakeReplica, bad: str) -> None:
     _, _, headers = await running.translate("Hello", x_request_id=bad)
     assert headers["x-request-id"] not in {"", bad}
     assert fake.requests[0].headers["x-request-id"] == headers["x-request-id"]
 
 
-async def test_a_replica_that_is_silent_until_the_deadline_is_504_and_is_cancelled(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_silent_replica_is_504_and_cancelled(running: RunningProxy, fake: FakeReplica) -> None:
     fake.translate.fault = "hang"
     aborts = fake.aborts
     got, problem, _ = await running.translate("Hello", x_timeout_ms="200")
@@ -280,7 +264,7 @@ async def test_a_replica_that_is_silent_until_the_deadline_is_504_and_is_cancell
     assert running.context.local_stats.load(fake.url, running.context.fleet.registry.snapshot) == 0
 
 
-async def test_a_body_that_comes_too_slowly_is_504(running: RunningProxy) -> None:
+async def test_slow_body_is_504(running: RunningProxy) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
     writer.write(
         b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nX-Timeout-Ms: 200\r\n\r\n{"
@@ -291,9 +275,7 @@ async def test_a_body_that_comes_too_slowly_is_504(running: RunningProxy) -> Non
 
 
 @pytest.mark.parametrize("source", ["en", "auto"])
-async def test_a_client_that_hangs_up_cancels_its_request_at_the_replica(
-    running: RunningProxy, fake: FakeReplica, source: str
-) -> None:
+async def test_client_leaving_cancels_upstream_request(running: RunningProxy, fake: FakeReplica, source: str) -> None:
     fake.translate.fault = "hang"
     aborts = fake.aborts
     sent = body(text=ENGLISH, source_lang=source)
@@ -313,7 +295,7 @@ async def test_a_client_that_hangs_up_cancels_its_request_at_the_replica(
     )
 
 
-async def test_a_client_that_hung_up_is_counted_as_gone_not_as_our_fault(fake: FakeReplica) -> None:
+async def test_client_leaving_is_counted_as_client_gone(fake: FakeReplica) -> None:
     fake.translate.fault = "hang"
     async with proxy([fake]) as counted:
         sent = body()
@@ -332,7 +314,7 @@ async def test_a_client_that_hung_up_is_counted_as_gone_not_as_our_fault(fake: F
         assert 'outcome="internal"' not in (await counted.client.get("/metrics")).text
 
 
-async def test_a_client_that_hangs_up_in_mid_body_is_no_fault_of_ours(
+async def test_client_leaving_in_mid_body_is_no_error(
     running: RunningProxy, fake: FakeReplica, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
@@ -349,19 +331,19 @@ async def test_a_client_that_hangs_up_in_mid_body_is_no_fault_of_ours(
     assert fake.requests == []
 
 
-async def test_a_replica_that_answers_in_a_moment_is_waited_for(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_slow_answer_before_deadline_is_awaited(running: RunningProxy, fake: FakeReplica) -> None:
     fake.translate.delay = 0.3
     assert set(await all_at_once(running, 30)) == {200}
 
 
-async def test_no_text_is_ever_logged(running: RunningProxy, caplog: pytest.LogCaptureFixture) -> None:
+async def test_texts_are_never_logged(running: RunningProxy, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("DEBUG"):
         await running.translate("a-secret-text")
         await running.translate("another-secret-text", "auto", "ja")
     assert "secret-text" not in "".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
 
 
-async def test_while_no_replica_has_ever_reported_no_pair_is_called_unknown(redis: RedisAtHand) -> None:
+async def test_no_pair_is_unknown_before_the_first_report(redis: RedisAtHand) -> None:
     async with proxy(["http://127.0.0.1:1"], redis.url) as lonely:
         for source in ("en", "auto"):
             status, problem, headers = await lonely.translate("Hello", source)

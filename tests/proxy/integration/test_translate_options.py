@@ -44,29 +44,25 @@ async def post(running: RunningProxy, text: object, source: str = "en", **more: 
 
 @pytest.mark.parametrize("source", ["en", "auto"])
 @pytest.mark.parametrize("text", [ENGLISH, [ENGLISH, ENGLISH]])
-async def test_every_option_travels_to_the_replica(
-    running: RunningProxy, fake: FakeReplica, source: str, text: object
-) -> None:
+async def test_options_are_sent_to_replica(running: RunningProxy, fake: FakeReplica, source: str, text: object) -> None:
     assert (await post(running, text, source, **OPTIONS))[0] == 200
     (sent,) = fake.requests
     assert sent.body == {"text": text, "source_lang": "en", "target_lang": "de", **OPTIONS}
 
 
-async def test_every_group_of_a_detected_list_gets_every_option(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_options_are_sent_with_every_language_group(running: RunningProxy, fake: FakeReplica) -> None:
     assert (await post(running, [ENGLISH, FRENCH], "auto", **OPTIONS))[0] == 200
     assert sorted(sent.body["source_lang"] for sent in fake.requests) == ["en", "fr"]
     assert all({name: sent.body[name] for name in OPTIONS} == OPTIONS for sent in fake.requests)
 
 
-async def test_what_was_not_asked_for_is_not_sent_so_that_older_replicas_understand(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_default_options_are_not_sent(running: RunningProxy, fake: FakeReplica) -> None:
     await post(running, ENGLISH, format="text", terms={})
     assert fake.requests[0].body.keys() == {"text", "source_lang", "target_lang"}
 
 
 @pytest.mark.parametrize("option", [{"format": "pdf"}, {"do_not_translate": [" "]}, {"terms": {"a": ""}}])
-async def test_a_wrong_option_costs_no_replica(
+async def test_invalid_option_is_refused_without_replica(
     running: RunningProxy, fake: FakeReplica, option: dict[str, Any]
 ) -> None:
     status, problem = await post(running, ENGLISH, **option)
@@ -80,7 +76,7 @@ WORDLESS_MARKUP = [("<p>42</p>", "html"), ("<script>let words</script>", "html")
 
 
 @pytest.mark.parametrize(("text", "text_format"), WORDLESS_MARKUP)
-async def test_whether_markup_of_a_named_language_has_words_is_for_the_replica_to_say(
+async def test_markup_of_named_language_is_sent_unseen(
     running: RunningProxy, fake: FakeReplica, text: str, text_format: str
 ) -> None:
     assert (await post(running, text, "en", format=text_format))[0] == 200
@@ -88,11 +84,9 @@ async def test_whether_markup_of_a_named_language_has_words_is_for_the_replica_t
 
 
 @pytest.mark.parametrize("text", ["<pre>Guten Morgen, wie geht es dir?</pre>", f"<img alt='{GERMAN}'>"])
-async def test_words_that_hide_in_markup_are_detected_and_sent(
-    running: RunningProxy, fake: FakeReplica, text: str
-) -> None:
-    asked = {"text": text, "source_lang": "auto", "target_lang": "en", "format": "html"}
-    answer = (await running.client.post("/translate", json=asked)).json()
+async def test_words_inside_markup_are_detected_and_sent(running: RunningProxy, fake: FakeReplica, text: str) -> None:
+    request = {"text": text, "source_lang": "auto", "target_lang": "en", "format": "html"}
+    answer = (await running.client.post("/translate", json=request)).json()
     assert answer["detected"]["lang"] == "de"
     assert fake.requests[0].body["text"] == text
 
@@ -102,7 +96,7 @@ async def test_words_that_hide_in_markup_are_detected_and_sent(
     [(source, text, "text") for source in ("en", "auto") for text in WORDLESS]
     + [("auto", *row) for row in WORDLESS_MARKUP],
 )
-async def test_a_text_without_words_comes_back_as_it_came_without_a_replica(
+async def test_text_without_words_needs_no_replica(
     running: RunningProxy, fake: FakeReplica, source: str, text: str, text_format: str
 ) -> None:
     status, answer = await post(running, text, source, format=text_format)
@@ -113,7 +107,7 @@ async def test_a_text_without_words_comes_back_as_it_came_without_a_replica(
     assert fake.requests == []
 
 
-async def test_in_a_detected_list_only_texts_with_words_are_sent(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_detected_list_sends_only_texts_with_words(running: RunningProxy, fake: FakeReplica) -> None:
     texts = ["123", ENGLISH, EMOJI, GERMAN, URL, " "]
     status, answer = await post(running, texts, "auto")
     assert status == 200
@@ -130,9 +124,7 @@ async def test_in_a_detected_list_only_texts_with_words_are_sent(running: Runnin
     assert [sent.body["text"] for sent in fake.requests] == [[ENGLISH]]
 
 
-async def test_a_long_text_without_words_comes_back_as_it_came_wherever_that_is_found_out(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_long_text_without_words_is_unchanged(running: RunningProxy, fake: FakeReplica) -> None:
     text = "12 " * 5000
     assert (await post(running, text, "auto"))[1]["translation"] == text
     assert fake.requests == []
@@ -140,7 +132,7 @@ async def test_a_long_text_without_words_comes_back_as_it_came_wherever_that_is_
     assert fake.requests[0].body["text"] == text
 
 
-async def test_a_list_of_a_named_language_is_forwarded_as_it_is(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_list_of_named_language_is_forwarded_unchanged(running: RunningProxy, fake: FakeReplica) -> None:
     texts = ["123", ENGLISH, ""]
     assert (await post(running, texts))[0] == 200
     assert [sent.body["text"] for sent in fake.requests] == [texts]
@@ -156,7 +148,7 @@ async def test_a_list_of_a_named_language_is_forwarded_as_it_is(running: Running
         ("markdown", f"[{FRENCH}](https://example.org/the/house/of/the/rising/sun)"),
     ],
 )
-async def test_the_language_of_markup_is_that_of_its_words(
+async def test_markup_language_is_that_of_its_words(
     running: RunningProxy, fake: FakeReplica, text_format: str, text: str
 ) -> None:
     status, answer = await post(running, text, "auto", format=text_format)
@@ -165,18 +157,14 @@ async def test_the_language_of_markup_is_that_of_its_words(
 
 
 @pytest.mark.parametrize("source", ["de", "de-AT", "auto"])
-async def test_markup_in_the_target_language_comes_back_as_it_came_and_is_said_to(
-    running: RunningProxy, fake: FakeReplica, source: str
-) -> None:
+async def test_markup_in_target_language_is_unchanged(running: RunningProxy, fake: FakeReplica, source: str) -> None:
     text = f"<p>{GERMAN}</p>"
     status, answer = await post(running, text, source, format="html")
     assert (status, answer["translation"], answer["warnings"][0]["code"]) == (200, text, "same-language")
     assert fake.requests == []
 
 
-async def test_a_long_request_gets_more_time_and_the_replica_learns_it(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_long_request_gets_more_time(running: RunningProxy, fake: FakeReplica) -> None:
     for text in ("x" * 1000, "x" * 3000, ["x" * 1000] * 3, "x" * 100_000):
         await post(running, text)
     short, longer, as_list, longest = fake.timeouts_ms()
@@ -186,9 +174,7 @@ async def test_a_long_request_gets_more_time_and_the_replica_learns_it(
     assert 99_000 < longest <= 100_000
 
 
-async def test_a_client_can_shorten_the_time_of_a_long_request_and_not_lengthen_it(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_client_can_only_shorten_the_time(running: RunningProxy, fake: FakeReplica) -> None:
     for wanted in ("1500", "15000", "999999"):
         await running.translate("x" * 3000, x_timeout_ms=wanted)
     short, longer, capped = fake.timeouts_ms()
@@ -197,7 +183,7 @@ async def test_a_client_can_shorten_the_time_of_a_long_request_and_not_lengthen_
     assert 19_000 < capped <= 20_000
 
 
-async def test_the_longest_text_fits_in_a_body_however_it_is_escaped(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_longest_text_fits_in_body_when_escaped(running: RunningProxy, fake: FakeReplica) -> None:
     text = "\u00e4" * 200_000
     status, answer = await post(running, text)  # httpx writes it as bytes, twice as many
     assert (status, answer["translation"][-5:]) == (200, "\u00e4" * 5)
@@ -207,7 +193,7 @@ async def test_the_longest_text_fits_in_a_body_however_it_is_escaped(running: Ru
     assert fake.requests[1].body["text"] == text
 
 
-async def test_openapi_tells_of_streams_options_and_their_bounds(running: RunningProxy) -> None:
+async def test_openapi_documents_streams_and_options(running: RunningProxy) -> None:
     response = await running.client.get("/openapi.json")
     assert "#/$defs" not in response.text
     described = response.json()["paths"]["/translate"]["post"]

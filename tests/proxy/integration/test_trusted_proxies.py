@@ -19,7 +19,7 @@ from tests.fakes import serving
         (("127.0.0.1",), "", "127.0.0.1"),
     ],
 )
-async def test_an_address_that_is_told_is_believed_only_of_those_named(
+async def test_forwarded_address_is_trusted_from_named_proxies(
     monkeypatch: pytest.MonkeyPatch, trusted: tuple[str, ...], sent: str, believed: str
 ) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # uvicorn's own setting is none of ours
@@ -30,7 +30,7 @@ async def test_an_address_that_is_told_is_believed_only_of_those_named(
         return f"{request.client.host if request.client else None} {request.url.scheme}"
 
     async with serving(app, trusted_proxies=trusted) as served, httpx.AsyncClient(trust_env=False) as client:
-        told = {"X-Forwarded-For": sent, "X-Forwarded-Proto": "https"}
-        host, scheme = (await client.get(f"{served.url}/who", headers=told)).json().split()
+        headers = {"X-Forwarded-For": sent, "X-Forwarded-Proto": "https"}
+        host, scheme = (await client.get(f"{served.url}/who", headers=headers)).json().split()
     assert host == believed
     assert scheme == ("https" if "127" in str(trusted) else "http")

@@ -19,12 +19,12 @@ def languages(wanted: str, fleet: Snapshot = FLEET, pivots: Pivots | None = EVEN
     return find_route(pair(wanted), fleet, pivots).languages
 
 
-def test_a_direct_pair_comes_before_every_pivot() -> None:
+def test_direct_pair_precedes_pivots() -> None:
     assert languages("de>en") == ["de", "en"]
     assert languages("de>fr", snapshot(replica("a", "de>en", "en>fr", "de>fr"))) == ["de", "fr"]
 
 
-def test_the_preferred_language_comes_first_however_slow_then_the_quickest() -> None:
+def test_preferred_pivot_precedes_faster_ones() -> None:
     def latency(each: LanguagePair) -> float:
         return 9.0 if "en" in (each.source, each.target) else 1.0
 
@@ -33,19 +33,19 @@ def test_the_preferred_language_comes_first_however_slow_then_the_quickest() -> 
     assert languages("de>fr", pivots=Pivots(("es", "en"), lambda _: 1.0)) == ["de", "es", "fr"]
 
 
-def test_a_pivot_with_a_leg_that_is_out_gives_way_to_another() -> None:
+def test_pivot_with_unready_leg_is_passed_over() -> None:
     fleet = snapshot(replica("a", "de>en", "de>es", "es>fr", starting=("en>fr",)))
     assert languages("de>fr", fleet) == ["de", "es", "fr"]
 
 
-def test_a_direct_pair_that_is_out_is_served_through_a_pivot_meanwhile() -> None:
+def test_unready_direct_pair_is_replaced_by_pivot() -> None:
     fleet = snapshot(replica("a", "de>en", "en>fr", starting=("de>fr",)))
     assert languages("de>fr", fleet) == ["de", "en", "fr"]
     with pytest.raises(PairUnavailableError):
         find_route(pair("de>fr"), fleet, None)
 
 
-def test_regions_and_scripts_are_minded_on_both_legs() -> None:
+def test_pivot_legs_respect_regions_and_scripts() -> None:
     fleet = snapshot(replica("a", "de>en-GB", "en>zh-Hant"))
     assert languages("de-AT>zh-TW", fleet) == ["de", "en-GB", "zh-Hant"]
     with pytest.raises(UnknownPairError):
@@ -53,31 +53,31 @@ def test_regions_and_scripts_are_minded_on_both_legs() -> None:
 
 
 @pytest.mark.parametrize("pivots", [None, EVEN])
-def test_where_nothing_leads_there_the_pair_is_unknown(pivots: Pivots | None) -> None:
+def test_pair_without_route_is_unknown(pivots: Pivots | None) -> None:
     with pytest.raises(UnknownPairError):
         find_route(pair("fr>de"), FLEET, pivots)
 
 
-def test_without_pivots_a_pair_that_nobody_trained_is_unknown() -> None:
+def test_indirect_pair_without_pivots_is_unknown() -> None:
     with pytest.raises(UnknownPairError):
         find_route(pair("de>fr"), FLEET, None)
 
 
-def test_a_known_way_with_a_leg_that_is_out_is_unavailable_and_names_the_leg() -> None:
+def test_route_with_unready_leg_is_unavailable() -> None:
     fleet = snapshot(replica("a", "de>en", starting=("en>fr",)))
     with pytest.raises(PairUnavailableError, match="en-fr can not be served now") as caught:
         find_route(pair("de>fr"), fleet, EVEN)
     assert caught.value.retry_after
 
 
-def test_there_is_no_way_back_to_where_one_came_from() -> None:
+def test_pivot_is_neither_source_nor_target() -> None:
     fleet = snapshot(replica("a", "en>de", "de>en-GB"))
     with pytest.raises(UnknownPairError):
         find_route(pair("en>fr"), fleet, EVEN)
     assert pivot_pairs(fleet, EVEN) == {}
 
 
-def test_what_a_pivot_adds_is_listed_with_its_language_and_whether_it_is_ready() -> None:
+def test_pivot_pairs_have_pivot_and_readiness() -> None:
     assert pivot_pairs(FLEET, EVEN) == {pair("de>fr"): ("en", True)}
     fleet = snapshot(replica("a", "de>en", "en>fr", "fr>de", starting=("de>fr",)))
     assert pivot_pairs(fleet, EVEN) == {
@@ -91,7 +91,7 @@ def test_what_a_pivot_adds_is_listed_with_its_language_and_whether_it_is_ready()
     assert pivot_pairs(half, EVEN) == {pair("de>fr"): ("es", True)}
 
 
-def test_urls_are_grouped_by_the_rank_of_the_model_that_serves_them() -> None:
+def test_tiers_group_urls_by_model_rank() -> None:
     fleet = snapshot(replica("a", "en>de", rank=1), replica("b", "en>de"), replica("c", "en>de", rank=1))
     assert fleet.tiers[pair("en>de")] == (("b",), ("a", "c"))
     assert set(fleet.ready[pair("en>de")]) == {"a", "b", "c"}

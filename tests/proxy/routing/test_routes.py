@@ -9,24 +9,24 @@ from shared.protocol.errors import PairUnavailableError, UnknownPairError
 from tests.proxy.samples import pair, replica, snapshot
 
 
-def test_the_pair_itself_comes_before_every_stand_in() -> None:
+def test_exact_pair_precedes_stand_ins() -> None:
     fleet = snapshot(replica("a", "en>pt", "en>pt-PT", "en>pt-BR"))
     assert str(find_pair(pair("en>pt-PT"), fleet)) == "en-pt-PT"
 
 
-def test_the_closest_pair_with_a_ready_replica_serves() -> None:
+def test_closest_ready_pair_is_found() -> None:
     fleet = snapshot(replica("a", "en>pt-BR"), replica("b", "en>pt").silent("x", 1, patience=1))
     assert str(find_pair(pair("en-US>pt-PT"), fleet)) == "en-pt-BR"
 
 
-def test_another_script_never_serves() -> None:
+def test_pair_of_another_script_is_unknown() -> None:
     fleet = snapshot(replica("a", "en>zh", "zh>en"))
     for wanted in ("en>zh-TW", "en>zh-Hant", "zh-Hant>en"):
         with pytest.raises(UnknownPairError):
             find_pair(pair(wanted), fleet)
 
 
-def test_an_unknown_pair_names_those_that_exist() -> None:
+def test_unknown_pair_error_names_known_pairs() -> None:
     with pytest.raises(UnknownPairError) as caught:
         known_pairs(pair("en>ja"), snapshot(replica("a", "en>de"), remembered=("en>fr",)))
     assert caught.value.facts == {"pairs": ["en-de", "en-fr"]}
@@ -34,12 +34,12 @@ def test_an_unknown_pair_names_those_that_exist() -> None:
         known_pairs(pair("en>ja"), snapshot())
 
 
-def test_a_pair_in_the_other_direction_is_unknown() -> None:
+def test_reversed_pair_is_unknown() -> None:
     with pytest.raises(UnknownPairError):
         find_pair(pair("de>en"), snapshot(replica("a", "en>de")))
 
 
-def test_a_known_pair_without_a_ready_replica_says_how_those_that_have_it_are() -> None:
+def test_unavailable_pair_error_names_replica_states() -> None:
     fleet = snapshot(
         replica("a", starting=("en>de",), state="starting"),
         replica("b", "en>de").silent("x", 1, patience=1),
@@ -51,26 +51,26 @@ def test_a_known_pair_without_a_ready_replica_says_how_those_that_have_it_are() 
     assert caught.value.retry_after is not None
 
 
-def test_a_ready_replica_that_lacks_this_one_pair_is_told_apart() -> None:
+def test_unavailable_pair_error_names_ready_replicas() -> None:
     fleet = snapshot(replica("a", "en>fr", starting=("en>de",)))
     with pytest.raises(PairUnavailableError, match="of 1 that serve it: 1 not ready for this pair"):
         find_pair(pair("en>de"), fleet)
 
 
-def test_an_exact_pair_that_is_down_gives_way_to_a_ready_one_that_can_stand_in() -> None:
+def test_ready_stand_in_precedes_exact_pair_that_is_down() -> None:
     fleet = snapshot(replica("a", starting=("en>pt-BR",), state="starting"), replica("b", "en>pt"))
     assert find_pair(pair("en>pt-BR"), fleet) == pair("en>pt")
 
 
-@pytest.mark.parametrize(("expected", "told"), [(None, 5.0), (12.0, 12.0), (0.2, 1.0), (900.0, 60.0)])
-def test_the_time_to_come_back_is_what_the_replicas_expect(expected: float | None, told: float) -> None:
+@pytest.mark.parametrize(("expected", "seconds"), [(None, 5.0), (12.0, 12.0), (0.2, 1.0), (900.0, 60.0)])
+def test_retry_after_is_the_replicas_estimate(expected: float | None, seconds: float) -> None:
     starting = replica("a", starting=("en>de",), state="starting", ready_in=expected)
     later = replica("b", starting=("en>de",), state="starting", ready_in=None if expected is None else expected + 100)
     with pytest.raises(PairUnavailableError) as caught:
         find_pair(pair("en>de"), snapshot(starting, later))
-    assert caught.value.retry_after == told
+    assert caught.value.retry_after == seconds
 
 
-def test_a_remembered_pair_says_that_nobody_is_left() -> None:
+def test_remembered_pair_without_replicas_is_unavailable() -> None:
     with pytest.raises(PairUnavailableError, match="no replica that serves it is left"):
         find_pair(pair("en-GB>de-AT"), snapshot(remembered=("en>de",)))

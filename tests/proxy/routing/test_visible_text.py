@@ -1,4 +1,4 @@
-"""Words in markup: what the language is told by, and what needs no translation; in time that grows evenly."""
+"""Words in markup: what the language is detected from, and what needs no translation; in time that grows evenly."""
 
 from __future__ import annotations
 
@@ -193,40 +193,40 @@ SOMETHING: list[tuple[str, TextFormat, str]] = [
 
 
 @pytest.mark.parametrize(("text", "text_format"), NOTHING)
-def test_what_has_no_words_outside_of_markup_and_code_needs_no_translation(text: str, text_format: TextFormat) -> None:
+def test_markup_without_words_has_no_visible_text(text: str, text_format: TextFormat) -> None:
     assert visible_text(text, text_format) is None
 
 
 @pytest.mark.parametrize(("text", "text_format", "read"), SOMETHING)
-def test_words_are_found_and_markup_is_not_among_them(text: str, text_format: TextFormat, read: str) -> None:
+def test_visible_text_excludes_markup(text: str, text_format: TextFormat, read: str) -> None:
     found = visible_text(text, text_format)
     assert found is not None
     assert found.split() == read.split()
 
 
 @pytest.mark.parametrize(("text", "text_format"), HIDDEN)
-def test_what_the_api_server_translates_is_never_without_words(text: str, text_format: TextFormat) -> None:
+def test_text_translated_by_api_server_is_visible(text: str, text_format: TextFormat) -> None:
     assert visible_text(text, text_format) is not None
 
 
-def asks(made: Plan) -> bool:
-    return bool(made.segment_indices) or any(asks(inner.plan) for inner in made.nested)
+def has_segments(plan: Plan) -> bool:
+    return bool(plan.segment_indices) or any(has_segments(inner.plan) for inner in plan.nested)
 
 
 @pytest.mark.parametrize(("text", "text_format"), NOTHING)
-def test_what_is_without_words_is_so_for_the_api_server_too(text: str, text_format: TextFormat) -> None:
-    assert not asks(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
+def test_api_server_finds_no_words_either(text: str, text_format: TextFormat) -> None:
+    assert not has_segments(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @settings(max_examples=500, deadline=None)
 @given(DOCUMENTS, st.sampled_from([HTML, MARKDOWN]))
-def test_no_markup_hides_from_the_proxy_what_the_api_server_translates(text: str, text_format: TextFormat) -> None:
+def test_markup_never_hides_translated_text(text: str, text_format: TextFormat) -> None:
     if visible_text(text, text_format) is None:
-        assert not asks(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
+        assert not has_segments(plan_text(text, EN_DE, TranslateOptions(text_format, NO_PROTECTION), BUDGET))
 
 
 @pytest.mark.parametrize("text_format", list(TextFormat))
-def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None:
+def test_text_beyond_the_limit_counts_as_words(text_format: TextFormat) -> None:
     assert visible_text("<br>" * (MAX_SEEN_CHARS // 4) + "5", text_format) is not None
 
 
@@ -236,7 +236,7 @@ def test_what_was_not_looked_at_counts_as_words(text_format: TextFormat) -> None
      "<p ", "<!-- -->", "<b>1</b>", "<title>", "`1`", "[1](a)", "<code>1</code>", "&#1", "&#x0", 'alt="', "alt=", "title = '", "a", "1", "<!", "<img alt='", "~~~\n```\n", "\n", " "],
 )  # fmt: skip
 @pytest.mark.parametrize("text_format", list(TextFormat))
-def test_time_is_bounded_whatever_a_text_repeats(unit: str, text_format: TextFormat) -> None:
+def test_time_is_bounded_for_repeated_units(unit: str, text_format: TextFormat) -> None:
     text = unit * (200_000 // len(unit))
     started = time.process_time()
     visible_text(text, text_format)
@@ -245,14 +245,14 @@ def test_time_is_bounded_whatever_a_text_repeats(unit: str, text_format: TextFor
 
 @settings(deadline=None)
 @given(st.text(max_size=60) | st.text("<>!-/'\"=`~[]() \nab1", max_size=60), st.sampled_from(TextFormat))
-def test_any_text_is_words_or_none(text: str, text_format: TextFormat) -> None:
+def test_any_text_has_visible_text_or_none(text: str, text_format: TextFormat) -> None:
     found = visible_text(text, text_format)
     assert found is None or len(found) <= ENOUGH_CHARS + 2 * len(text)
 
 
 @settings(deadline=None)
 @given(st.text("<>!-/'\"= \nab1", max_size=60))
-def test_a_word_before_any_markup_is_never_lost(text: str) -> None:
+def test_word_before_markup_is_kept(text: str) -> None:
     for text_format in TextFormat:
         found = visible_text(f"Straße {text}", text_format)
         assert found is not None

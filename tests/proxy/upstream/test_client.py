@@ -36,14 +36,12 @@ def deadline(seconds: float = 2) -> Deadline:
     return Deadline.after(seconds, time.monotonic)
 
 
-async def test_a_report_is_read(client: ReplicaClient, fake: FakeReplica) -> None:
+async def test_report_is_parsed(client: ReplicaClient, fake: FakeReplica) -> None:
     assert (await client.report(fake.url)).replica_id == "fake"
 
 
 @pytest.mark.parametrize("fault", ["hang", "drip"])
-async def test_a_probe_is_over_after_its_timeout_however_the_report_comes(
-    client: ReplicaClient, fake: FakeReplica, fault: Fault
-) -> None:
+async def test_report_probe_ends_after_timeout(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
     fake.report.fault = fault
     with Awake() as awake, pytest.raises(SilentError):
         await client.report(fake.url)
@@ -55,7 +53,9 @@ async def test_a_probe_is_over_after_its_timeout_however_the_report_comes(
     [Script(fault="reset"), Script(fault="close"), Script(fault="reset-mid-body"), Script(raw=(200, b"{}")),
      Script(raw=(200, b"\xff")), Script(raw=(500, b"")), Script(raw=(302, b"")), Script(problem=(503, "overloaded"))],
 )  # fmt: skip
-async def test_what_is_no_report_is_a_broken_answer(client: ReplicaClient, fake: FakeReplica, script: Script) -> None:
+async def test_report_of_other_content_is_broken_answer(
+    client: ReplicaClient, fake: FakeReplica, script: Script
+) -> None:
     fake.report = script
     with pytest.raises(BrokenAnswerError) as caught:
         await client.report(fake.url)
@@ -63,14 +63,14 @@ async def test_what_is_no_report_is_a_broken_answer(client: ReplicaClient, fake:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://nobody.invalid:1", "http://a..b:1"])
-async def test_where_nobody_listens_is_unreachable_for_both_clients(client: ReplicaClient, url: str) -> None:
+async def test_closed_port_is_unreachable(client: ReplicaClient, url: str) -> None:
     with pytest.raises(UnreachableError):
         await client.report(url)
     with pytest.raises(UnreachableError):
         await client.translate(url, BODY, deadline(), {"X-Request-Id": "id"})
 
 
-async def test_a_host_that_takes_no_connection_is_unreachable_in_time(client: ReplicaClient) -> None:
+async def test_host_that_accepts_nothing_is_unreachable(client: ReplicaClient) -> None:
     with socket.socket() as full:  # a listener whose queue is full answers no more connections
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -91,7 +91,7 @@ async def test_a_host_that_takes_no_connection_is_unreachable_in_time(client: Re
                 one.close()
 
 
-async def test_an_answer_comes_with_status_problem_and_retry_after(client: ReplicaClient, fake: FakeReplica) -> None:
+async def test_response_has_status_problem_and_retry_after(client: ReplicaClient, fake: FakeReplica) -> None:
     answer = await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
     assert (answer.status, answer.problem, answer.retry_after) == (200, None, None)
     fake.translate = Script(problem=(503, "overloaded"), retry_after=3)
@@ -103,7 +103,7 @@ async def test_an_answer_comes_with_status_problem_and_retry_after(client: Repli
 
 
 @pytest.mark.parametrize("fault", ["reset", "reset-mid-body", "close"])
-async def test_an_answer_that_breaks_off_is_broken(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
+async def test_translate_broken_off_is_broken_answer(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
     fake.translate.fault = fault
     with pytest.raises(BrokenAnswerError):
         await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
@@ -111,7 +111,7 @@ async def test_an_answer_that_breaks_off_is_broken(client: ReplicaClient, fake: 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.2])
 @pytest.mark.parametrize("fault", ["hang", "drip"])
-async def test_the_deadline_ends_an_answer_however_it_comes_even_when_nothing_is_left(
+async def test_translate_ends_at_deadline(
     client: ReplicaClient, fake: FakeReplica, fault: Fault, seconds: float
 ) -> None:
     fake.translate.fault = fault
@@ -120,7 +120,7 @@ async def test_the_deadline_ends_an_answer_however_it_comes_even_when_nothing_is
     assert awake.seconds < seconds + 0.3
 
 
-async def test_cancelling_closes_the_connection(client: ReplicaClient, fake: FakeReplica) -> None:
+async def test_cancelled_translate_closes_connection(client: ReplicaClient, fake: FakeReplica) -> None:
     fake.translate.fault = "hang"
     task = asyncio.create_task(client.translate(fake.url, BODY, deadline(60), {"X-Request-Id": "id"}))
     await wait_until(lambda: fake.requests, 3, "the replica has it")
@@ -129,17 +129,17 @@ async def test_cancelling_closes_the_connection(client: ReplicaClient, fake: Fak
     await wait_until(lambda: fake.aborts == 1, 3, "the replica saw the end")
 
 
-async def test_a_redirect_is_not_followed(client: ReplicaClient, fake: FakeReplica) -> None:
+async def test_redirect_is_not_followed(client: ReplicaClient, fake: FakeReplica) -> None:
     fake.translate = Script(raw=(307, b""))
     assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).status == 307
 
 
-async def test_a_body_of_more_than_a_megabyte_goes_through(client: ReplicaClient, fake: FakeReplica) -> None:
+async def test_body_over_a_megabyte_is_sent(client: ReplicaClient, fake: FakeReplica) -> None:
     big = b'{"source_lang": "en", "target_lang": "de", "text": "%s"}' % (b"x" * 3_000_000)
     assert (await client.translate(fake.url, big, deadline(10), {"X-Request-Id": "id"})).status == 200
 
 
-async def test_a_restarted_replica_is_reached_over_a_new_connection(client: ReplicaClient, fake: FakeReplica) -> None:
+async def test_restarted_replica_gets_new_connection(client: ReplicaClient, fake: FakeReplica) -> None:
     for _ in range(3):
         assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).status == 200
         assert await client.report(fake.url)

@@ -18,7 +18,7 @@ def problem(code: str, status: int) -> Problem:
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "verdict", "elsewhere", "told"),
+    ("status", "code", "outcome", "elsewhere", "error_code"),
     [
         (400, "bad-request", AttemptOutcome.ANSWERED, False, "bad-request"),
         (413, "too-large", AttemptOutcome.ANSWERED, False, "too-large"),
@@ -39,27 +39,27 @@ def problem(code: str, status: int) -> Problem:
         (503, None, AttemptOutcome.FAILED, True, "replica-failed"),
     ],
 )
-def test_each_code_has_its_meaning(
-    status: int, code: str | None, verdict: AttemptOutcome, elsewhere: bool, told: str
+def test_classify_uses_problem_code(
+    status: int, code: str | None, outcome: AttemptOutcome, elsewhere: bool, error_code: str
 ) -> None:
-    found = classify(pair("en>de"), status, problem(code, status) if code else None, None, LEFT)
-    assert (found.outcome, found.elsewhere, found.error.code) == (verdict, elsewhere, told)
+    refusal = classify(pair("en>de"), status, problem(code, status) if code else None, None, LEFT)
+    assert (refusal.outcome, refusal.elsewhere, refusal.error.code) == (outcome, elsewhere, error_code)
 
 
-def test_a_full_replica_is_given_the_time_it_asks_for() -> None:
-    found = classify(pair("en>de"), 503, problem("overloaded", 503), 7.0, LEFT)
-    assert found.error.retry_after == 7.0
+def test_classify_bounds_retry_after_of_full_replica() -> None:
+    refusal = classify(pair("en>de"), 503, problem("overloaded", 503), 7.0, LEFT)
+    assert refusal.error.retry_after == 7.0
     endless = classify(pair("en>de"), 503, problem("overloaded", 503), 86_400.0, LEFT)
     assert endless.error.retry_after == 60.0
 
 
-def test_time_that_is_really_over_speaks_against_nobody() -> None:
+def test_classify_excuses_replica_after_deadline() -> None:
     over = Deadline.after(0, lambda: 0.0)
-    found = classify(pair("en>de"), 504, problem("deadline-exceeded", 504), None, over)
-    assert (found.outcome, found.elsewhere) == (AttemptOutcome.NONE, False)
+    refusal = classify(pair("en>de"), 504, problem("deadline-exceeded", 504), None, over)
+    assert (refusal.outcome, refusal.elsewhere) == (AttemptOutcome.NONE, False)
 
 
-def test_what_may_be_over_soon_is_told_before_what_may_not() -> None:
+def test_most_useful_error_prefers_temporary_ones() -> None:
     failed, gone = ReplicaFailedError("x"), PairUnavailableError("en-de", "x", retry_after=1)
     full = OverloadedError("x", retry_after=1)
     assert most_useful_error([failed, gone, full]) is full
