@@ -3,7 +3,8 @@
 * ``__main__``: the command line.
 * ``designs``: the servers A to F and the bare engine.
 * ``workload``: the model and the texts.
-* ``load``: the clients.
+* ``load_driver``: sends the load of one point.
+* ``http_clients``: the clients of every HTTP server.
 * ``load_points``: which loads are measured, and in which order.
 * ``rounds``: measures every point.
 * ``processes``: starts every design.

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.origin.load.driver import Plan
+from benchmarks.origin.load_driver import Plan
 from benchmarks.origin.processes import Design
 
 # vLLM's metrics that make up Totals.

@@ -19,8 +19,7 @@ from typing import Any, Final
 import psutil
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from benchmarks.origin.load.driver import Plan, PointLoad
-from benchmarks.origin.load.load_process import Sender
+from benchmarks.origin.load_driver import Plan, PlanProcess, PointLoad
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
 from tests.processes import ROOT, Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
@@ -127,11 +126,11 @@ class Designs:
         self._environment = environment
         self._room = asyncio.Semaphore(STARTED_AT_ONCE)
         self.designs: dict[str, Design] = {}
-        self._senders: dict[str, Sender] = {}
+        self._clients: dict[str, PlanProcess] = {}
 
     async def start(self, names: Sequence[str], stack: AsyncExitStack) -> None:
         """Start them, and the generator."""
-        self._senders["generator"] = await self._sender(stack, "load.http_clients", str(self._texts))
+        self._clients["generator"] = await self._start_client(stack, "http_clients", str(self._texts))
         async with asyncio.TaskGroup() as group:
             for name in names:
                 group.create_task(self._start(name, stack))
@@ -142,7 +141,7 @@ class Designs:
 
     async def load(self, name: str, plan: Plan) -> PointLoad:
         """Send a point's texts to one of them."""
-        return await self._senders.get(name, self._senders["generator"]).load(plan)
+        return await self._clients.get(name, self._clients["generator"]).run(plan)
 
     async def _start(self, name: str, stack: AsyncExitStack) -> None:
         async with self._room:
@@ -161,12 +160,12 @@ class Designs:
 
     async def _start_bare(self, stack: AsyncExitStack) -> None:
         arguments = ("--catalog", str(self._catalog), "--texts", str(self._texts))
-        sender = self._senders["bare"] = await self._sender(stack, "designs.bare_engine", *arguments)
-        await asyncio.wait_for(sender.ready(), READY_SECONDS)
+        client = self._clients["bare"] = await self._start_client(stack, "designs.bare_engine", *arguments)
+        await asyncio.wait_for(client.ready(), READY_SECONDS)
         made = self.designs["bare"] = Design("bare")
-        made.find_roles([("web", sender.pid)])
+        made.find_roles([("web", client.pid)])
 
-    async def _sender(self, stack: AsyncExitStack, module: str, *arguments: str) -> Sender:
+    async def _start_client(self, stack: AsyncExitStack, module: str, *arguments: str) -> PlanProcess:
         log = stack.enter_context((self.folder / f"{module.rpartition('.')[2]}.log").open("ab"))
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", f"benchmarks.origin.{module}", *arguments),
@@ -178,7 +177,7 @@ class Designs:
             start_new_session=True,
         )
         stack.push_async_callback(_ended, process)
-        return Sender(process)
+        return PlanProcess(process)
 
     def _made(self, name: str) -> Design:
         if name == "E":

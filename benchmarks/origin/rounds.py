@@ -13,7 +13,7 @@ import psutil
 
 from benchmarks.origin.device_usage import GpuReading, cores, cpu_readings, gpu_timeline
 from benchmarks.origin.engine_metrics import EngineWork, engine_work
-from benchmarks.origin.load.driver import OPEN_WARM_UP_SECONDS, Plan
+from benchmarks.origin.load_driver import OPEN_WARM_UP_SECONDS, Plan
 from benchmarks.origin.load_points import Point, RunSelection, round_points, warm_up_points
 from benchmarks.origin.processes import Designs
 from benchmarks.origin.report.measurements import Measurement, median_over, select, step_timeline, summarize

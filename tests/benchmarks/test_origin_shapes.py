@@ -14,7 +14,7 @@ from apiserver.engine.interface import GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.prompts.sampling import Sampling
 from benchmarks.origin.designs.pairway_server import IgnoredGuard, complete_generation
-from benchmarks.origin.load.http_clients import completions_body, is_answer
+from benchmarks.origin.http_clients import completions_body, is_answer
 from benchmarks.origin.workload import random_weights as shapes
 from benchmarks.origin.workload.model import joined, read_entry, text_of, use_random_weights, write_catalog
 from benchmarks.origin.workload.random_weights import (

@@ -17,11 +17,9 @@ import uvloop
 from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.async_engine import generate, start
 from benchmarks.origin.designs.engine_record import EngineRecord
-from benchmarks.origin.load.driver import Plan, Send, serve_plans
+from benchmarks.origin.load_driver import READY, Plan, Send, serve_plans
 from benchmarks.origin.workload.model import add_program_arguments, read_entry
 from benchmarks.origin.workload.text_file import Text
-
-READY = "origin: ready"
 
 
 async def run(catalog: Path, texts: Path) -> None:

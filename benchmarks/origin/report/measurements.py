@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.harness.statistics import percentile_ms
 from benchmarks.origin.engine_metrics import EngineTotals
-from benchmarks.origin.load.driver import PointLoad
+from benchmarks.origin.load_driver import PointLoad
 
 
 @dataclass(frozen=True)

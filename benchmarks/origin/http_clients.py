@@ -1,4 +1,4 @@
-"""The clients of every HTTP server: ``python -m benchmarks.origin.load.http_clients TEXTS``."""
+"""The clients of every HTTP server: ``python -m benchmarks.origin.http_clients TEXTS``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import uvloop
 
 from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
-from benchmarks.origin.load.driver import PATIENCE_SECONDS, Plan, Send, raise_priority, serve_plans
+from benchmarks.harness.load import raise_priority
+from benchmarks.origin.load_driver import Plan, Send, serve_plans
 from benchmarks.origin.workload.text_file import Text
+
+# Longer than any time-out of the servers.
+TIMEOUT_SECONDS: Final = 60.0
 
 
 def translate_body(row: Text) -> dict[str, Any]:
@@ -47,7 +51,7 @@ def is_answer(content: dict[str, Any], row: Text, *, full_length: bool = False) 
 @asynccontextmanager
 async def sender(plan: Plan) -> AsyncGenerator[Send]:
     """Hold connections for one point."""
-    timeout = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     body = partial(completions_body, full_length=plan.full_length) if plan.openai else translate_body
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
 
