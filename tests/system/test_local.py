@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.marked import Marked
-from tests.processes import free_ports
+from tests.processes import ROOT, free_ports
 from tests.waiting import Awake, wait_until
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
@@ -71,10 +71,12 @@ async def test_serves_translations_and_stops(processes: Marked) -> None:
 
 
 @pytest.mark.timeout(300)
-async def test_a_killed_launcher_leaves_nothing(processes: Marked) -> None:
-    """In the middle of the engines' start too."""
-    launcher = launch(processes, free_ports(3))
-    await wait_until(lambda: count_engines(processes) == 2, READY_SECONDS)
+async def test_a_killed_launcher_leaves_nothing(processes: Marked, tmp_path: Path) -> None:
+    """In the middle of an engine's start too."""
+    catalog = tmp_path / "models.yaml"
+    catalog.write_text(f"models: {{en-de: {{path: {ROOT}/models/en-de, pairs: [en-de], prompt: demo-tags}}}}")
+    launcher = launch(processes, free_ports(2), "--catalog", str(catalog))
+    await wait_until(lambda: count_engines(processes) == 1, READY_SECONDS)
     launcher.kill()
     launcher.wait()
     await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
