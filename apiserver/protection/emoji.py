@@ -1,4 +1,4 @@
-"""Floating: emoji and other signs that no grammar needs: taken out before a model sees them, put back about there. Pure.
+"""Emoji: takes out emoji and other signs that no grammar needs before a model sees them, and puts them back.
 
 A model that was trained on sentences reads an emoji as noise and answers with more of it; one that knows it may drop it.
 """
@@ -13,47 +13,46 @@ from typing import Final
 from apiserver.formats.document import Placeholder, PlaceholderKind
 from apiserver.protection.placeholder_encoding import placeholders_in
 
-# Where words without spaces between them leave room.
+# Where words without spaces between them allow an emoji.
 _CLAUSE_ENDS: Final = "、，。！？；："
 
 
 @dataclass(frozen=True, slots=True)
 class EmojiPosition:
-    """One sign's mark: its character, its place (0..1) among the words, and whether it stands close to the word before."""
+    """An emoji's placeholder: its character, its position (0..1) in the text, and whether it touches the word before."""
 
     char: str
     position: float
     is_attached: bool
 
 
-def remove_emoji(text: str, marks: Sequence[Placeholder]) -> tuple[str, tuple[EmojiPosition, ...]]:
-    """Return the words without their floating marks, and the marks in order."""
-    floating = {char for char, index in placeholders_in(text) if marks[index].kind is PlaceholderKind.EMOJI}
-    if not floating:
+def remove_emoji(text: str, placeholders: Sequence[Placeholder]) -> tuple[str, tuple[EmojiPosition, ...]]:
+    """Return the text without its emoji, and these in order."""
+    chars = {char for char, index in placeholders_in(text) if placeholders[index].kind is PlaceholderKind.EMOJI}
+    if not chars:
         return text, ()
-    floats: list[EmojiPosition] = []
-    words: list[str] = []
-    for position, char in enumerate(text):
-        if char in floating:
-            floats.append(
-                EmojiPosition(char, position / len(text), is_attached=position > 0 and not text[position - 1].isspace())
-            )
-        elif not char.isspace() or (words and not words[-1].isspace()):  # a sign between two spaces leaves one
-            words.append(char)
-    return "".join(words).strip(), tuple(floats)
+    emojis: list[EmojiPosition] = []
+    kept: list[str] = []
+    for offset, char in enumerate(text):
+        if char in chars:
+            is_attached = offset > 0 and not text[offset - 1].isspace()
+            emojis.append(EmojiPosition(char, offset / len(text), is_attached))
+        elif not char.isspace() or (kept and not kept[-1].isspace()):  # a sign between two spaces leaves one
+            kept.append(char)
+    return "".join(kept).strip(), tuple(emojis)
 
 
-def restore_emoji(words: str, floats: Sequence[EmojiPosition]) -> str:
-    """Return the words with every mark behind the word or clause that ends nearest to where it was, in their order."""
-    ends = [index for index in range(1, len(words)) if words[index].isspace() or words[index - 1] in _CLAUSE_ENDS]
-    ends.append(len(words))
+def restore_emoji(text: str, emojis: Sequence[EmojiPosition]) -> str:
+    """Return the text with every emoji behind the word or clause that ends nearest to its position, in order."""
+    ends = [index for index in range(1, len(text)) if text[index].isspace() or text[index - 1] in _CLAUSE_ENDS]
+    ends.append(len(text))
     parts: list[str] = []
-    done = first = 0
-    for each in floats:
-        wanted = each.position * len(words)
-        # The ends are in order, so the nearest is one of the two around the place; none before the last one's.
-        after = min(bisect_left(ends, wanted, first), len(ends) - 1)
-        first = after - 1 if after > first and wanted - ends[after - 1] <= ends[after] - wanted else after
-        parts += [words[done : ends[first]], each.char if each.is_attached else f" {each.char}"]
-        done = ends[first]
-    return "".join([*parts, words[done:]])
+    copied = first = 0
+    for emoji in emojis:
+        offset = emoji.position * len(text)
+        # The ends are in order, so the nearest is one of the two around the offset; none before the last one's.
+        after = min(bisect_left(ends, offset, first), len(ends) - 1)
+        first = after - 1 if after > first and offset - ends[after - 1] <= ends[after] - offset else after
+        parts += [text[copied : ends[first]], emoji.char if emoji.is_attached else f" {emoji.char}"]
+        copied = ends[first]
+    return "".join([*parts, text[copied:]])

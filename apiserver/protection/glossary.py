@@ -1,7 +1,7 @@
-"""Phrases: where a client's names and terms stand in a text. Pure.
+"""Glossary: where a client's names and terms are in a text.
 
-A phrase stands where it is a whole word or several: not inside a longer word of a script that has spaces between its
-words. Names match as they are written, terms in any case. Where several could begin, the longest does.
+An entry matches where it is a whole word or several: not inside a longer word of a script that has spaces between its
+words. Names match as they are written, terms in any case. Where several could begin, the longest matches.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 # Scripts that write words without spaces (Thai, Lao, Myanmar, Khmer, Tibetan, kana, ideographs), and Hangul, whose
-# particles are written onto the word: there a phrase may begin and end anywhere.
+# particles are written onto the word: there an entry may begin and end anywhere.
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u30ff\u3130-\u318f\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uffdc\U00020000-\U0003ffff]"
 )
-_PRIVATE: Final = re.compile("[\U000f0000-\U0010ffff]")
+_PRIVATE_CHARS: Final = re.compile("[\U000f0000-\U0010ffff]")
 
 
 class GlossaryMatch(NamedTuple):
-    """Where a phrase stands; ``target`` is how the client wants it said, None for a name that stays as it is."""
+    """Where an entry is; ``target`` is the client's translation, None for a name that stays as it is."""
 
     start: int
     end: int
     target: str | None
 
 
-class _Phrase(NamedTuple):
-    """A name (without target) or a term, and how it is looked for."""
+class _Entry(NamedTuple):
+    """A name (without target) or a term, as written and as searched."""
 
     written: str
     folded: str
     target: str | None
 
 
-class _Node:
-    """A place in the tree of phrases: what may come next, and the phrases that end here."""
+class _TrieNode:
+    """A node in the trie of entries: what may come next, and the entries that end here."""
 
-    __slots__ = ("branches", "ends")
+    __slots__ = ("children", "entries")
 
     def __init__(self) -> None:
-        self.branches: dict[str, _Node] = {}
-        self.ends: list[_Phrase] = []
+        self.children: dict[str, _TrieNode] = {}
+        self.entries: list[_Entry] = []
 
 
-def _tree(phrases: Iterable[_Phrase]) -> _Node:
-    root = _Node()
-    for phrase in phrases:
+def _build_trie(entries: Iterable[_Entry]) -> _TrieNode:
+    root = _TrieNode()
+    for entry in entries:
         node = root
-        for char in phrase.folded:
-            node = node.branches.setdefault(char, _Node())
-        node.ends.append(phrase)
+        for char in entry.folded:
+            node = node.children.setdefault(char, _TrieNode())
+        node.entries.append(entry)
     return root
 
 
@@ -61,59 +61,59 @@ def _tree(phrases: Iterable[_Phrase]) -> _Node:
 class GlossaryMatcher:
     """A request's names and terms.
 
-    Finding them costs one fast scan of the text for each phrase and, where one is in it, a walk whose work per
-    character is bounded by the longest phrase (200 characters: shared.protocol.messages.MAX_PHRASE_CHARS).
+    Finding them costs one fast scan of the text for each entry and, where one is in it, a walk whose work per
+    character is bounded by the longest entry (200 characters: shared.protocol.messages.MAX_PHRASE_CHARS).
     """
 
     _folded: tuple[str, ...]
-    _tree: _Node
-    _starts: re.Pattern[str]
+    _trie: _TrieNode
+    _first_chars: re.Pattern[str]
 
     @classmethod
     def of(cls, names: Sequence[str], terms: Mapping[str, str]) -> Self:
-        """Take the phrases; one with a mark's character in it, which no parsed text holds, is never found."""
-        found = [_Phrase(name, _folded(name), None) for name in names]
-        found += [_Phrase(source, _folded(source), target) for source, target in terms.items()]
-        phrases = [phrase for phrase in found if phrase.folded and not _PRIVATE.search(phrase.written)]
-        tree = _tree(phrases)
-        starts = re.compile("[" + "".join(map(re.escape, tree.branches)) + "]" if phrases else "(?!)")
-        return cls(tuple({phrase.folded for phrase in phrases}), tree, starts)
+        """Return the matcher; an entry with a placeholder's character, which no parsed text holds, never matches."""
+        entries = [_Entry(name, _folded(name), None) for name in names]
+        entries += [_Entry(source, _folded(source), target) for source, target in terms.items()]
+        entries = [entry for entry in entries if entry.folded and not _PRIVATE_CHARS.search(entry.written)]
+        trie = _build_trie(entries)
+        first_chars = re.compile("[" + "".join(map(re.escape, trie.children)) + "]" if entries else "(?!)")
+        return cls(tuple({entry.folded for entry in entries}), trie, first_chars)
 
     def find(self, text: str) -> Iterator[GlossaryMatch]:
-        """Yield what stands in the text, in order and without overlaps."""
+        """Yield the matches in the text, in order and without overlaps."""
         folded = _folded(text) if self._folded else ""
-        if not any(phrase in folded for phrase in self._folded):
+        if not any(entry in folded for entry in self._folded):
             return
         end = 0
-        for match in self._starts.finditer(folded):
+        for match in self._first_chars.finditer(folded):
             start = match.start()
             if start >= end and _is_edge(text, start):
-                found = _longest(self._tree, text, folded, start)
-                if found is not None:
-                    yield found
-                    end = found.end
+                longest = _longest_match(self._trie, text, folded, start)
+                if longest is not None:
+                    yield longest
+                    end = longest.end
 
 
-def _longest(tree: _Node, text: str, folded: str, start: int) -> GlossaryMatch | None:
-    """Return the longest phrase that begins there and ends at a word's edge."""
-    node: _Node | None = tree
+def _longest_match(trie: _TrieNode, text: str, folded: str, start: int) -> GlossaryMatch | None:
+    """Return the longest entry that begins there and ends at a word's edge."""
+    node: _TrieNode | None = trie
     best: GlossaryMatch | None = None
     for position in range(start, len(folded)):
-        node = node.branches.get(folded[position])
+        node = node.children.get(folded[position])
         if node is None:
             break
-        if node.ends and _is_edge(text, position + 1):
-            phrase = _chosen(node.ends, text[start : position + 1])
-            best = best if phrase is None else GlossaryMatch(start, position + 1, phrase.target)
+        if node.entries and _is_edge(text, position + 1):
+            entry = _entry_for(node.entries, text[start : position + 1])
+            best = best if entry is None else GlossaryMatch(start, position + 1, entry.target)
     return best
 
 
-def _chosen(phrases: Sequence[_Phrase], written: str) -> _Phrase | None:
-    """Return the phrase for how it is written here: one in that very case, a name first; else a term in another."""
-    for phrase in phrases:
-        if phrase.written == written:
-            return phrase
-    return next((phrase for phrase in phrases if phrase.target is not None), None)
+def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:
+    """Return the entry for words as written: one in that very case, a name first; else a term."""
+    for entry in entries:
+        if entry.written == written:
+            return entry
+    return next((entry for entry in entries if entry.target is not None), None)
 
 
 def _is_edge(text: str, position: int) -> bool:

@@ -1,7 +1,8 @@
-"""Placeholders: what must survive in a block becomes marks before anything is translated. Pure.
+"""Placeholders: replaces what must survive in a block before anything is translated.
 
-Marked are literals (shared/literals.py), the client's names and terms (phrases.py), pictures like emoji, bullets, what is not
-seen, and characters of the private planes that came through a parser. Literals of one kind that nothing but a space or a joining sign parts are one mark.
+Replaced are literals (shared/literals.py), the client's names and terms (glossary.py), pictures like emoji, bullets, what
+is not seen, and characters of the private planes that came through a parser. Literals of one kind
+with nothing but a space or a joining sign between them are one placeholder.
 """
 
 from __future__ import annotations
@@ -37,29 +38,29 @@ _BULLETS: Final = re.compile("(?<![^\n\r])[ \t]*([•‣⁃◦▪▫●○■□
 _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
 
 
-# What most requests want, made once.
-_NO_PHRASES: Final = GlossaryMatcher.of((), {})
+# For most requests, built once.
+_EMPTY_GLOSSARY: Final = GlossaryMatcher.of((), {})
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What a request wants protected in all of its texts; ``terms`` is source to target, as given."""
+    """What a request protects in all of its texts; ``terms`` is source to target, as given."""
 
     terms: Mapping[str, str]
     glossary: GlossaryMatcher
 
     @classmethod
     def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
-        """Take the request's names and terms, which shared/protocol/messages.py has bounded."""
+        """Return the protection of names and terms, which shared/protocol/messages.py has bounded."""
         return (
             cls(terms, GlossaryMatcher.of(do_not_translate, terms))
             if do_not_translate or terms
-            else cls({}, _NO_PHRASES)
+            else cls({}, _EMPTY_GLOSSARY)
         )
 
 
 class _Span(NamedTuple):
-    """A part of a block's text that becomes a mark; ``target`` is a term's, None for what stays as it is."""
+    """A part of a block's text that becomes a placeholder; ``target`` is a term's, else None."""
 
     start: int
     end: int
@@ -68,22 +69,24 @@ class _Span(NamedTuple):
 
 
 def protect(block: Block, protection: Protection) -> Block:
-    """Return the block with marks for what must survive; the marks it has keep their index.
+    """Return the block with placeholders for what must survive; those it has keep their index.
 
     A block that would have more than MAX_MARKS keeps the rest as words.
     """
-    room = MAX_PLACEHOLDERS - len(block.placeholders)
-    spans = list(_merged(block.text, _united(_found(block, protection))))[:room]
+    free = MAX_PLACEHOLDERS - len(block.placeholders)
+    spans = list(_merge_neighbours(block.text, _without_overlaps(_candidates(block, protection))))[:free]
     if not spans:
         return block
-    text, marks, done = list[str](), list(block.placeholders), 0
+    text, placeholders, copied = list[str](), list(block.placeholders), 0
     for span in spans:
         source = block.text[span.start : span.end]
-        text += [block.text[done : span.start], placeholder_char(len(marks))]
-        marks.append(Placeholder(span.kind, source, source if span.target is None else span.target, is_text=True))
-        done = span.end
-    text.append(block.text[done:])
-    return replace(block, text="".join(text), placeholders=tuple(marks))
+        text += [block.text[copied : span.start], placeholder_char(len(placeholders))]
+        placeholders.append(
+            Placeholder(span.kind, source, source if span.target is None else span.target, is_text=True)
+        )
+        copied = span.end
+    text.append(block.text[copied:])
+    return replace(block, text="".join(text), placeholders=tuple(placeholders))
 
 
 def count_literals(text: str) -> Counter[str]:
@@ -101,8 +104,8 @@ def _codes(text: str) -> Counter[str]:
     return Counter(text[start:end] for start, end, kind in literals_in(text) if kind is LiteralKind.CODE)
 
 
-def _found(block: Block, protection: Protection) -> Iterator[_Span]:
-    """Yield what is to be marked, in no order; parts may overlap."""
+def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
+    """Yield what must survive, in no order; spans may overlap."""
     for literal in literals_in(block.text):
         kind = PlaceholderKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else PlaceholderKind.NAME
         yield _Span(literal.start, literal.end, kind)
@@ -110,15 +113,15 @@ def _found(block: Block, protection: Protection) -> Iterator[_Span]:
         yield _Span(sign.start(), sign.end(), PlaceholderKind.EMOJI)
     for bullet in _BULLETS.finditer(block.text):
         yield _Span(bullet.start(1), bullet.end(1), PlaceholderKind.EMOJI)
-    for found in protection.glossary.find(block.text):
-        yield _Span(found.start, found.end, PlaceholderKind.NAME, found.target)
+    for entry in protection.glossary.find(block.text):
+        yield _Span(entry.start, entry.end, PlaceholderKind.NAME, entry.target)
     for match in _PRIVATE.finditer(block.text):
         if (placeholder_index(match.group()) or 0) >= len(block.placeholders):
             yield _Span(match.start(), match.end(), PlaceholderKind.NAME)
 
 
-def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield parts that do not overlap: what stays as it is grows together, a term gives way unless it holds the other."""
+def _without_overlaps(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Yield spans without overlaps: what stays as it is merges, a term yields unless it holds the other."""
     last: _Span | None = None
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.target is not None)):
         if last is None or span.start >= last.end:
@@ -133,11 +136,11 @@ def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
         yield last
 
 
-def _merged(text: str, spans: Iterator[_Span]) -> Iterator[_Span]:
-    """Yield the parts, neighbours of one kind that no words part as one."""
+def _merge_neighbours(text: str, spans: Iterator[_Span]) -> Iterator[_Span]:
+    """Yield the spans; neighbours of one kind without words between them become one."""
     last: _Span | None = None
     for span in spans:
-        if last is not None and _joins(text, last, span):
+        if last is not None and _can_merge(text, last, span):
             last = _Span(last.start, span.end, last.kind)
             continue
         if last is not None:
@@ -147,7 +150,7 @@ def _merged(text: str, spans: Iterator[_Span]) -> Iterator[_Span]:
         yield last
 
 
-def _joins(text: str, one: _Span, two: _Span) -> bool:
-    if one.kind is not two.kind or one.target is not None or two.target is not None:
+def _can_merge(text: str, first: _Span, second: _Span) -> bool:
+    if first.kind is not second.kind or first.target is not None or second.target is not None:
         return False
-    return two.start - one.end <= 1 and _JOINING.fullmatch(text, one.end, two.start) is not None
+    return second.start - first.end <= 1 and _JOINING.fullmatch(text, first.end, second.start) is not None

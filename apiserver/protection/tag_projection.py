@@ -1,9 +1,9 @@
-"""Projection: where an inline tag belongs in a translation that was made without it. Pure.
+"""Tag projection: where an inline tag belongs in a translation that was made without it.
 
-For models that copy no tags. ``This is <b>very important</b>.`` is translated without its tags, and so is the stretch
-inside them. Where the stretch's translation stands in the whole's, the tags go around it; a stretch alone often comes
+For models that copy no tags. ``This is <b>very important</b>.`` is translated without its tags, and so are the words
+inside them. Where the translation of those occurs in the whole's, the tags go around it; a few words alone often come
 back as a sentence ("Das ist sehr wichtig."), so else they go around words of it that stand together in the whole, about
-as many as the stretch has and about where it is.
+as many as in the source and about where they are there.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholder_encoding import WORD_KINDS, is_well_nested, placeholders_in
 
-# Each stretch is an engine request of its own; beyond a few, translating the pieces costs no more.
+# Each span is an engine request of its own; beyond a few, translating the pieces costs no more.
 MAX_TAGGED_SPANS: Final = 4
-# A stretch alone comes back as a sentence: with a full stop that it lacks inside another.
+# A span alone comes back as a sentence: with a full stop that it lacks inside another.
 _ENDS: Final = " .!?。！？…,;:"
-# How far from its place in the source, as a share of the sentence, a stretch may be found: word order differs, but in
+# How far from its position in the source, as a share of the sentence, a span may be found: word order differs, but in
 # a sentence's other half it is another word.
 MAX_COST: Final = 0.3
-# What each word more or less than the stretch has counts against a place, in the same share.
+# What each word more or less than the span has adds to a match's cost, in the same share.
 _SIZE_COST: Final = 0.1
-# Shorter words (is, the, and) stand everywhere: a place needs one that says something.
+# Shorter words (is, the, and) are everywhere: a match needs one that says something.
 LONG_WORD: Final = 4
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedSpan:
-    """What a pair of tags holds: their characters, the words between them, and the place of their middle (0..1)."""
+    """A pair of tags: their characters, the words between them, and the position of their middle (0..1)."""
 
     opening: str
     closing: str
@@ -42,97 +42,114 @@ class TaggedSpan:
 
 @dataclass(frozen=True, slots=True)
 class UntaggedText:
-    """A segment without its tags, and the stretches that had them, outermost first."""
+    """A segment without its tags, and the spans that had them, outermost first."""
 
     text: str
     spans: tuple[TaggedSpan, ...]
 
 
-def remove_tags(text: str, marks: Sequence[Placeholder]) -> UntaggedText | None:
-    """Take the tags out; None where there is a mark that is neither a word nor one of a pair, or there are too many."""
+class _Match(NamedTuple):
+    """Where a span may be in the translation: its words, and how many more or less than the span's cost nothing."""
+
+    start: int
+    end: int
+    words: int
+    free_words: int
+
+
+def remove_tags(text: str, placeholders: Sequence[Placeholder]) -> UntaggedText | None:
+    """Remove the tags; None where a placeholder is neither a word nor paired, or there are too many."""
     present = {index for _, index in placeholders_in(text)}
     tags: set[str] = set()
     openings: list[tuple[str, str]] = []
     for char, index in placeholders_in(text):
-        mark = marks[index]
-        if mark.kind in WORD_KINDS:
+        placeholder = placeholders[index]
+        if placeholder.kind in WORD_KINDS:
             continue
-        if mark.partner is None or mark.partner not in present:
+        if placeholder.partner is None or placeholder.partner not in present:
             return None
         tags.add(char)
-        if mark.kind is PlaceholderKind.OPEN:
-            openings.append((char, placeholder_char(mark.partner)))
-    if not openings or len(openings) > MAX_TAGGED_SPANS or not is_well_nested(text, marks):
+        if placeholder.kind is PlaceholderKind.OPEN:
+            openings.append((char, placeholder_char(placeholder.partner)))
+    if not openings or len(openings) > MAX_TAGGED_SPANS or not is_well_nested(text, placeholders):
         return None
 
     def plain(part: str) -> str:
         return " ".join("".join(char for char in part if char not in tags).split(" "))
 
-    stretches: list[TaggedSpan] = []
+    spans: list[TaggedSpan] = []
     for opening, closing in openings:
         start, end = text.index(opening), text.index(closing)
-        stretches.append(TaggedSpan(opening, closing, plain(text[start:end]).strip(), (start + end) / 2 / len(text)))
-    return UntaggedText(plain(text), tuple(stretches)) if all(stretch.text for stretch in stretches) else None
+        spans.append(TaggedSpan(opening, closing, plain(text[start:end]).strip(), (start + end) / 2 / len(text)))
+    return UntaggedText(plain(text), tuple(spans)) if all(span.text for span in spans) else None
 
 
-def project_tags(whole: str, found: Sequence[tuple[TaggedSpan, str]]) -> str | None:
-    """Put each stretch's tags around its translation in the whole; None where it can not be told where."""
-    spans: list[tuple[int, int, TaggedSpan]] = []
-    for stretch, translation in found:
-        size = len(_WORD.findall(stretch.text))
-        hits = [
-            (
-                _SIZE_COST * max(0, abs(words - size) - slack) + abs((start + end) / 2 / len(whole) - stretch.position),
-                start,
-                end,
-            )
-            for start, end, words, slack in (
-                *_exact(whole, translation),
-                *_exact(whole, stretch.text),  # a name
-                *_alike(whole, translation, size),
-            )
-        ]
-        cost, start, end = min(hits, default=(1.0, 0, 0))
+def project_tags(whole: str, translations: Sequence[tuple[TaggedSpan, str]]) -> str | None:
+    """Put each span's tags around its translation in the whole; None where that is not found."""
+    places: list[tuple[int, int, TaggedSpan]] = []
+    for span, translation in translations:
+        cost, start, end = _best_match(whole, span, translation)
         if cost > MAX_COST:
             return None
-        spans.append((start, end, stretch))
-    for index, (start, end, _) in enumerate(spans):
-        for other_start, other_end, _ in spans[index + 1 :]:
-            nested = start <= other_start and other_end <= end
-            if not nested and not (end <= other_start or other_end <= start):
-                return None
+        places.append((start, end, span))
+    for index, (start, end, _) in enumerate(places):
+        if any(_crosses((start, end), (other_start, other_end)) for other_start, other_end, _ in places[index + 1 :]):
+            return None
     # Outermost first, so an opening goes behind those already put at its place, and a closing before them.
     inserts: list[tuple[int, int, int, str]] = []
-    for rank, (start, end, stretch) in enumerate(spans):
-        inserts.append((start, 1, rank, stretch.opening))
-        inserts.append((end, 0, -rank, stretch.closing))
-    pieces: list[str] = []
+    for rank, (start, end, span) in enumerate(places):
+        inserts.append((start, 1, rank, span.opening))
+        inserts.append((end, 0, -rank, span.closing))
+    parts: list[str] = []
     last = 0
-    for position, _, _, char in sorted(inserts):
-        pieces += [whole[last:position], char]
-        last = position
-    return "".join([*pieces, whole[last:]])
+    for offset, _, _, char in sorted(inserts):
+        parts += [whole[last:offset], char]
+        last = offset
+    return "".join([*parts, whole[last:]])
 
 
-def _exact(whole: str, translation: str) -> list[tuple[int, int, int, int]]:
-    """Return where the translation itself stands, whatever its case; with its words, one of which more or less is free."""
-    wanted = translation.strip(_ENDS)
-    if not wanted:
+def _best_match(whole: str, span: TaggedSpan, translation: str) -> tuple[float, int, int]:
+    """Return the lowest cost of a span's place in the whole, with its offsets."""
+    size = len(_WORD.findall(span.text))
+    matches = (
+        *_exact_matches(whole, translation),
+        *_exact_matches(whole, span.text),  # a name
+        *_similar_matches(whole, translation, size),
+    )
+    return min(((_cost(whole, span, match, size), match.start, match.end) for match in matches), default=(1.0, 0, 0))
+
+
+def _cost(whole: str, span: TaggedSpan, match: _Match, size: int) -> float:
+    distance = abs((match.start + match.end) / 2 / len(whole) - span.position)
+    return _SIZE_COST * max(0, abs(match.words - size) - match.free_words) + distance
+
+
+def _crosses(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Say whether the second overlaps the first without being inside it."""
+    is_nested = first[0] <= second[0] and second[1] <= first[1]
+    return not is_nested and not (first[1] <= second[0] or second[1] <= first[0])
+
+
+def _exact_matches(whole: str, translation: str) -> list[_Match]:
+    """Return where the translation itself occurs, in any case; one word more or less costs nothing."""
+    core = translation.strip(_ENDS)
+    if not core:
         return []
-    before = r"(?<!\w)" if wanted[0].isascii() and wanted[0].isalnum() else ""
-    after = r"(?!\w)" if wanted[-1].isascii() and wanted[-1].isalnum() else ""
-    hits = re.finditer(f"{before}{re.escape(wanted)}{after}", whole, re.IGNORECASE)
-    return [(*hit.span(), len(_WORD.findall(wanted)), 1) for hit in hits]
+    before = r"(?<!\w)" if core[0].isascii() and core[0].isalnum() else ""
+    after = r"(?!\w)" if core[-1].isascii() and core[-1].isalnum() else ""
+    words = len(_WORD.findall(core))
+    matches = re.finditer(f"{before}{re.escape(core)}{after}", whole, re.IGNORECASE)
+    return [_Match(match.start(), match.end(), words, 1) for match in matches]
 
 
-def _alike(whole: str, translation: str, size: int) -> list[tuple[int, int, int, int]]:
+def _similar_matches(whole: str, translation: str, size: int) -> list[_Match]:
     """Return where words of the translation stand together, ``size`` of them or one more or less."""
     known = {word.casefold() for word in _WORD.findall(translation)}
     words = [(match.span(), match.group().casefold() in known) for match in _WORD.finditer(whole)]
-    hits: list[tuple[int, int, int, int]] = []
+    matches: list[_Match] = []
     for count in {max(1, size - 1), size, size + 1}:
         for first in range(len(words) - count + 1):
             window = words[first : first + count]
             if all(is_known for _, is_known in window) and any(end - start >= LONG_WORD for (start, end), _ in window):
-                hits.append((window[0][0][0], window[-1][0][1], count, 0))
-    return hits
+                matches.append(_Match(window[0][0][0], window[-1][0][1], count, 0))
+    return matches
