@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import math
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from apiserver.catalog.model_entry import ModelEntry
+from benchmarks.harness.report import RunFolder
 from benchmarks.origin.device_usage import NoGpuError, gpu_readings, require_gpu
 from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, seconds_of_load
 from benchmarks.origin.processes import TITLES, Designs, environment, running_designs
@@ -34,7 +32,6 @@ from benchmarks.origin.workload.model import read_entry, use_random_weights, wri
 from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, missing_for_shape
 from benchmarks.origin.workload.text_file import TextPool, header, read, text_spec, write_answered_by
 from shared.runtime.process_guard import ProcessGuard
-from shared.version import VERSION
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
@@ -75,25 +72,10 @@ def choose_texts(
     if known is not None and known.covers(text_spec(entry, options.pairs, options.seed, uniform, mixed)):
         return
     print(f"choosing texts for {uniform:.0f} s of full load, and mixed ones for {mixed:.0f} s", flush=True)
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.origin.workload.text_selection",
-        "--catalog",
-        str(catalog),
-        "--out",
-        str(texts),
-    ]
-    command += [
-        "--pairs",
-        str(options.pairs),
-        "--seed",
-        str(options.seed),
-        "--uniform",
-        str(uniform),
-        "--mixed",
-        str(mixed),
-    ]
+    files = {"--catalog": catalog, "--out": texts, "--pairs": options.pairs}
+    values = {**files, "--seed": options.seed, "--uniform": uniform, "--mixed": mixed}
+    words = [str(word) for name_and_value in values.items() for word in name_and_value]
+    command = [sys.executable, "-m", "benchmarks.origin.workload.text_selection", *words]
     with (options.out / "texts.log").open("wb") as log:
         subprocess.run(command, check=True, env=environment(options.device), stderr=log)
 
@@ -105,7 +87,7 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> tu
         NoGpuError: nvidia-smi does not answer.
     """
     selection = RunSelection(
-        names=[name for name in DESIGNS if name in options.designs.split(",")],
+        names=[name for name in DESIGNS if name in options.architectures.split(",")],
         concurrencies=[int(one) for one in options.concurrency.split(",")],
         shares=[float(one) for one in options.open.split(",") if one],
         kinds=options.kinds.split(","),
@@ -128,17 +110,25 @@ def main() -> int:
         raise SystemExit(f"bench-origin: there is no {options.pairs}; PAIRS= names the folder of en-de.valid.tsv")
     try:
         require_gpu(options.device)
+        return run(options)
     except NoGpuError as error:
         raise SystemExit(f"bench-origin: {error}") from None
-    options.out = options.out.resolve()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Choose the texts, measure and report; return the exit status.
+
+    Raises:
+        NoGpuError: nvidia-smi does not answer.
+    """
+    folder = RunFolder(options.out)
+    options.out = folder.path
     texts: Path = (options.texts or options.out.with_name(f"{options.out.name}-texts.jsonl")).resolve()
-    shutil.rmtree(options.out, ignore_errors=True)
-    (options.out / "answers").mkdir(parents=True)
+    (options.out / "answers").mkdir()
     catalog = options.out / "catalog.yaml"
     entry = write_catalog(options.catalog, options.model, catalog, options.device)
     if options.shape and (lack := missing_for_shape(entry)):
-        raise SystemExit(f"bench-origin: --shape can not take the place of {entry.name}: {lack}")
-    began, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
+        raise SystemExit(f"bench-origin: --shape cannot take the place of {entry.name}: {lack}")
     with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
         choose_texts(texts, entry, catalog, options, options.kinds.split(","))
         model = options.model
@@ -147,30 +137,23 @@ def main() -> int:
             model = f"{options.shape}, {weights / 1e9:.2f} billion random weights, {ANSWER_TOKENS} tokens an answer,"
             chosen, texts = texts, options.out / "texts.jsonl"
             write_answered_by(ANSWER_TOKENS, chosen, texts)
-        clock = time.monotonic()
-        try:
-            bench, ended = asyncio.run(measure(options, catalog, texts))
-        except NoGpuError as error:
-            raise SystemExit(f"bench-origin: {error}") from None
+        began = time.monotonic()
+        bench, gpu_message = asyncio.run(measure(options, catalog, texts))
     machine = (
-        f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, {options.device}, load average {load:.1f} before, "
-        f"{time.monotonic() - clock:.0f} s; {model} {read_entry(catalog).engine}; {options.rounds} rounds, {options.seconds:g} s a point; "
-        f"texts sent twice: {sum(bench.again.values())}."
-        f"{f' The GPU was not watched to the end, nvidia-smi ended: {ended}.' if ended else ''}"
+        f"{folder.machine}, {options.device}, {time.monotonic() - began:.0f} s; {model} {read_entry(catalog).engine}; "
+        f"{options.rounds} rounds, {options.seconds:g} s a point; texts sent twice: {sum(bench.again.values())}."
+        f"{f' The GPU was not watched to the end, nvidia-smi ended: {gpu_message}.' if gpu_message else ''}"
     )
     checks = judge(bench.rows)
-    text = report(machine, bench.rows, checks, bench.memory, TITLES)
-    (options.out / "report.md").write_text(text)
     results = {
         "machine": machine,
-        "targets": [check._asdict() for check in checks],
+        "targets": [vars(check) for check in checks],
         "rows": [_plain(asdict(row)) for row in bench.rows],
         "memory": bench.memory,
     }
-    (options.out / "results.json").write_text(json.dumps(results))
-    print(f"\n{text}\nwritten to {options.out}")
+    folder.write(report(machine, bench.rows, checks, bench.memory, TITLES), results)
     subprocess.run([sys.executable, "-m", "benchmarks.origin.report.plots", str(options.out)], check=False)
-    return 1 if any(check.met is False for check in checks) else 0
+    return 0 if checks.met else 1
 
 
 def _plain(row: dict[str, object]) -> dict[str, object]:

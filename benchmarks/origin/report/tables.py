@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from benchmarks.harness.report import NONE, table, target_table
+from benchmarks.harness.targets import Checks
 from benchmarks.origin.load_points import DESIGNS
 from benchmarks.origin.report.measurements import Measurement, median_over, select
-from benchmarks.origin.report.targets import Check
 
-NONE: Final = "–"
-HEADS: Final = (
+HEADINGS: Final = (
     "load",
     "",
     "texts/s",
@@ -39,32 +39,30 @@ PUBLISHED: Final = (
 def report(
     machine: str,
     rows: Sequence[Measurement],
-    checks: Sequence[Check],
+    checks: Checks,
     memory: Mapping[str, Mapping[str, float]],
     titles: Mapping[str, str],
 ) -> str:
     """Return everything."""
-    verdicts = {True: "met", False: "**missed**", None: NONE}
-    targets = ((check.what, check.found, check.promised, verdicts[check.met]) for check in checks)
-    lines = ["# The origin's experiment", "", machine, "", *_table(("target", "found", "promised", ""), targets), ""]
-    lines += [*_table(("published", "theirs", "here"), _beside(rows)), ""]
+    lines = ["# The origin's experiment", "", machine, "", *target_table(checks), ""]
+    lines += [*table(("published", "theirs", "here"), _beside(rows)), ""]
     lines += [f"{name}: {title}." for name, title in titles.items() if name in memory]
-    lines += ["", *_table(HEADS, _rows(rows)), ""]
-    held = (
+    lines += ["", *table(HEADINGS, _rows(rows)), ""]
+    memory_rows = (
         (name, f"{sum(roles.values()):.0f}", _parts(roles, "{:.0f}"), _failed(row for row in rows if row.name == name))
         for name, roles in memory.items()
     )
-    lines += [*_table(("", "memory (PSS) MiB", "of that", "failed in all"), held), ""]
+    lines += [*table(("", "memory (PSS) MiB", "of that", "failed in all"), memory_rows), ""]
     busiest = max((row.others_cpu for row in rows), default=0.0)
     elsewhere = max(rows, key=lambda row: row.elsewhere_cpu)
     driver = max((row.driver_cpu for row in rows if row.name != "bare"), default=0.0)
     lines.append(
-        f"All other architectures together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}; "
+        f"All other designs together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}; "
         f"everything else on the machine {elsewhere.elsewhere_cpu:.2f} ({elsewhere.point}, {elsewhere.name}, round "
         f"{elsewhere.round + 1}), half the time no more than {median_over(rows, lambda row: row.elsewhere_cpu):.2f}."
     )
-    if drain := [mib for row in rows for _, _, mib in row.gpu_timeline]:
-        lines += ["", f"Of the GPU's memory all architectures together took at most {max(drain):.0f} MiB."]
+    if taken := [mib for row in rows for _, _, mib in row.gpu_timeline]:
+        lines += ["", f"Of the GPU's memory all designs together took at most {max(taken):.0f} MiB."]
     return "\n".join([*lines, ""])
 
 
@@ -72,8 +70,8 @@ def _rows(rows: Sequence[Measurement]) -> Iterable[tuple[str, ...]]:
     loads = dict.fromkeys((row.point, row.kind, row.concurrency, row.share) for row in rows)
     for point, kind, concurrency, share in loads:
         for name in DESIGNS:
-            if found := list(select(rows, kind, concurrency, name, share).values()):
-                yield _row(point, name, found)
+            if rounds := list(select(rows, kind, concurrency, name, share).values()):
+                yield _row(point, name, rounds)
 
 
 def _row(point: str, name: str, rows: Sequence[Measurement]) -> tuple[str, ...]:
@@ -120,11 +118,11 @@ def _beside(rows: Sequence[Measurement]) -> Iterable[tuple[str, str, str]]:
     kinds = dict.fromkeys(row.kind for row in rows)
     for what, theirs, name in PUBLISHED:
         text_spec = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
-        ours = (_course(rows, kind, name) for kind in text_spec if kind in ("uniform", "mixed"))
-        yield what, theirs, "; ".join(course for course in ours if course)
+        ours = (_rise(rows, kind, name) for kind in text_spec if kind in ("uniform", "mixed"))
+        yield what, theirs, "; ".join(rise for rise in ours if rise)
 
 
-def _course(rows: Sequence[Measurement], kind: str, name: str) -> str:
+def _rise(rows: Sequence[Measurement], kind: str, name: str) -> str:
     """Return how an architecture does from one at once to 25, and beside A."""
     one, many = (list(select(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
     if not one or not many:
@@ -138,12 +136,3 @@ def _course(rows: Sequence[Measurement], kind: str, name: str) -> str:
 
 def _parts(roles: Mapping[str, float], shown: str) -> str:
     return ", ".join(f"{role} {shown.format(value)}" for role, value in roles.items())
-
-
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    heads = list(heads)
-    return [
-        f"| {' | '.join(heads)} |",
-        f"| {' | '.join('---' for _ in heads)} |",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
