@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -20,17 +20,8 @@ from sacrebleu.metrics.chrf import CHRF
 from models.corpus import read_pairs
 from models.tokenizer import ENGLISH, PairTokenizer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from vllm import LLM
-    from vllm.config.model import ModelDType
-
-# 64 sequences of 512 tokens take 192 MiB at 6 KiB a token: 6 layers, key and value, width 256, 2 bytes. In
-# float32 fewer run at a time.
-KV_CACHE_BYTES = 1 << 28
-MAX_SEQUENCES = 64
-CONTEXT_TOKENS = 512
+# In this process, on one thread and quiet, unless the environment differs: the log would go to stdout, among the scores.
+VLLM_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
 
 
 @dataclass(frozen=True)
@@ -54,16 +45,23 @@ class Direction:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the scores of both directions."""
     options = parse(arguments)
+    for name, value in VLLM_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from models.offline_engine import OfflineEngine  # noqa: PLC0415 - vLLM and torch read the settings when imported
+
     tokenizer = PairTokenizer.load(options.model)
     pairs, language = read_pairs(options.pairs)[: options.limit], tokenizer.language
     english, other = [pair.english for pair in pairs], [pair.other for pair in pairs]
-    llm = load(options.model, options.dtype)
+    engine = OfflineEngine(options.model, options.dtype)
     for direction in (
         Direction(ENGLISH, language, english, other),
         Direction(language, ENGLISH, other, english),
     ):
         started = time.perf_counter()
-        answers = translate(llm, tokenizer, direction, options.max_tokens)
+        prompts = [
+            tokenizer.prompt(ids, direction.source, direction.target) for ids in tokenizer.encode(direction.texts)
+        ]
+        answers = [Answer(text, cut=cut) for text, cut in engine.generate(prompts, options.max_tokens)]
         report(direction, answers, time.perf_counter() - started)
         if options.answers is not None:
             write_answers(options.answers, direction, answers)
@@ -83,38 +81,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--limit", type=int, help="how many pairs to take from the file's beginning (default: all)")
     add("--answers", type=Path, help="folder for files of text<TAB>answer<TAB>reference (default: none)")
     return parser.parse_args(arguments)
-
-
-def load(model: Path, dtype: ModelDType) -> LLM:
-    """Return an offline engine: in this process, on one thread and quiet unless the environment differs."""
-    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # the log would go to stdout, among the scores
-    from vllm import LLM  # noqa: PLC0415 - vLLM and torch read these settings when imported
-
-    return LLM(
-        model=str(model),
-        dtype=dtype,
-        max_model_len=CONTEXT_TOKENS,
-        max_num_seqs=MAX_SEQUENCES,
-        kv_cache_memory_bytes=KV_CACHE_BYTES,
-        enforce_eager=True,
-    )
-
-
-def translate(llm: LLM, tokenizer: PairTokenizer, direction: Direction, max_tokens: int) -> list[Answer]:
-    """Return the greedy translation of each text, in order."""
-    from vllm import SamplingParams, TokensPrompt  # noqa: PLC0415 - see load()
-
-    prompts = [
-        TokensPrompt(prompt_token_ids=tokenizer.prompt(ids, direction.source, direction.target))
-        for ids in tokenizer.encode(direction.texts)
-    ]
-    outputs = llm.generate(  # pyright: ignore[reportUnknownMemberType] - through tqdm's open type
-        prompts, SamplingParams(temperature=0, max_tokens=max_tokens), use_tqdm=False
-    )
-    answers = [output.outputs[0] for output in outputs]
-    return [Answer(answer.text.strip(), cut=answer.finish_reason == "length") for answer in answers]
 
 
 def report(direction: Direction, answers: Sequence[Answer], seconds: float) -> None:
