@@ -27,7 +27,7 @@ from apiserver.scheduling.admission import QueueBounds
 from apiserver.settings import ApiServerSettings
 from shared.http.body_budget import ByteBudget
 from shared.http.fast_path import FastPath
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.runtime.background import running
 from shared.version import VERSION
 
@@ -92,7 +92,7 @@ def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None
         title="Pairway API server", version=VERSION, lifespan=lifespan, redirect_slashes=False, redoc_url=None
     )
     app.state.parts = parts
-    install_http_habits(app)
+    configure_app(app)
     app.add_middleware(FastPath, handler=api.translate)
     app.include_router(api.routes)
     return app

@@ -51,7 +51,7 @@ from proxy.translation.service import TranslationService
 from proxy.upstream.client import ReplicaClient
 from shared.http.body_budget import ByteBudget
 from shared.http.fast_path import FastPath
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.runtime import gc_tuning
 from shared.runtime.background import Loop, running
 from shared.version import VERSION
@@ -91,7 +91,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     )
     app.state.draining = draining
     app.state.health_page = HealthPage()
-    install_http_habits(app, settings.cors_origins)
+    configure_app(app, settings.cors_origins)
     app.add_middleware(FastPath, handler=translate.translate)
     app.include_router(translate.routes)
     app.include_router(status.routes)
@@ -105,7 +105,7 @@ def create_operator_app(main: FastAPI) -> FastAPI:
     """Build the app of the operators' own port, which works with the main app's parts while its lifespan lasts."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
     app.state = main.state
-    install_http_habits(app)
+    configure_app(app)
     for routes in OPERATOR_ROUTES:
         app.include_router(routes)
     return app

@@ -1,4 +1,4 @@
-"""Literals: what in a text survives translation as it is written: placeholders, addresses, numbers with units. Pure.
+"""Literals: what in a text survives translation as it is written: placeholders, addresses, numbers with units.
 
 One pass finds them all. Every pattern is possessive or bounded and begins at a place that it can begin at only once,
 so the work is linear in the text, whatever it holds.

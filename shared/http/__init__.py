@@ -1,1 +1,13 @@
-"""ASGI and response helpers of both servers."""
+"""ASGI and response helpers of both servers.
+
+- ``fast_path``: ``POST /translate`` without the framework's layers.
+- ``request_context``: request ids, log fields, response headers.
+- ``problems``: errors as RFC 9457 responses.
+- ``body``: reads a request's body within its limits.
+- ``body_budget``: the bytes of all bodies in flight.
+- ``disconnect``: ends work when its client hangs up.
+- ``event_stream``: responses that stream events.
+- ``security_headers``: headers for browsers, CORS.
+- ``openapi``: documentation that both servers share.
+- ``probes``: ``/livez`` and ``/metrics``.
+"""

@@ -23,7 +23,7 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
         UnsupportedMediaError: the body is compressed, or not said to be JSON.
         TooLargeError: by ``Content-Length`` at once, else when the bytes read pass the limit.
         DeadlineExceededError: it came too slowly.
-        OverloadedError: the bodies in hand, held by ``hold`` until it ends, leave no room.
+        OverloadedError: the bodies of other requests fill the budget of ``reservation``.
         ClientGoneError: the client hung up in mid-body.
     """
     _check_content_type(request)

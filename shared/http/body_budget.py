@@ -1,4 +1,4 @@
-"""A bound on the bytes of all requests' bodies in hand at once: what many large requests together may take."""
+"""Budget of bytes for the bodies of all requests in flight."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ BODY_RETRY_AFTER_SECONDS: Final = 1.0
 
 
 class BodyReservation:
-    """What one request has taken of the budget so far, until the block ends that it is the context manager of."""
+    """One request's part of the budget, given back at the end of the block."""
 
     __slots__ = ("_budget", "size")
 
     def __init__(self, budget: ByteBudget) -> None:
-        """Begin with nothing."""
         self._budget = budget
         self.size = 0
 
@@ -49,13 +48,12 @@ class BodyReservation:
 
 
 class ByteBudget:
-    """At most ``limit`` bytes are held at once. Not thread-safe: one event loop."""
+    """Limit on the bytes reserved at once. Not thread-safe: one event loop."""
 
     def __init__(self, limit: int) -> None:
-        """Begin with the whole budget free."""
         self.limit = limit
         self.reserved = 0
 
     def reserve(self) -> BodyReservation:
-        """Give one request its part; all of it is free again at the end of the block, on every path."""
+        """Return a context manager that takes bytes for one request and gives them back at its end."""
         return BodyReservation(self)

@@ -1,4 +1,4 @@
-"""Departure: tells who works on a request that its client has hung up."""
+"""Client disconnects: how the work on a request learns of one, and ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DISCONNECT_EXTENSION: Final = "pairway.disconnect"
 
 
 class DisconnectSignal:
-    """One connection's end. Mutable state: whether it came, and who is to be told.
+    """One connection's end. Mutable state: whether it came, and the callbacks to call then.
 
     A request that is answered looks no more, so one serves all requests of its connection.
     """
@@ -25,19 +25,18 @@ class DisconnectSignal:
     __slots__ = ("_callbacks", "is_set")
 
     def __init__(self) -> None:
-        """Begin with the peer still there."""
         self.is_set = False
         self._callbacks: dict[Callable[[], None], None] = {}
 
     def set(self) -> None:
-        """Tell everybody who listens."""
+        """Record the disconnect, and call every callback."""
         self.is_set = True
         callbacks, self._callbacks = self._callbacks, {}
         for callback in callbacks:
             callback()
 
     def add_callback(self, callback: Callable[[], None]) -> None:
-        """Call it when the peer leaves."""
+        """Call it when the client disconnects."""
         self._callbacks[callback] = None
 
     def remove_callback(self, callback: Callable[[], None]) -> None:
@@ -46,17 +45,16 @@ class DisconnectSignal:
 
 
 def disconnect_signal_of(request: Request) -> DisconnectSignal | None:
-    """Return that of the request's connection; None at another server than ours."""
+    """Return the signal of the request's connection; None at another server than ours."""
     return request.scope.get("extensions", {}).get(DISCONNECT_EXTENSION)
 
 
 class DisconnectWatch:
-    """Calls something once the client of a request has hung up, while the block lasts; its body must have been read."""
+    """Context manager that calls back when the request's client disconnects; the body must have been read."""
 
     __slots__ = ("_callback", "_request", "_signal", "_task")
 
     def __init__(self, request: Request, callback: Callable[[], None]) -> None:
-        """Take what is to be called."""
         self._request = request
         self._callback = callback
         self._signal = disconnect_signal_of(request)

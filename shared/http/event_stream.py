@@ -19,7 +19,7 @@ from shared.protocol.sse import OnDelta
 
 log = logging.getLogger(__name__)
 
-# Half of what web servers and load balancers allow an idle connection (nginx: 60 s), with room for a lost second one.
+# Half of what web servers and load balancers allow an idle connection (nginx: 60 s), so that one may be lost.
 KEEP_ALIVE_INTERVAL_SECONDS: Final = 15.0
 # How long a reader may take nothing at all off a full connection before it is given up, and its work with it.
 READER_STALL_SECONDS: Final = 30.0
@@ -31,7 +31,7 @@ async def respond(request: Request, work: Callable[[OnDelta | None], Coroutine[N
     """Answer with the JSON that the work returns, or with events where the client asks for them.
 
     ``work`` is the whole of the request, reading its body included, so that what it holds is held until it ends; it
-    must end when the client hangs up (``web.while_connected``) and when its Deadline has passed.
+    must end when the client hangs up (``disconnect.while_connected``) and when its Deadline has passed.
     """
     if sse.accepts_events(request.headers.getlist("accept")):
         return EventStream(request, work)
@@ -76,7 +76,7 @@ class EventStream(Response):
         try:
             await self._changed.wait()
             if task.done() and not self._pending:
-                task.result()  # raises what went wrong, while it can still be told by the status
+                task.result()  # raises what went wrong, while the status can still say so
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             try:
                 await self._send_all(task, send)

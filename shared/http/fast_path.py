@@ -14,7 +14,7 @@ from typing import Final
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shared.http.problems import problem_answer
+from shared.http.problems import logged_problem_response
 from shared.http.request_context import RequestContext, route_path
 from shared.protocol.errors import PairwayError
 
@@ -25,7 +25,7 @@ class FastPath:
     """ASGI middleware, the outermost: answers ``POST /translate`` and passes everything else on."""
 
     def __init__(self, app: ASGIApp, handler: Callable[[Request], Awaitable[Response]]) -> None:
-        """Wrap the app; ``answer`` is what its route of the path calls."""
+        """Wrap the app; ``handler`` is the function that its route of the path calls."""
         self._app = app
         self._handler = handler
         self._fast_app = RequestContext(self._serve)
@@ -41,7 +41,7 @@ class FastPath:
             response = await self._handler(request)
             await response(scope, receive, send)
         except PairwayError as error:  # before anything was sent: a stream that has begun says itself how it ended
-            await problem_answer(request, error)(scope, receive, send)
+            await logged_problem_response(request, error)(scope, receive, send)
 
 
 def _takes_fast_path(scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""What both servers' HTTP surfaces share: errors, request ids, bodies, disconnects."""
+"""Problems (RFC 9457): errors as responses, and the app's handlers that render them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from shared.http import security_headers
 from shared.http.request_context import RequestContext, add_log_fields
+from shared.http.security_headers import add_cors, security_headers_for
 from shared.protocol import bearer_token
 from shared.protocol.access_errors import KeyRequiredError
 from shared.protocol.errors import (
@@ -60,24 +60,24 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
 
 
 def standalone_problem(error: PairwayError) -> Response:
-    """Return the error as every problem of ours is answered, for requests that the app does not see."""
+    """Return the whole response to a request that the app does not see."""
     request_id = uuid.uuid4().hex
     response = problem_response(error, request_id)
     response.raw_headers += [
-        *security_headers.security_headers_for(""),
+        *security_headers_for(""),
         (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
     ]
     return response
 
 
-def problem_answer(request: Request, error: PairwayError) -> Response:
+def logged_problem_response(request: Request, error: PairwayError) -> Response:
     """Return the answer to a request that failed, and note why for its log line."""
     add_log_fields(request, code=error.code)
     return problem_response(error, request.scope["state"]["request_id"])
 
 
-def install_http_habits(app: FastAPI, origins: Sequence[str] = ()) -> None:
-    """Give an app the habits of both servers: one error form, request ids, one log line per request.
+def configure_app(app: FastAPI, origins: Sequence[str] = ()) -> None:
+    """Configure an app as both servers are: one error form, request ids, one log line per request.
 
     Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none.
     """
@@ -86,7 +86,7 @@ def install_http_habits(app: FastAPI, origins: Sequence[str] = ()) -> None:
         current: str | None = request.scope.get("state", {}).get("request_id")
         match error:
             case PairwayError():
-                return problem_answer(request, error)
+                return logged_problem_response(request, error)
             case HTTPException(status_code=404):
                 return problem_response(
                     NotFoundError(f"There is no {bearer_token.mask_secrets(request.url.path)} here."), current
@@ -99,15 +99,15 @@ def install_http_habits(app: FastAPI, origins: Sequence[str] = ()) -> None:
                 return response
             case _:
                 response = problem_response(InternalError("Something went wrong on our side."), current)
-                if current is not None:  # this answer is made outside of RequestContext
+                if current is not None:  # this response passes no RequestContext
                     response.headers[REQUEST_ID_HEADER] = current
-                    response.raw_headers.extend(security_headers.security_headers_for(""))
+                    response.raw_headers.extend(security_headers_for(""))
                 return response
 
     for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
     if origins:
-        security_headers.add_cors(app, origins)
+        add_cors(app, origins)
     app.add_middleware(RequestContext)
 
 

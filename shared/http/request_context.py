@@ -1,4 +1,4 @@
-"""RequestContext: what every request has on both servers: an id, which comes back, and one line in the log."""
+"""Request ids, log fields and response headers: what every request of both servers has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shared.http import security_headers
+from shared.http.security_headers import security_headers_for
 from shared.protocol import bearer_token
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.runtime.logging import request_id
@@ -33,7 +33,6 @@ class RequestContext:
     """ASGI middleware: takes or makes the request id, echoes it, puts it on every log line, logs the outcome."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap the app."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,11 +55,7 @@ class RequestContext:
                 names = {name.lower() for name, _ in headers}
                 message["headers"] = [
                     *headers,
-                    *(
-                        each
-                        for each in security_headers.security_headers_for(route_path(scope))
-                        if each[0] not in names
-                    ),
+                    *(header for header in security_headers_for(route_path(scope)) if header[0] not in names),
                     (_HEADER, current_id.encode()),
                 ]
             await send(message)

@@ -1,4 +1,4 @@
-"""What browsers are told: how an answer may be used, and pages of which other origins may ask."""
+"""Security headers and CORS: how browsers may use a response, and which origins may ask."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
 
-# What a browser is told with every answer: it is data, for whoever asked alone.
+# For every response: it is data, for the client that asked alone.
 _COMMON_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -49,7 +49,7 @@ _CORS_MAX_AGE_SECONDS: Final = 600
 
 
 def security_headers_for(path: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers that protect what a browser makes of an answer of ours; a handler's own come before them."""
+    """Return the security headers of a path's responses; a handler's own headers go before them."""
     return _DOCS_HEADERS if path == DOCS_PATH else _DATA_HEADERS
 
 

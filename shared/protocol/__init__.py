@@ -1,1 +1,15 @@
-"""What crosses a socket: messages, errors, headers, deadlines."""
+"""What crosses a socket: messages, errors, headers, deadlines.
+
+- ``messages``: requests, translations and problems as models.
+- ``report``: what an API server reports of itself.
+- ``sse``: server-sent events of a translation that streams.
+- ``errors``: the exception tree; each class knows its status and code.
+- ``access_errors``: the part of that tree for keys, quotas and operators.
+- ``error_codes``: every code of both.
+- ``validation_errors``: pydantic's errors in the words of our API.
+- ``deadline``: how long a request may still take.
+- ``priority``: how urgent a request is.
+- ``lanes``: cost units, and the order of work by priority and length.
+- ``headers``: names of headers that both servers use, and the caller's tag.
+- ``bearer_token``: tokens in ``Authorization``.
+"""

@@ -66,7 +66,6 @@ class UnknownReplicaError(PairwayError):
     title = "Unknown replica"
 
     def __init__(self, url: str) -> None:
-        """Name the URL."""
         super().__init__(f"{url} is no replica of the fleet now, nor a name that stands for any; GET /fleet lists all.")
 
 
@@ -93,7 +92,6 @@ class FleetFullError(PairwayError):
     title = "Too many changes"
 
     def __init__(self, limit: int) -> None:
-        """Name the bound."""
         message = f"Operators have changed {limit} URLs, and no more are kept; write replicas into PROXY_REPLICAS."
         super().__init__(message, facts={"limit": limit})
 
@@ -106,7 +104,6 @@ class KeysFullError(PairwayError):
     title = "Too many keys"
 
     def __init__(self, limit: int) -> None:
-        """Name the bound."""
         super().__init__(
             f"There are {limit} keys, and no more are kept; revoked ones go after 30 days.", facts={"limit": limit}
         )

@@ -1,4 +1,4 @@
-"""Tokens that one of our servers or an operator shows: their form, and how they are compared."""
+"""Bearer tokens of servers and operators: their form, and how they are compared."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def mask_secrets(text: str) -> str:
 
 
 def authenticate(token: SecretStr, authorization: str | None, *, subject: str, owner: str) -> None:
-    """Let in who shows the token in ``Authorization``; the time it takes tells nothing of it.
+    """Check the token in ``Authorization``, in constant time.
 
-    ``what`` needs the token (at the beginning of a sentence), and ``whose`` it is stands in the refusal.
+    The refusal names the ``subject`` that needs the token (at the beginning of a sentence) and its ``owner``.
 
     Raises:
         KeyRequiredError: none was shown.

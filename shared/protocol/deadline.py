@@ -35,7 +35,7 @@ class TimeLimits:
 class Deadline:
     """A point on the clock after which nobody waits for the answer; ``clock`` gives seconds, monotonic.
 
-    ``given`` is how long it was from its start, ``wanted`` what the client itself asked for (both seconds).
+    ``seconds`` is how long it was from its start, ``requested`` what the client itself asked for (seconds).
     """
 
     expires_at: float

@@ -15,7 +15,7 @@ PairwayError
 ├── ClientGoneError          499 client-gone          the client hung up; nobody is left to read it
 ├── ReplicaFailedError       502 replica-failed       every attempt failed
 ├── UnusableOutputError      502 unusable-output      the model gave nothing that may be shown
-├── OverloadedError          503 overloaded           no room now
+├── OverloadedError          503 overloaded           no capacity now
 ├── PairUnavailableError     503 pair-unavailable     known, but nothing ready serves it now
 ├── DeadlineExceededError    504 deadline-exceeded    the time given is over
 └── RelayedError             as the replica said      a replica's answer that holds for the client as it is
@@ -155,7 +155,6 @@ class ClientGoneError(PairwayError):
     title = "The client hung up"
 
     def __init__(self) -> None:
-        """Say so; nobody will read it."""
         super().__init__("The client hung up before its answer was ready.")
 
 
@@ -167,7 +166,6 @@ class HeadTooLargeError(PairwayError):
     title = "Request head too large"
 
     def __init__(self, *, limit: int, unit: str) -> None:
-        """Name the limit and its unit."""
         super().__init__(f"The request's head has more than {limit} {unit}.", facts={"limit": limit, "unit": unit})
 
 
@@ -192,7 +190,7 @@ class UnusableOutputError(PairwayError):
 
 
 class OverloadedError(PairwayError):
-    """There is no room now; ``retry_after`` says when to come back."""
+    """There is no capacity now; ``retry_after`` says when to come back."""
 
     code = "overloaded"
     http_status = 503

@@ -6,8 +6,6 @@ import re
 from typing import Final
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
-
-
 CALLER_HEADER: Final = "X-Pairway-Caller"
 _CALLER_TAG: Final = re.compile(r"[0-9a-f]{16}")
 

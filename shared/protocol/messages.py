@@ -247,7 +247,7 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
 
 
 def unchanged(text: str, source: str | None, target: str, detected: Detected | None = None) -> Translation:
-    """Return a text as its own translation; ``source`` is None where it has no language to tell."""
+    """Return a text as its own translation; ``source`` is None where it has no language to name."""
     return Translation(
         translation=text,
         source_lang=source,

@@ -70,9 +70,9 @@ class ClassCapacity(BaseModel):
 
 
 class ModelReport(BaseModel):
-    """One engine: requests running and waiting, room for running ones, steps made, seconds since the last, KV use.
+    """One engine: requests running and waiting, the most that run at once, steps made, seconds since the last, KV use.
 
-    ``steps`` begin again at 0 with each start of the engine. ``room`` says what each class of requests finds, ``rate``
+    ``steps`` begin again at 0 with each start of the engine. ``room`` (its name on the wire) is the capacity for each class of requests, ``rate``
     how many units of cost the engine gets done in a second when it is full, None before that is known.
     ``revision`` changes with the weights and with all settings that change what the model answers.
     """

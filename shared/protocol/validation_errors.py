@@ -18,7 +18,7 @@ from shared.protocol.errors import InvalidRequestError
 MAX_FIELDS_NAMED: Final = 10
 MAX_NAME_CHARS: Final = 64
 MAX_VALUE_CHARS: Final = 80
-# pydantic words these for programmers. In braces: the value, and what pydantic tells of the rule.
+# pydantic words these for programmers. In braces: the value, and what pydantic says of the rule.
 _OPERATOR_SENTENCES: Final = {
     "missing": "is required",
     "string_type": "{value} is no text",
@@ -40,7 +40,7 @@ _OPERATOR_SENTENCES: Final = {
 
 
 def operator_errors(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
-    """Return the first ten wrong fields and what is wrong with each; a key that stands where none belongs is not shown."""
+    """Return the first ten wrong fields with the error of each; keys in wrong places are masked."""
     # A list of which pydantic took no part is no empty one.
     items = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
     return [

@@ -1,4 +1,4 @@
-"""How both programs end: by a signal with code 0, for a wrong configuration with sysexits.h's code for it."""
+"""Exit codes of both programs: 0 for a signal, EX_CONFIG for a wrong configuration."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Addresses that a server listens on."""
+"""IP addresses: which only this machine reaches, and which network a client is in."""
 
 from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-# What one holder of IPv6 addresses has at least: among them they choose freely, so these bits alone tell holders apart.
+# What one holder of IPv6 addresses has at least: among them they choose freely, so only these bits identify a holder.
 IPV6_PREFIX: Final = 64
 
 
@@ -20,7 +20,7 @@ def is_loopback(host: str) -> bool:
 
 
 def network_of(address: str) -> str:
-    """Return what tells a client by its address: an IPv4 address, or the /64 of an IPv6 one; anything else as it is."""
+    """Return a client's network: its IPv4 address, or the /64 of an IPv6 one; anything else as it is."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What both servers count, and several registries as one. No label is ever a client's address or key."""
+"""Metrics of both servers, and several registries as one; no label is a client's address or key."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RequestSample:
 
 
 class ServerMetrics:
-    """What both servers count; ``prefix`` is ``pairway_proxy`` or ``pairway_apiserver``."""
+    """Metrics of both servers; ``prefix`` is ``pairway_proxy`` or ``pairway_apiserver``."""
 
     def __init__(self, prefix: str) -> None:
         """Register every metric with a registry of this app's own, so that two apps can share a process."""
@@ -88,12 +88,11 @@ class ServerMetrics:
 
 
 class RequestTimer:
-    """One request's count, as a context manager."""
+    """Context manager that counts and times one request."""
 
     __slots__ = ("_clock", "_metrics", "_request", "_started")
 
     def __init__(self, metrics: ServerMetrics, clock: Callable[[], float]) -> None:
-        """Take where it is counted; ``clock`` gives monotonic seconds."""
         self._metrics = metrics
         self._clock = clock
         self._request = RequestSample()

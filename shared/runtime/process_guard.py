@@ -1,9 +1,9 @@
-"""Nothing outlives its owner: a guard process ends what the owner started, however the owner itself ended.
+"""Guard process: ends what its owner started, however the owner itself ended.
 
 A child is found by a variable in its environment, which children, grandchildren and an EngineCore inherit at any stage
 of their start-up. Linux shows the environment of a process as it was at its exec: the owner itself is therefore not
 marked, and neither is a child that it forks without an exec (nothing here does). A program that writes its title over its
-environment loses the mark: setproctitle (vLLM's EngineCore) is told not to, redis-server has an option for it.
+environment loses the mark: the environment keeps setproctitle (vLLM's EngineCore) from it, redis-server has an option.
 Run as a script, this file is the guard; it imports little, because a guard sleeps in memory as long as its owner lives.
 """
 
@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-# Several looks with nothing found make the end: between fork and exec a process is not marked yet.
+# Scans in a row that find nothing before the guard ends: between fork and exec a process is not marked yet.
 EMPTY_SCANS = 3
 SCAN_INTERVAL_SECONDS = 0.05
 # After SIGKILL only the kernel can keep a process (a disk or a GPU that does not answer): then the guard gives up.
@@ -29,14 +29,13 @@ HELD_FD = 3
 
 
 class ProcessGuard:
-    """Marks every process that is started in the block; when the block or its process ends, ends those still there.
+    """Marks every process started in the block by the variable ``name``; ends those left when the block or its owner ends.
 
     They get SIGTERM and ``grace_seconds`` later SIGKILL (0: SIGKILL at once). ``held_fd`` stays open in the guard until
     it is done: a lock on it says how long the cleaning lasts. Raises OSError when the guard can not be started.
     """
 
     def __init__(self, name: str, grace_seconds: float, *, held_fd: int | None = None) -> None:
-        """Take the environment variable ``name`` as the mark."""
         self.name = name
         self.value = os.urandom(8).hex()
         self.grace_seconds = grace_seconds
@@ -149,7 +148,7 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def guard_until_eof(name: str, value: str, grace_seconds: float) -> None:
-    """Wait until the owner's end of stdin closes, then reap."""
+    """Wait until the owner's end of stdin closes, then end the marked processes."""
     os.closerange(HELD_FD + 1, os.sysconf("SC_OPEN_MAX"))
     os.write(1, GUARD_READY)
     os.dup2(2, 1)

@@ -1,1 +1,8 @@
-"""uvicorn with limits and draining."""
+"""uvicorn with limits and draining.
+
+- ``server``: the server under both apps, which drains before it stops.
+- ``connection``: one connection within the limits.
+- ``limits``: the limits, and the cap on connections.
+- ``uvicorn_protocol``: uvicorn's protocol, patched.
+- ``host_header``: which ``Host`` a request may name.
+"""

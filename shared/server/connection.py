@@ -29,16 +29,15 @@ CONNECTION_RETRY_AFTER_SECONDS: Final = 1.0
 class Connection(UpgradeIgnoringProtocol):
     """Serves one connection and refuses, as a problem of ours, what is too large, too slow, or no HTTP."""
 
-    def __init__(self, *, limiter: ConnectionLimiter, **given: Any) -> None:
-        """Take the room that all connections share, and what uvicorn gives to a protocol."""
-        super().__init__(**given)
+    def __init__(self, *, limiter: ConnectionLimiter, **uvicorn_arguments: Any) -> None:
+        super().__init__(**uvicorn_arguments)
         self._limiter = limiter
         self._timeouts = limiter.timeouts
         # Bytes of a head that is not whole yet, as they came; and of the lines of one, as they were read.
         self._head_open = True
         self._head_started = False
         self._head_bytes_received = self._head_bytes_parsed = 0
-        # After a chunk's header: the trailers come now if it is the last chunk's, which the parser does not tell.
+        # After a chunk's header: the trailers come now if it is the last chunk's, which the parser does not say.
         self._trailers_open = False
         self._body_bytes = self._unsent_bytes = 0
         self._body_started_at = 0.0
@@ -52,7 +51,7 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Take the connection if there is room, or one that is idle to close for it."""
+        """Accept the connection, or refuse it where there are too many that are not idle."""
         super().connection_made(transport)
         self.flow = ObservedFlowControl(transport, self._pause_read_timer, self._resume_read_timer)
         is_admitted = self._limiter.admit()
@@ -65,7 +64,7 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget everything of it."""
+        """Release everything that the connection holds."""
         self._limiter.release(self.transport)
         self._read_timer = _cancelled(self._read_timer)
         self._write_timer = _cancelled(self._write_timer)
@@ -75,7 +74,7 @@ class Connection(UpgradeIgnoringProtocol):
         # What refers to itself only the garbage collector can free, and ten thousand of them at once cost it 200 ms.
         cast("ObservedFlowControl", self.flow).detach()
         if self._is_idle():
-            self.cycle = cast("Any", None)  # as it was at first; uvicorn's types do not tell
+            self.cycle = cast("Any", None)  # as it was at first; uvicorn's types do not say
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -96,7 +95,7 @@ class Connection(UpgradeIgnoringProtocol):
             self._start_read_timer()
 
     def _is_idle(self) -> bool:
-        """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not tell)."""
+        """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not say)."""
         return not self.cycle or self.cycle.response_complete
 
     def _await_request(self) -> None:

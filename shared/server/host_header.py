@@ -1,4 +1,4 @@
-"""Which host a request may name: RFC 9112 §3.2 refuses what two servers in a row could read as two hosts. Pure."""
+"""Which host a request may name: RFC 9112 §3.2 refuses what two servers in a row could read as two hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What peers may make a server hold, and for how long they are waited for."""
+"""Limits on peers: what they may make a server hold, and how long it waits for them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEFAULT_PEER_TIMEOUTS: Final = PeerTimeouts()
 
 @dataclass(slots=True)
 class ConnectionLimiter:
-    """The room for connections that all of a process's sockets share.
+    """Cap on the connections of all of a process's sockets.
 
     Mutable state: how many are open, and those that wait for a request, which leave for a new one, the longest idle first.
     """

@@ -1,4 +1,4 @@
-"""The server under both apps: uvicorn with our bounds, leaving politely."""
+"""The server under both apps: uvicorn with our limits, drained before it stops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLIENT_FILES_SHARE: Final = 0.75
 
 
 class DrainingServer(uvicorn.Server):
-    """Leaves politely: a signal flips the app to draining, the socket stays open for ``drain_seconds``, then closes.
+    """Drains before it stops: a signal flips the app to draining, the socket stays open for ``drain_seconds``, then closes.
 
     uvicorn closes its sockets before the lifespan ends, so draining can not live there. A second signal skips the
     wait. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
@@ -81,12 +81,12 @@ class DrainingServer(uvicorn.Server):
         self._second.lifespan = self._second.config.lifespan_class(self._second.config)
         try:
             await self._second.startup()
-        except SystemExit:  # uvicorn's way to say that the address can not be had; the first one still has to end well
+        except SystemExit:  # uvicorn exits so when the address is taken; the first socket still has to close well
             self.failed = self.should_exit = True
 
     @override
     async def on_tick(self, counter: int) -> bool:
-        """Tick, both."""
+        """Tick both servers."""
         if self._second is not None:
             await self._second.on_tick(counter)
         return await super().on_tick(counter)
@@ -111,7 +111,7 @@ def server_config(
 ) -> uvicorn.Config:
     """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
 
-    ``room`` is for all connections of this process, whichever its sockets; ``trusted_proxies`` are addresses and networks
+    ``limiter`` caps the connections of all sockets of this process; ``trusted_proxies`` are addresses and networks
     whose ``X-Forwarded-For`` and ``-Proto`` are believed.
     """
     # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.

@@ -1,8 +1,9 @@
-"""uvicorn's HTTP protocol, patched: flow control that can be observed, and requests with an ``Upgrade`` header.
+"""uvicorn's HTTP protocol, patched: observable flow control, and bodies after an ``Upgrade`` header.
 
 A client that asks for another protocol, as ``curl --http2`` and Java's HttpClient do at first, is answered in HTTP/1.1. The
 parser ends at such a head: what comes after it, it takes for the other protocol. A server may stay with HTTP/1.1 (RFC 9110
-§7.8), and then it is the request's body, and further requests.
+§7.8), and then it is the request's body, and further requests. uvicorn drops that body (Kludex/uvicorn#2722, open at 0.54.0).
+UpgradeIgnoringProtocol exists for that bug alone: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
 """
 
 from __future__ import annotations
@@ -18,30 +19,29 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class ObservedFlowControl(FlowControl):
-    """What a peer sends meanwhile is not late: it can not come."""
+    """Flow control that reports its pauses: what a peer cannot send meanwhile is not late."""
 
     def __init__(
         self, transport: asyncio.Transport, on_pause: Callable[[], None], on_resume: Callable[[], None]
     ) -> None:
-        """Take what is to be called when reading stops, and when it goes on."""
         super().__init__(transport)
         self._on_pause = on_pause
         self._on_resume = on_resume
 
     def detach(self) -> None:
-        """Tell nobody any more: the connection has ended."""
+        """Call nothing any more: the connection has ended."""
         self._on_pause = self._on_resume = _do_nothing
 
     @override
     def pause_reading(self) -> None:
-        """Stop."""
+        """Stop reading."""
         if not self.read_paused:
             super().pause_reading()
             self._on_pause()
 
     @override
     def resume_reading(self) -> None:
-        """Go on."""
+        """Read on."""
         if self.read_paused:
             super().resume_reading()
             self._on_resume()
@@ -56,7 +56,7 @@ _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class UpgradeIgnoringProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which loses a body whose head asks for another protocol, and keeps it here."""
+    """Protocol that stays with HTTP/1.1 and keeps the body of a request with ``Upgrade``."""
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -99,7 +99,7 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
 
 
 class _BodyCallbacks:
-    """Passes on what a parser finds, but for the first head. Mutable state: whether that is over."""
+    """Parser callbacks that skip the head, which was parsed already. Mutable state: whether that is over."""
 
     def __init__(self, protocol: UpgradeIgnoringProtocol) -> None:
         self._protocol = protocol

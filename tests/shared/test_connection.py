@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED_REQUESTS, ConnectionLimiter, PeerTimeouts
 from tests.fakes import Serving, serving
 from tests.waiting import wait_until
@@ -123,7 +123,7 @@ def make_app() -> FastAPI:
         app.add_api_route(path, handler)
     for path, handler in (("/body", body), ("/late", late), ("/trailed", trailed)):
         app.add_api_route(path, handler, methods=["POST"])
-    install_http_habits(app)
+    configure_app(app)
     return app
 
 

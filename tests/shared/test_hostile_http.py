@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shared.http.body import read_body
 from shared.http.body_budget import ByteBudget
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.protocol.deadline import Deadline
 from shared.runtime.logging import LogFormat, configure_logging
 from shared.server.limits import ConnectionLimiter, PeerTimeouts
@@ -64,7 +64,7 @@ async def served() -> AsyncGenerator[Serving]:
 
     app.add_api_route("/plain", plain)
     app.add_api_route("/body", body, methods=["POST"])
-    install_http_habits(app)
+    configure_app(app)
     room = ConnectionLimiter(timeouts=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
     async with serving(app, room, trusted_proxies=("127.0.0.1",)) as one:
         yield one

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from shared.http.body import read_body
 from shared.http.body_budget import ByteBudget
 from shared.http.disconnect import DISCONNECT_EXTENSION, DisconnectSignal, while_connected
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.http.request_context import add_log_fields
 from shared.protocol import access_errors, errors
 from shared.protocol.deadline import Deadline
@@ -80,7 +80,7 @@ def handlers() -> Handlers:
 @pytest.fixture(scope="module")
 async def served(handlers: Handlers) -> AsyncGenerator[Serving]:
     app = FastAPI()
-    install_http_habits(app)
+    configure_app(app)
 
     async def fail() -> Response:
         raise handlers.error

@@ -14,7 +14,7 @@ from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.body_budget import ByteBudget
 from shared.http.disconnect import while_connected
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError
 from shared.protocol.sse import OnDelta
@@ -43,7 +43,7 @@ def script() -> Script:
 @pytest.fixture(scope="module")
 async def served(script: Script) -> AsyncGenerator[Serving]:
     app = FastAPI()
-    install_http_habits(app)
+    configure_app(app)
 
     async def run(request: Request, on_delta: OnDelta | None) -> bytes:
         try:

@@ -6,9 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
+import uvicorn
 from fastapi import FastAPI, Request, Response
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from tests.fakes import Serving, serving
 from tests.shared.test_connection import Peer, peer
 
@@ -31,7 +35,7 @@ async def served() -> AsyncGenerator[Serving]:
 
     app.add_api_route("/echo", echo, methods=["POST"])
     app.add_api_route("/plain", plain)
-    install_http_habits(app)
+    configure_app(app)
     async with serving(app) as one:
         yield one
 
@@ -54,7 +58,7 @@ async def _answers(one: Peer, bodies: list[bytes]) -> None:
 )
 async def test_the_body_is_the_requests_and_the_connection_goes_on(served: Serving, pieces: list[bytes]) -> None:
     async with peer(served) as one:
-        for _ in range(3):  # each asks anew
+        for _ in range(3):  # each asks for the upgrade
             for piece in pieces:
                 one.send(piece)
                 await asyncio.sleep(0.02)
@@ -108,3 +112,25 @@ async def test_a_body_of_two_lengths_is_refused(served: Serving, lengths: bytes)
     async with peer(served) as one:
         one.send(HEAD + lengths + b"\r\nhello")
         assert b" 400 " in (await one.rest())[:20]
+
+
+async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
+    await Response(await Request(scope, receive).body())(scope, receive, send)
+
+
+async def test_plain_uvicorn_loses_the_body() -> None:
+    """Kludex/uvicorn#2722: when this fails it is fixed, and UpgradeIgnoringProtocol has to go."""
+    config = uvicorn.Config(_echo, ws="none", lifespan="off", log_config=None)
+    config.load()
+
+    def protocol() -> HttpToolsProtocol:
+        return HttpToolsProtocol(config, ServerState(), app_state={})
+
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(LENGTH + b"hello")
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        writer.close()
+        await writer.wait_closed()
+    assert b"content-length: 0\r\n" in answer.lower()

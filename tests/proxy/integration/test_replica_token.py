@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
 from apiserver.settings import ApiServerSettings
-from shared.http.problems import install_http_habits
+from shared.http.problems import configure_app
 from shared.protocol.bearer_token import authenticate
 from tests.fakes import FakeReplica, replicas, serving
 from tests.proxy.proxies import proxy
@@ -33,7 +33,7 @@ async def test_replica_token_is_sent_and_never_logged(
 @pytest.mark.parametrize(("token", "reason"), [(TOKEN, "APISERVER_TOKEN differ"), ("", "set PROXY_REPLICA_TOKEN")])
 async def test_wrong_replica_token_is_named_in_health(token: str, reason: str) -> None:
     app = FastAPI()
-    install_http_habits(app)
+    configure_app(app)
 
     @app.get("/report")
     async def report(request: Request) -> None:  # pyright: ignore[reportUnusedFunction] - by its route
