@@ -12,28 +12,28 @@ from apiserver.formats.document import placeholder_index
 
 # Scripts written without blanks between words; the first three have none between sentences either.
 _DENSE: Final = frozenset({"Hans", "Hant", "Jpan"})
-_NO_BLANKS: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
+_UNSPACED: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 _CACHED_TAGS: Final = 1024
 
 
-def separator(between: str, before: str, after: str, source: str, target: str) -> str:
-    """Return what stands between the translations of two segments of one line; hard white space stays as it is.
+def separator(gap: str, before: str, after: str, source: str, target: str) -> str:
+    """Return the text between two translated segments of one line; hard white space stays as it is.
 
-    ``between`` stood between them in the source language; ``before`` and ``after`` are their translations. Nothing
+    ``gap`` is between them in the source language; ``before`` and ``after`` are their translations. Nothing
     becomes a blank where the source writes none and the target does; a blank becomes nothing between two wide
     characters of Chinese or Japanese where the source writes blanks.
     """
     left = next((char for char in reversed(before) if placeholder_index(char) is None), "")
     right = next((char for char in after if placeholder_index(char) is None), "")
     if not left or not right:
-        return between
+        return gap
     from_script, to_script = _script(source), _script(target)
-    if not between and from_script in _NO_BLANKS and to_script not in _DENSE:
-        apart = left.isspace() or right.isspace() or _opens(left) or _closes(right)
-        return "" if apart else " "
-    if between == " " and from_script not in _DENSE and to_script in _DENSE and _wide(left) and _wide(right):
+    if not gap and from_script in _UNSPACED and to_script not in _DENSE:
+        is_separated = left.isspace() or right.isspace() or _is_opening(left) or _is_closing(right)
+        return "" if is_separated else " "
+    if gap == " " and from_script not in _DENSE and to_script in _DENSE and _is_wide(left) and _is_wide(right):
         return ""
-    return between
+    return gap
 
 
 @lru_cache(maxsize=_CACHED_TAGS)
@@ -42,14 +42,14 @@ def _script(tag: str) -> str:
     return langcodes.Language.get(tag).maximize().script or ""
 
 
-def _opens(char: str) -> bool:
+def _is_opening(char: str) -> bool:
     return category(char) in {"Ps", "Pi"}
 
 
-def _closes(char: str) -> bool:
+def _is_closing(char: str) -> bool:
     return category(char) in {"Pe", "Pf"} or char in ",.;:!?…%"
 
 
-def _wide(char: str) -> bool:
+def _is_wide(char: str) -> bool:
     """Say whether a character is one of Chinese or Japanese text, punctuation included: a wide one."""
     return east_asian_width(char) in {"W", "F"} or char in "“”‘’…—"

@@ -1,4 +1,4 @@
-"""Long texts into segments that an engine takes one by one, and how their translations stand together again. Pure."""
+"""Segmenter: cuts texts into segments that an engine translates one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from apiserver.segmentation.text_boundaries import best_break, clause_ends, firs
 
 # White space that separates: every run but a single blank, no-break space or narrow no-break space. It comes back as it
 # was, so no translation may meet it.
-_HARD: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
+_HARD_SPACE: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
 # Characters that a segment may have for each token of its budget. Texts have 2 to 5; one with more is a run of one
@@ -58,13 +58,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A stretch of a line: where it is, its tokens, its sentences, and whether it has a letter."""
+    """A span of a line: its place, its tokens, its sentences, and whether it has a letter."""
 
     start: int
     end: int
     tokens: int
     sentences: int
-    lettered: bool
+    has_letter: bool
 
 
 def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
@@ -77,44 +77,33 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
     """
     spans: list[tuple[int, int]] = []
     position = 0
-    for start, end in [*(match.span() for match in _HARD.finditer(text)), (len(text), len(text))]:
-        line = _stripped(text, position, start)
+    for start, end in [*(match.span() for match in _HARD_SPACE.finditer(text)), (len(text), len(text))]:
+        line = _strip_span(text, position, start)
         if line is not None:
             offset = line[0]
-            packed = _packed(text[offset : line[1]], language, budget)
+            packed = _pack_line(text[offset : line[1]], language, budget)
             spans.extend((offset + span.start, offset + span.end) for span in packed)
         position = end
-    return _laid_out(text, spans)
+    return _with_gaps(text, spans)
 
 
 def split_segment(text: str, language: str) -> list[TextPart]:
     """Cut a segment's text into at least two: its sentences, else its clauses, else halves at a word's end.
 
-    Laid out as :func:`segment` does it; one Segment alone where nothing but one grapheme cluster is left.
+    With the gaps between them, as :func:`segment` returns them; one Segment alone where nothing but one grapheme cluster is left.
     """
     for ends in (sentence_ends(text, language), clause_ends(text)):
-        spans = _attached(text, [_span(text, *place, 1) for place in _between(text, ends)], None)
+        spans = _attach_letterless(text, [_span(text, *place, 1) for place in _split_at(text, ends)], None)
         if len(spans) > 1:
-            return _laid_out(text, [(span.start, span.end) for span in spans])
+            return _with_gaps(text, [(span.start, span.end) for span in spans])
     middle = middle_break(text, language)
-    return _laid_out(text, _between(text, [] if middle is None else [middle]))
+    return _with_gaps(text, _split_at(text, [] if middle is None else [middle]))
 
 
-def skeleton(text: str) -> list[str]:
-    """Return what a translation must keep exactly: white space at the beginning, hard white space inside, at the end.
-
-    The first and the last may be empty; a blank text is one item.
-    """
-    core = _stripped(text, 0, len(text))
-    if core is None:
-        return [text]
-    return [text[: core[0]], *(match[0] for match in _HARD.finditer(text, *core)), text[core[1] :]]
-
-
-def _packed(line: str, language: str, budget: Budget) -> list[_Span]:
+def _pack_line(line: str, language: str, budget: Budget) -> list[_Span]:
     """Cut a line without hard white space into spans within the budget, each as full as the next sentence allows."""
     sentences: list[_Span] = []
-    places = _between(line, sentence_ends(line, language))
+    places = _split_at(line, sentence_ends(line, language))
     if len(places) == 1 and (size := len(line.encode(errors="surrogatepass"))) <= budget.max_tokens:
         # Most texts. A token is hardly ever less than a byte (what is too long after all is cut later), and a sentence
         # that shares its segment with none need not be counted.
@@ -124,17 +113,17 @@ def _packed(line: str, language: str, budget: Budget) -> list[_Span]:
         if tokens <= budget.max_tokens:
             sentences.append(_span(line, start, end, tokens))
         else:
-            sentences.extend(_cut(line, start, end, language, budget))
+            sentences.extend(_cut_sentence(line, start, end, language, budget))
     packed: list[_Span] = []
-    for span in _attached(line, sentences, budget):
+    for span in _attach_letterless(line, sentences, budget):
         if packed and _fits(line, packed[-1], span, budget):
-            packed[-1] = _joined(line, packed[-1], span)
+            packed[-1] = _merge(line, packed[-1], span)
         else:
             packed.append(span)
     return packed
 
 
-def _cut(line: str, start: int, end: int, language: str, budget: Budget) -> list[_Span]:
+def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget) -> list[_Span]:
     """Cut a sentence over the budget into spans of about equal length."""
     spans: list[_Span] = []
     reach = budget.max_chars  # characters that probably fit; learnt from every count
@@ -146,10 +135,10 @@ def _cut(line: str, start: int, end: int, language: str, budget: Budget) -> list
             place = best_break(line, start, rest // parts, reach, language)
         if place is None:  # one grapheme cluster reaches further than that
             cluster = start + first_cluster(line[start : min(end, start + budget.max_chars + 1)])
-            whole = cluster - start <= budget.max_chars and budget.tokens(line[start:cluster]) <= budget.max_tokens
-            place = cluster if whole else start + reach
+            is_whole = cluster - start <= budget.max_chars and budget.tokens(line[start:cluster]) <= budget.max_tokens
+            place = cluster if is_whole else start + reach
         place = min(place, end)
-        core = _stripped(line, start, place)
+        core = _strip_span(line, start, place)
         if core is None:
             start = place
             continue
@@ -164,21 +153,21 @@ def _cut(line: str, start: int, end: int, language: str, budget: Budget) -> list
     return spans
 
 
-def _attached(line: str, spans: list[_Span], budget: Budget | None) -> list[_Span]:
+def _attach_letterless(line: str, spans: list[_Span], budget: Budget | None) -> list[_Span]:
     """Join a span without letters to its neighbour where both fit: a number to the next, punctuation to the last."""
-    joined: list[_Span] = []
+    attached: list[_Span] = []
     for span in spans:
-        last = joined[-1] if joined else None
+        last = attached[-1] if attached else None
         belongs = last is not None and (
-            not last.lettered or (not span.lettered and not _WORD.search(line, span.start, span.end))
+            not last.has_letter or (not span.has_letter and not _WORD.search(line, span.start, span.end))
         )
         if last is not None and belongs and _fits(line, last, span, budget):
-            joined[-1] = _joined(line, last, span)
+            attached[-1] = _merge(line, last, span)
         else:
-            joined.append(span)
-    if len(joined) > 1 and not joined[-1].lettered and _fits(line, joined[-2], joined[-1], budget):
-        joined[-2:] = [_joined(line, joined[-2], joined[-1])]
-    return joined
+            attached.append(span)
+    if len(attached) > 1 and not attached[-1].has_letter and _fits(line, attached[-2], attached[-1], budget):
+        attached[-2:] = [_merge(line, attached[-2], attached[-1])]
+    return attached
 
 
 def _fits(line: str, first: _Span, second: _Span, budget: Budget | None) -> bool:
@@ -186,28 +175,28 @@ def _fits(line: str, first: _Span, second: _Span, budget: Budget | None) -> bool
         return True
     if second.end - first.start > budget.max_chars:
         return False
-    if budget.max_sentences is not None and _sentences(first, second) > budget.max_sentences:
+    if budget.max_sentences is not None and _sentence_count(first, second) > budget.max_sentences:
         return False
-    return first.tokens + _glue(line, first, second) + second.tokens <= budget.max_tokens
+    return first.tokens + _gap_tokens(line, first, second) + second.tokens <= budget.max_tokens
 
 
-def _joined(line: str, first: _Span, second: _Span) -> _Span:
-    tokens = first.tokens + _glue(line, first, second) + second.tokens
-    lettered = first.lettered or second.lettered
-    return _Span(first.start, second.end, tokens, _sentences(first, second), lettered)
+def _merge(line: str, first: _Span, second: _Span) -> _Span:
+    tokens = first.tokens + _gap_tokens(line, first, second) + second.tokens
+    has_letter = first.has_letter or second.has_letter
+    return _Span(first.start, second.end, tokens, _sentence_count(first, second), has_letter)
 
 
-def _sentences(first: _Span, second: _Span) -> int:
+def _sentence_count(first: _Span, second: _Span) -> int:
     """Count the sentences of two; one without letters is none beside another."""
     return (
         first.sentences + second.sentences
-        if first.lettered and second.lettered
+        if first.has_letter and second.has_letter
         else max(first.sentences, second.sentences)
     )
 
 
-def _glue(line: str, first: _Span, second: _Span) -> int:
-    """Return the tokens that two spans together may have beyond their own: a byte each at most, and one for nothing."""
+def _gap_tokens(line: str, first: _Span, second: _Span) -> int:
+    """Return the tokens of what is between two spans: at most one per byte, and one for nothing."""
     return max(1, len(line[first.end : second.start].encode()))
 
 
@@ -215,27 +204,26 @@ def _span(line: str, start: int, end: int, tokens: int) -> _Span:
     return _Span(start, end, tokens, 1, _LETTER.search(line, start, end) is not None)
 
 
-def _between(text: str, ends: list[int]) -> list[tuple[int, int]]:
-    """Return what lies between the ends, without white space around it and without what is blank."""
-    places = (_stripped(text, start, end) for start, end in pairwise([0, *ends, len(text)]))
-    return [place for place in places if place is not None]
+def _split_at(text: str, ends: list[int]) -> list[tuple[int, int]]:
+    """Return the spans between the ends, without white space around them and without blank ones."""
+    spans = (_strip_span(text, start, end) for start, end in pairwise([0, *ends, len(text)]))
+    return [span for span in spans if span is not None]
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where a stretch begins and ends without the white space around it; None: it is blank."""
-    stretch = text[start:end]
-    bare = stretch.lstrip()
-    return (end - len(bare), end - len(bare) + len(bare.rstrip())) if bare else None
+def _strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return a span without the white space around it; None where it is blank."""
+    words = text[start:end].lstrip()
+    return (end - len(words), end - len(words) + len(words.rstrip())) if words else None
 
 
-def _laid_out(text: str, spans: list[tuple[int, int]]) -> list[TextPart]:
-    pieces: list[TextPart] = []
+def _with_gaps(text: str, spans: list[tuple[int, int]]) -> list[TextPart]:
+    parts: list[TextPart] = []
     position = 0
     for start, end in spans:
-        if pieces or start > position:
-            pieces.append(text[position:start])
-        pieces.append(Segment(text[start:end]))
+        if parts or start > position:
+            parts.append(text[position:start])
+        parts.append(Segment(text[start:end]))
         position = end
     if position < len(text):
-        pieces.append(text[position:])
-    return pieces
+        parts.append(text[position:])
+    return parts

@@ -1,4 +1,4 @@
-"""Where sentences end: the one door to sentencex, which is guarded here against what it trips over. Pure."""
+"""Sentence splitter: where sentences end. The only file with sentencex, guarded against what it fails on."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _INITIAL: Final = re.compile(r"[^\w\s]*[^\W\d_]\.\s?")
 # A full stop before a small letter is an abbreviation's, whether sentencex has it in its lists ("approx. the") or not.
 _FULL_STOP: Final = re.compile(r"[^.]\.[\"')\]”’»]?\s$")
 # Characters before an end that these patterns need to see.
-_SHORT: Final = 8
+_TAIL_CHARS: Final = 8
 # 「はい。」と言った: a quotation is part of the sentence that goes on behind it.
 _QUOTING: Final = ("と", "って")
 _CLOSING: Final = "」』"
 
-_MARK: Final = f"[{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+"
-_MARKS: Final = re.compile(_MARK)
-# A mark with nothing of a word beside it stands for a word; any other is a tag at a word, and invisible to sentencex.
-_WORD_MARKS: Final = re.compile(rf"(?<![^\s(\[{{„“«]){_MARK}(?![^\s.,;:!?)\]}}”»…。、，！？])")
+_PLACEHOLDERS: Final = f"[{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+"
+_PLACEHOLDER_RUN: Final = re.compile(_PLACEHOLDERS)
+# A placeholder with no part of a word beside it stands for a word; any other is a tag at a word, hidden from sentencex.
+_WORD_PLACEHOLDERS: Final = re.compile(rf"(?<![^\s(\[{{„“«]){_PLACEHOLDERS}(?![^\s.,;:!?)\]}}”»…。、，！？])")
 _WORD: Final = "\ue000"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # sentencex panics at an initial before a no-break space ("A\u00a0."), and knows neither Khmer's nor Tibetan's full stops.
@@ -55,71 +55,71 @@ def sentence_ends(line: str, language: str) -> list[int]:
     is a canonical tag; one that sentencex does not know goes by the rules of a relative, else of English.
     """
     language = language.partition("-")[0]
-    shadow, runs = _shadow(line)
+    library_text, runs = _library_text(line)
     ends: list[int] = []
-    last = 0  # the last end in the shadow
-    for end in _library_ends(shadow, SUBSTITUTE_LANGUAGES.get(language, language)):
-        if _goes_on(shadow, last, end, language):
+    last = 0  # the last end in the library's text
+    for end in _library_ends(library_text, SUBSTITUTE_LANGUAGES.get(language, language)):
+        if _continues(library_text, last, end, language):
             continue
         last = end
-        place = _place(runs, end)
+        place = _original_place(runs, end)
         if is_cluster_end(line, place):
             ends.append(place)
     return ends
 
 
-def _shadow(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the line as sentencex is to see it, and for each run of marks left out its place there and where it ended.
+def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the line as sentencex sees it; for each run of placeholders left out its place there and its end.
 
     The second number is how many characters have been left out up to the run's end.
     """
     if not _ODD.search(line):
         return line, []
-    text = _WORD_MARKS.sub(lambda marks: _WORD * len(marks[0]), line)
+    text = _WORD_PLACEHOLDERS.sub(lambda run: _WORD * len(run[0]), line)
     text = _SURROGATE.sub("\ufffd", text).translate(_PLAIN)
-    pieces: list[str] = []
+    parts: list[str] = []
     runs: list[tuple[int, int]] = []
-    position = gone = 0
-    for marks in _MARKS.finditer(text):
-        pieces.append(text[position : marks.start()])
-        position = marks.end()
-        runs.append((marks.start() - gone, gone + len(marks[0])))
-        gone += len(marks[0])
-    pieces.append(text[position:])
-    return "".join(pieces), runs
+    position = removed = 0
+    for run in _PLACEHOLDER_RUN.finditer(text):
+        parts.append(text[position : run.start()])
+        position = run.end()
+        runs.append((run.start() - removed, removed + len(run[0])))
+        removed += len(run[0])
+    parts.append(text[position:])
+    return "".join(parts), runs
 
 
-def _place(runs: list[tuple[int, int]], end: int) -> int:
-    """Return where in the line a place of its shadow is; marks at that very place come behind it."""
+def _original_place(runs: list[tuple[int, int]], end: int) -> int:
+    """Return a place of the library's text in the line; placeholders at that very place come behind it."""
     before = bisect_left(runs, (end, 0))
     return end + runs[before - 1][1] if before else end
 
 
-def _goes_on(shadow: str, start: int, end: int, language: str) -> bool:
-    """Say whether the sentence that began at ``start`` goes on behind ``end``, whatever sentencex says."""
-    if end - start <= _SHORT and _INITIAL.fullmatch(shadow, start, end):
+def _continues(text: str, start: int, end: int, language: str) -> bool:
+    """Say whether the sentence from ``start`` continues behind ``end``, whatever sentencex says."""
+    if end - start <= _TAIL_CHARS and _INITIAL.fullmatch(text, start, end):
         return True
-    if language == "ja" and shadow[end - 1] in _CLOSING and shadow.startswith(_QUOTING, end):
+    if language == "ja" and text[end - 1] in _CLOSING and text.startswith(_QUOTING, end):
         return True
-    tail = shadow[max(start, end - _SHORT) : end]
-    if shadow[end].islower() and _FULL_STOP.search(tail):
+    tail = text[max(start, end - _TAIL_CHARS) : end]
+    if text[end].islower() and _FULL_STOP.search(tail):
         return True
     return language in DOTTED_ORDINALS and _ORDINAL.search(tail) is not None
 
 
 def _library_ends(text: str, language: str) -> list[int]:
-    """Walk over the text in windows; each begins at a sentence found, or half a window on at least: linear time."""
+    """Return sentencex's ends, window by window; each advances by half a window at least: linear time."""
     ends: list[int] = []
     start = 0
     while start < len(text):
         window = text[start : start + WINDOW]
-        found = [start + end for end in window_ends(window, language)]
-        ends.extend(found)
+        found_ends = [start + end for end in window_ends(window, language)]
+        ends.extend(found_ends)
         if start + WINDOW >= len(text):
             break
         half = start + WINDOW // 2
-        if found and found[-1] >= half:
-            start = found[-1]
+        if found_ends and found_ends[-1] >= half:
+            start = found_ends[-1]
         else:  # a sentence longer than that: go on inside it, at a word
             space = text.rfind(" ", half, start + WINDOW)
             start = start + WINDOW if space < 0 else space + 1
@@ -129,10 +129,10 @@ def _library_ends(text: str, language: str) -> list[int]:
 def window_ends(window: str, language: str) -> list[int]:
     """Ask sentencex. Where it breaks down or loses something, the window counts as one sentence."""
     try:
-        pieces = _SEGMENT(language, window)
+        sentences = _SEGMENT(language, window)
     except BaseException as error:  # a Rust panic comes as an exception that is no Exception and has no importable name
         if type(error).__name__ != "PanicException":
             raise
         return []
-    ends = list(accumulate(map(len, pieces)))
+    ends = list(accumulate(map(len, sentences)))
     return ends[:-1] if ends and ends[-1] == len(window) else []

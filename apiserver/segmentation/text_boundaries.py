@@ -1,4 +1,4 @@
-"""Where a sentence may be cut when it has to be: the one door to ICU (icu4py). Pure.
+"""Text boundaries: where a sentence may be cut when it has to be. The only file with ICU (icu4py).
 
 Clauses before words, words before grapheme clusters. A place is never inside a grapheme cluster.
 """
@@ -20,13 +20,15 @@ LOOKAHEAD: Final = 64
 
 _CLOSERS: Final = "\"'”’»›)\\]"
 _WIDE_CLOSERS: Final = "”’」』）】》〉"
-_MARKS: Final = f"{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}"
+_PLACEHOLDERS: Final = f"{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}"
 # Possessive quantifiers keep these linear: 200,000 full stops are one run, looked at once.
 _SENTENCE: Final = re.compile(
-    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_MARKS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",
+    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",
 )
-_CLAUSE: Final = re.compile(rf"(?<![,;:–—])[,;:–—]++[{_CLOSERS}{_MARKS}]*+\s|[、，；：،؛]++[{_WIDE_CLOSERS}]*+\s?")
-_EITHER: Final = re.compile(f"{_SENTENCE.pattern}|{_CLAUSE.pattern}")
+_CLAUSE: Final = re.compile(
+    rf"(?<![,;:–—])[,;:–—]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[、，；：،؛]++[{_WIDE_CLOSERS}]*+\s?"
+)
+_SENTENCE_OR_CLAUSE: Final = re.compile(f"{_SENTENCE.pattern}|{_CLAUSE.pattern}")
 _SPACE: Final = re.compile(r"\s")
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
@@ -48,12 +50,12 @@ def best_break(text: str, start: int, aim: int, reach: int, language: str) -> in
     stop = min(start + reach, len(text))
     middle = start + aim
     for kind in (_SENTENCE, _CLAUSE, _SPACE):
-        found = (match.end() for match in kind.finditer(text, start + aim // 2, stop + LOOKAHEAD))
-        if (place := _nearest(text, (end for end in found if end <= stop), middle)) is not None:
+        ends = (match.end() for match in kind.finditer(text, start + aim // 2, stop + LOOKAHEAD))
+        if (place := _nearest(text, (end for end in ends if end <= stop), middle)) is not None:
             return place
     near = text[start : stop + LOOKAHEAD]
-    inside = _inside(near, stop - start, language)
-    return start + min(inside, key=lambda end: abs(end - aim)) if inside else None
+    ends = _inner_ends(near, stop - start, language)
+    return start + min(ends, key=lambda end: abs(end - aim)) if ends else None
 
 
 def middle_break(text: str, language: str) -> int | None:
@@ -61,13 +63,13 @@ def middle_break(text: str, language: str) -> int | None:
     middle = len(text) // 2
     if (place := _nearest(text, (match.end() for match in _SPACE.finditer(text)), middle)) is not None:
         return place
-    inside = _inside(text, len(text), language)
-    return min(inside, key=lambda end: abs(end - middle)) if inside else None
+    ends = _inner_ends(text, len(text), language)
+    return min(ends, key=lambda end: abs(end - middle)) if ends else None
 
 
 def clause_ends(text: str) -> list[int]:
     """Return where clauses end by their punctuation, rising, without the text's own end."""
-    places = (match.end() for match in _EITHER.finditer(text))
+    places = (match.end() for match in _SENTENCE_OR_CLAUSE.finditer(text))
     return [place for place in places if place < len(text) and is_cluster_end(text, place)]
 
 
@@ -93,7 +95,7 @@ def _nearest(text: str, places: Iterable[int], middle: int) -> int | None:
     return None
 
 
-def _inside(text: str, reach: int, language: str) -> list[int]:
+def _inner_ends(text: str, reach: int, language: str) -> list[int]:
     """Return the ends of words up to ``reach``, else those of clusters, the text's own end excluded."""
     last = min(reach, len(text) - 1)
     clusters = [end for end in cluster_ends(text) if end <= last]
@@ -105,8 +107,8 @@ def _word_ends(text: str, language: str) -> set[int]:
     """Return where words end and a line may be broken: by dictionary in Chinese, Japanese and Thai, before no comma."""
     code = language.partition("-")[0]
     locale = code if _LANGUAGE.fullmatch(code) else "root"
-    shadow = _encodable(text)
-    lines, words = LineBreaker(shadow, locale), WordBreaker(shadow, locale)
+    encodable = _encodable(text)
+    lines, words = LineBreaker(encodable, locale), WordBreaker(encodable, locale)
     return set(accumulate(map(len, lines))) & set(accumulate(map(len, words)))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.emoji import remove_emoji, restore_emoji
 from apiserver.protection.placeholders import Protection, protect
-from apiserver.segmentation.segmenter import skeleton
+from tests.text_skeleton import skeleton
 
 A, B, C = (placeholder_char(index) for index in range(3))
 MARKS = [

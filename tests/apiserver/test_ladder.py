@@ -17,7 +17,6 @@ from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling
-from apiserver.segmentation.segmenter import skeleton
 from apiserver.translation.segment_translator import (
     MAX_DEPTH,
     MAX_PIECES,
@@ -26,6 +25,7 @@ from apiserver.translation.segment_translator import (
     translate_segment,
 )
 from shared.languages import LanguagePair
+from tests.text_skeleton import skeleton
 
 EN_DE = LanguagePair("en", "de")
 LANGUAGES = OutputLanguage()

@@ -21,7 +21,6 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.protection.placeholders import Protection, count_literals
 from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.segmentation.segmenter import skeleton
 from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.translator import INLINE_CHARS, RunningModel, Translator
 from shared.languages import LanguagePair
@@ -29,6 +28,7 @@ from shared.protocol.errors import TooLargeError
 from shared.protocol.lanes import Lane
 from shared.protocol.messages import TextFormat, Translation
 from tests.scripted_engine import Asked, ScriptedEngine
+from tests.text_skeleton import skeleton
 from tests.waiting import wait_until
 
 EN_DE = LanguagePair("en", "de")

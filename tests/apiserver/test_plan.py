@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholders import Protection
-from apiserver.segmentation.segmenter import Budget, skeleton
+from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
+from tests.text_skeleton import skeleton
 
 EN_DE = LanguagePair("en", "de")
 BUDGET = Budget(max_tokens=40, max_sentences=1, count=len)

@@ -12,10 +12,10 @@ from apiserver.engine.prompt_encoder import PromptEncoder
 from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from apiserver.protection.placeholders import count_literals
-from apiserver.segmentation.segmenter import skeleton
 from shared.languages import LanguagePair
 from tests.apiserver.conftest import Real
 from tests.streams import hear
+from tests.text_skeleton import skeleton
 
 # What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
 pytestmark = [

@@ -19,10 +19,10 @@ from apiserver.segmentation.segmenter import (
     Segment,
     TextPart,
     segment,
-    skeleton,
     split_segment,
 )
 from apiserver.segmentation.text_boundaries import cluster_ends
+from tests.text_skeleton import skeleton
 
 MODELS = Path(__file__).parents[2] / "models"
 OPEN, CLOSE = placeholder_char(0), placeholder_char(1)

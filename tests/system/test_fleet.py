@@ -12,10 +12,10 @@ import httpx
 import psutil
 import pytest
 
-from apiserver.segmentation.segmenter import skeleton
 from tests.processes import Server
 from tests.system.conftest import FLEET_MARK, Fleet
 from tests.system.load import steady_load
+from tests.text_skeleton import skeleton
 from tests.waiting import Awake, wait_until
 
 MEBIBYTE = 1024 * 1024
