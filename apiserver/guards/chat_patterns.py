@@ -1,7 +1,7 @@
-"""Chatter: what chat models say around a translation, as patterns: preambles, notes, next turns, controls. Pure.
+"""Chat patterns: what chat models write around a translation: preambles, notes, next turns, control tokens.
 
-Every pattern is bounded, so none is slow on any text. Whether a match is chatter is decided against the source
-(cleanup.py, guards.py): what the source says too belongs to the translation.
+Every pattern is bounded, so none is slow on any text. Whether a match is part of the translation is decided against the
+source (cleanup.py, quality_guard.py): what the source says too belongs to the translation.
 """
 
 from __future__ import annotations
@@ -105,14 +105,16 @@ REFUSAL: Final = re.compile(
 
 @lru_cache(maxsize=CACHED_LABELS)
 def label_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a language's name or tag and a colon, as a prompt may have it before the translation."""
+    """Return the pattern of a language's name or tag and a colon, as prompts label a text."""
     language = Language.get(tag)
     names = {language.display_name("en"), language.language_name("en"), language.autonym(), language.language_name(tag)}
-    either = "|".join(re.escape(name) for name in sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True))
-    return re.compile(rf"{_MARKUP}(?:{either})(?: ?\([^()\n]{{1,40}}\))?{_COLON}\s*", re.IGNORECASE)
+    alternatives = "|".join(
+        re.escape(name) for name in sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True)
+    )
+    return re.compile(rf"{_MARKUP}(?:{alternatives})(?: ?\([^()\n]{{1,40}}\))?{_COLON}\s*", re.IGNORECASE)
 
 
 @lru_cache(maxsize=CACHED_LABELS)
 def next_example_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a new line that begins with a language's label, as raw prompts go on with another example."""
+    """Return the pattern of a new line with a language's label: a further example of a raw prompt."""
     return re.compile(rf"\n\s{{0,8}}+(?={label_pattern(tag).pattern})", re.IGNORECASE)

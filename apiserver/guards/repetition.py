@@ -1,4 +1,4 @@
-"""Repetition: how often a text says the same thing over again without a pause. Pure."""
+"""Repetition: how often a text says the same thing in a row."""
 
 from __future__ import annotations
 

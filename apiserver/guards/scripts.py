@@ -1,4 +1,4 @@
-"""Scripts: which script a letter is of, which a language is written in, and how much a letter says. Pure."""
+"""Scripts: the script of a letter, the scripts of a language, and how much a letter says."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ _LAST_LATIN: Final = chr(_BLOCKS[1][1])
 def script_of(char: str) -> str:
     """Return the script of a letter; UNKNOWN for one of a script that is not listed."""
     code = ord(char)
-    found = bisect_right(_FIRSTS, code) - 1
-    if found < 0 or code > _BLOCKS[found][1]:
+    index = bisect_right(_FIRSTS, code) - 1
+    if index < 0 or code > _BLOCKS[index][1]:
         return UNKNOWN
-    return _BLOCKS[found][2]
+    return _BLOCKS[index][2]
 
 
 def scripts_in(text: str) -> Counter[str]:
@@ -113,5 +113,5 @@ def text_weight(text: str) -> float:
 
 
 def letters_weight(letters: Mapping[str, int]) -> float:
-    """Return how much letters say that were counted by their script."""
+    """Return how much letters say, counted by their script."""
     return sum(_WEIGHTS.get(script, 1.0) * count for script, count in letters.items())
