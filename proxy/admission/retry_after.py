@@ -1,4 +1,4 @@
-"""Promises: when those who were refused are to come again, so that there is room when they do. Pure."""
+"""RetryAfterScheduler: when refused requests are to come again, so that there is capacity when they do. Pure."""
 
 from __future__ import annotations
 
@@ -12,103 +12,104 @@ from proxy.call import TranslationCall
 
 # Nobody is sent away for longer: by then the load has changed, and so may have the fleet.
 LONGEST_SECONDS: Final = 60
-# Once all places up to that are given, they are given again from here on: of so many not all will come, and those who do
-# come spread out, not all at the last moment.
-AGAIN_SECONDS: Final = LONGEST_SECONDS / 2
-# The part of what gets done that is promised: requests come at random, and rates are measured. With all of it promised one
-# in two that came back while the burst went on found no room.
+# Once all slots up to that are assigned, they are assigned again from here on: of so many not all will come, and those who
+# do come spread out, not all at the last moment.
+REUSE_SECONDS: Final = LONGEST_SECONDS / 2
+# The part of the rate that is assigned to slots: requests come at random, and rates are measured. With all of it one in
+# two that came back while the burst went on was refused.
 SCHEDULED_SHARE: Final = 0.8
-# A client that comes so much later than it was told has lost its place.
+# A client that comes so much later than its slot has lost it.
 GRACE_SECONDS: Final = 10.0
-# How long there must be room before the places given before are no reason any more to send others far away. Between two
-# reports, and when a batch ends, a fleet in full work may look empty for a moment.
+# How long there must be capacity before the slots assigned before are no reason any more to send others far away. Between
+# two reports, and when a batch ends, a fleet at full load may look empty for a moment.
 EMPTY_SECONDS: Final = 2.0
-# Clocks of clients, and the way of the answer.
+# Clocks of clients, and the time that the answer travels.
 EARLY_SECONDS: Final = 0.05
-# Places kept at once; the oldest are forgotten first, and are then as good as new requests.
+# Slots kept at once; the oldest are forgotten first, and are then as good as new requests.
 MAX_SLOTS: Final = 20_000
-# Callers that wait at once, each in a queue of its own; the one that was longest without a new place is forgotten first.
+# Callers that wait at once, each in a queue of its own; the one that was longest without a new slot is forgotten first.
 MAX_CALLERS: Final = 10_000
 _FINGERPRINT_BYTES: Final = 12
-# What of each text is looked at: two requests of one caller that differ only further on may take each other's place.
+# What of each text is looked at: two requests of one caller that differ only further on may take each other's slot.
 _FINGERPRINT_CHARS: Final = 256
 
 
 class RetryAfterScheduler:
-    """Queues in which nobody stands, one for each caller: who is refused is given a place in its own.
+    """One virtual queue per caller: a refused request gets the time slot at which it should retry.
 
-    Places are as far apart as the work before them takes, where all callers that wait get on alike. Mutable state: the
-    last place of each caller, which request has which, since when hardly anything is in hand, and the last look. Whoever comes back in time is let in before new requests; a
-    place that is not taken delays nobody but later places of the same caller.
+    Slots are as far apart as the work before them takes, where all callers that wait get on alike. Whoever comes back in
+    time is admitted before new requests; a slot that is not redeemed delays nobody but later slots of the same caller.
+    Mutable state: the last slot of each caller, which request has which, since when hardly anything is in flight, and
+    when that was observed last.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Begin with nobody waiting; ``clock`` gives monotonic seconds."""
         self._clock = clock
-        self._last: OrderedDict[str, float] = OrderedDict()
-        self._due: OrderedDict[bytes, float] = OrderedDict()
+        self._last_slots: OrderedDict[str, float] = OrderedDict()
+        self._slots: OrderedDict[bytes, float] = OrderedDict()
         self._empty_since: float | None = None
         self._observed_at = clock()
 
     def __repr__(self) -> str:
-        """Show how many have a place."""
-        return f"<Promises {len(self._due)}>"
+        """Show how many have a slot."""
+        return f"<RetryAfterScheduler {len(self._slots)}>"
 
-    def schedule(self, call: TranslationCall, cost: float, rate: float, excess: float) -> int:
-        """Give a request of that cost a place; return in how many whole seconds (1 to 60) it is to come again.
+    def schedule(self, call: TranslationCall, units: float, rate: float, excess: float) -> int:
+        """Assign a slot to a request of that cost; return in how many whole seconds (1 to 60) it is to come again.
 
-        ``rate`` are the units of cost that get done in a second, ``excess`` the seconds until there is room at all. A
-        request that has a place keeps it.
+        ``rate`` are the units of cost that get done in a second, ``excess`` the seconds until there is any capacity. A
+        request that has a slot keeps it.
         """
         now = self._clock()
         fingerprint = _fingerprint(call)
-        due = self._due.get(fingerprint, 0.0)
-        if due > now:
-            return min(LONGEST_SECONDS, math.ceil(due - now))
+        slot = self._slots.get(fingerprint, 0.0)
+        if slot > now:
+            return min(LONGEST_SECONDS, math.ceil(slot - now))
         caller = call.caller.identity
-        last = self._last.pop(caller, 0.0)
-        while self._last and next(iter(self._last.values())) <= now:
-            self._last.popitem(last=False)
-        # Who waits gets its part of what is done; told in whole seconds, a place is a little later than it is.
-        distance = cost * (len(self._last) + 1) / (SCHEDULED_SHARE * rate)
-        place = max(last, now + excess) + distance
-        if place > now + LONGEST_SECONDS:
-            place = now + min(AGAIN_SECONDS + distance, LONGEST_SECONDS)
-        self._last[caller] = place
-        _shrink(self._last, MAX_CALLERS)
-        seconds = max(1, math.ceil(place - now))
-        self._due.pop(fingerprint, None)
-        self._due[fingerprint] = now + seconds
-        _shrink(self._due, MAX_SLOTS)
+        last_slot = self._last_slots.pop(caller, 0.0)
+        while self._last_slots and next(iter(self._last_slots.values())) <= now:
+            self._last_slots.popitem(last=False)
+        # Who waits gets its part of the rate; in whole seconds, a slot is a little later than it is.
+        distance = units * (len(self._last_slots) + 1) / (SCHEDULED_SHARE * rate)
+        slot = max(last_slot, now + excess) + distance
+        if slot > now + LONGEST_SECONDS:
+            slot = now + min(REUSE_SECONDS + distance, LONGEST_SECONDS)
+        self._last_slots[caller] = slot
+        _evict(self._last_slots, MAX_CALLERS)
+        seconds = max(1, math.ceil(slot - now))
+        self._slots.pop(fingerprint, None)
+        self._slots[fingerprint] = now + seconds
+        _evict(self._slots, MAX_SLOTS)
         return seconds
 
-    def observe(self, *, empty: bool) -> None:
-        """Note whether hardly anything is in hand, or nobody asked; once that lasts, the next places are near ones again."""
+    def observe(self, *, is_empty: bool) -> None:
+        """Note whether hardly anything is in flight, or nobody asked; once that lasts, the next slots are near ones."""
         now = self._clock()
-        if not empty:
+        if not is_empty:
             self._empty_since = None
         elif self._empty_since is None:
             self._empty_since = self._observed_at
         self._observed_at = now
         if self._empty_since is not None and now - self._empty_since >= EMPTY_SECONDS:
-            self._last.clear()
+            self._last_slots.clear()
 
     def redeem(self, call: TranslationCall) -> bool:
-        """Say whether the request comes at the time it was told to; its place is used up."""
-        if not self._due:
+        """Say whether the request comes at its time slot, which is used up."""
+        if not self._slots:
             return False
         now = self._clock()
         fingerprint = _fingerprint(call)
-        due = self._due.get(fingerprint)
-        if due is None or now < due - EARLY_SECONDS:
+        slot = self._slots.get(fingerprint)
+        if slot is None or now < slot - EARLY_SECONDS:
             return False
-        del self._due[fingerprint]
-        return now <= due + GRACE_SECONDS
+        del self._slots[fingerprint]
+        return now <= slot + GRACE_SECONDS
 
 
-def _shrink(places: OrderedDict[str, float] | OrderedDict[bytes, float], most: int) -> None:
-    while len(places) > most:
-        places.popitem(last=False)
+def _evict(slots: OrderedDict[str, float] | OrderedDict[bytes, float], limit: int) -> None:
+    while len(slots) > limit:
+        slots.popitem(last=False)
 
 
 def _fingerprint(call: TranslationCall) -> bytes:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.admission.controller import FEW, RESERVE, SECONDS_EACH, AdmissionController
+from proxy.admission.controller import RESERVE, AdmissionController
+from proxy.admission.pair_load import FEW_REPLICAS, SECONDS_PER_REPLICA
 from proxy.admission.retry_after import EMPTY_SECONDS, GRACE_SECONDS, LONGEST_SECONDS, SCHEDULED_SHARE
 from proxy.call import TranslationCall
 from proxy.fleet.replica import Replica
@@ -167,7 +168,7 @@ def test_a_refusal_of_one_leg_takes_no_place_at_the_other() -> None:
     for _ in range(5):
         with pytest.raises(OverloadedError), door.admission.admit(legs, door.fleet):
             pass
-    places = {name: len(pool.retry_after._due) for name, pool in door.admission._pools.items()}  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    places = {name: len(pool.retry_after._slots) for name, pool in door.admission._shares.items()}  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     assert places == {"m": 0, "n": 1}
 
 
@@ -282,11 +283,11 @@ def test_nothing_in_hand_is_left_over_and_waits_are_bounded(steps: list[tuple[st
     for stay in stays:
         stay.close()
     assert all(1 <= wait <= LONGEST_SECONDS for wait in waits)
-    assert [pool.units for pool in door.admission._pools.values() if pool.units] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert [pool.units for pool in door.admission._shares.values() if pool.units] == []  # pyright: ignore[reportPrivateUsage] - not to be seen outside
 
 
 def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_moment() -> None:
-    urls = [f"http://{number}" for number in range(FEW + 1)]
+    urls = [f"http://{number}" for number in range(FEW_REPLICAS + 1)]
 
     def all_full_to(ahead: float) -> Snapshot:
         return snapshot(
@@ -303,5 +304,5 @@ def test_how_full_many_replicas_are_is_seen_with_each_snapshot_and_after_a_momen
     for url in urls:
         door.scene.evidence.replica_stats(url).mark_full(Lane.INTERACTIVE_SHORT, door.scene.now, 1.0)
     door.enter("bob")
-    door.scene.now += SECONDS_EACH * len(urls)
+    door.scene.now += SECONDS_PER_REPLICA * len(urls)
     door.told("carol")
