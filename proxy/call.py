@@ -1,4 +1,4 @@
-"""Call: one client's request on its way through the proxy."""
+"""TranslationCall: one client's request inside the proxy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from shared.runtime.metrics import RequestSample
 
 @dataclass(eq=False)  # not frozen: that makes it three times slower to make
 class TranslationCall:
-    """What is asked, by whom, until when, and what is measured of it.
+    """One request, its caller and deadline, and the ``sample`` that is measured of it.
 
-    ``on_delta`` is told every part of each text's translation, by its index, as soon as it is final; None where the
-    client wants no stream. Never changed once it is made.
+    ``on_delta`` gets every part of each text's translation, by its index, as soon as it is final; None where the client
+    wants no stream. Never changed after it was created.
     """
 
     request: TranslateRequest
@@ -32,17 +32,17 @@ class TranslationCall:
 
     @cached_property
     def cost(self) -> RequestCost:
-        """How heavy it is."""
+        """What it costs."""
         return RequestCost.of(self.request, self.priority)
 
     def for_part(self, request: TranslateRequest, on_delta: OnDelta | None) -> TranslationCall:
-        """Return the same call for a part of its texts, or a leg of their way."""
+        """Return the same call for a part of its texts, or for one leg of its route."""
         return TranslationCall(
             request, self.caller, self.priority, self.deadline, self.request_id, self.sample, on_delta
         )
 
     def with_sample(self, sample: RequestSample) -> TranslationCall:
-        """Return the same call, whose way is written down elsewhere."""
+        """Return the same call, measured in another sample."""
         return TranslationCall(
             self.request, self.caller, self.priority, self.deadline, self.request_id, sample, self.on_delta
         )

@@ -1,4 +1,4 @@
-"""Freight: how heavy a request is, by each measure that counts. Pure."""
+"""RequestCost: what a request costs, by each measure that counts. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from shared.protocol.priority import Priority
 
 @dataclass(slots=True)  # not frozen: that makes it three times slower to make
 class RequestCost:
-    """One request's ``work`` (what its latency goes by), number of texts, ``cost`` (what it takes of an engine), class.
+    """One request's ``work`` (what its latency goes by), number of texts, cost ``units`` (its share of an engine), class.
 
-    ``is_long`` says whether one of its texts is long: how much room such has, only an API server can say.
+    ``is_long`` says whether one of its texts is long: the capacity for such, only an API server can say.
     """
 
     work: float
@@ -25,7 +25,7 @@ class RequestCost:
 
     @classmethod
     def of(cls, request: TranslateRequest, priority: Priority) -> Self:
-        """Weigh a request."""
+        """Return the cost of a request."""
         texts = request.texts
         longest = max(map(len, texts))
         return cls(

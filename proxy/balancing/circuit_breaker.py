@@ -10,21 +10,21 @@ from typing import Final
 
 # Opens after so many failures without a success between them. Envoy and Finagle take 5; each costs a client a second
 # attempt, and a wrong alarm costs a replica one second, so 3.
-FAILURES_IN_A_ROW: Final = 3
+CONSECUTIVE_FAILURES: Final = 3
 # Or when at least half of the latest requests failed (Hystrix's and Resilience4j's threshold), of at least so many.
 FAILURE_RATIO: Final = 0.5
-LATEST_REQUESTS: Final = 10
+RECENT_REQUESTS: Final = 10
 # How long a request counts among the latest: fades to 1/e in this time, so that at 2 requests/s there are ten.
-LATEST_SECONDS: Final = 5.0
+RECENT_SECONDS: Final = 5.0
 # Doubles from trial to trial. The peers' 60 s cost a healed server all its traffic (measured, routing.md); jitter as in
 # Envoy, so that replicas that fell together are not tried together.
 BACK_OFF_SECONDS: Final = 1.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
 # A breaker that was closed for so long (the longest back-off) and opens again has new trouble: it starts afresh.
-WELL_SECONDS: Final = 30.0
+HEALTHY_SECONDS: Final = 30.0
 # Good canaries in a row that can be asked for, at most: a second or two.
-MOST_CANARIES: Final = 4
+MAX_CANARIES: Final = 4
 # A trial without a verdict for so long no longer keeps others from trying: long beside any short text's answer, short
 # beside a document's; the proxy gives every permit back, so this is for the day it does not.
 TRIAL_SECONDS: Final = 10.0
@@ -44,19 +44,18 @@ class CircuitPermit:
     __slots__ = ("trial",)
 
     def __init__(self, *, trial: bool) -> None:
-        """Make the permit of a trial, or the one that all requests share while the breaker stays closed."""
+        """Create the permit of a trial, or the one that all requests share while the breaker stays closed."""
         self.trial = trial
 
     def __repr__(self) -> str:
         """Show which kind it is."""
-        return "<Permit trial>" if self.trial else "<Permit>"
+        return "<CircuitPermit trial>" if self.trial else "<CircuitPermit>"
 
 
 class CircuitBreaker:
     """One per replica and pair. Mutable state: the latest verdicts while closed, the back-off and the trial while open.
 
-    Only the permits of now count: those from before the breaker opened, and a trial that was given up, say nothing any
-    more when they come back.
+    Results for permits issued before the breaker last opened are ignored, and so are those of a trial that was given up.
     """
 
     __slots__ = (
@@ -65,16 +64,16 @@ class CircuitBreaker:
         "_canaries_needed",
         "_clock",
         "_closed_at",
-        "_failed",
-        "_in_a_row",
-        "_latest",
-        "_latest_at",
-        "_normal",
+        "_consecutive_failures",
+        "_counted_at",
+        "_half_opened_by_canaries",
+        "_recent_failures",
+        "_recent_requests",
         "_retry_at",
         "_rng",
+        "_shared_permit",
         "_trial",
         "_trial_at",
-        "_vouched",
         "opened_at",
     )
 
@@ -86,15 +85,15 @@ class CircuitBreaker:
         self._closed_at = clock()
         self._retry_at = 0.0
         self._back_off = 0.0
-        self._normal = CircuitPermit(trial=False)
+        self._shared_permit = CircuitPermit(trial=False)
         self._trial: CircuitPermit | None = None
         self._trial_at = 0.0
-        self._in_a_row = 0
-        self._latest = self._failed = 0.0
-        self._latest_at = 0.0
+        self._consecutive_failures = 0
+        self._recent_requests = self._recent_failures = 0.0
+        self._counted_at = 0.0
         self._canaries = 0
         self._canaries_needed = 1
-        self._vouched = False
+        self._half_opened_by_canaries = False
 
     def __repr__(self) -> str:
         """Show the state."""
@@ -119,7 +118,7 @@ class CircuitBreaker:
     def acquire(self) -> CircuitPermit | None:
         """Return leave to send one request; None: the breaker is open, or its one trial is under way."""
         if self.opened_at is None:
-            return self._normal
+            return self._shared_permit
         if self.retry_in() > 0:
             return None
         self._trial = CircuitPermit(trial=True)
@@ -130,19 +129,22 @@ class CircuitBreaker:
         """Note that the replica did what it should; a trial's success closes the breaker."""
         if permit is self._trial:
             self._close()
-        elif permit is self._normal:
-            self._in_a_row = 0
+        elif permit is self._shared_permit:
+            self._consecutive_failures = 0
             self._count(failed=0.0)
 
     def record_failure(self, permit: CircuitPermit, *, at_once: bool = False) -> None:
         """Note a failure of the replica; ``at_once`` opens the breaker whatever was before."""
         if permit is self._trial:
             self._open()
-        elif permit is self._normal:
-            self._in_a_row += 1
+        elif permit is self._shared_permit:
+            self._consecutive_failures += 1
             self._count(failed=1.0)
-            mostly = self._latest >= LATEST_REQUESTS and self._failed >= FAILURE_RATIO * self._latest
-            if at_once or mostly or self._in_a_row >= FAILURES_IN_A_ROW:
+            mostly = (
+                self._recent_requests >= RECENT_REQUESTS
+                and self._recent_failures >= FAILURE_RATIO * self._recent_requests
+            )
+            if at_once or mostly or self._consecutive_failures >= CONSECUTIVE_FAILURES:
                 self._open()
 
     def release(self, permit: CircuitPermit) -> None:
@@ -153,41 +155,40 @@ class CircuitBreaker:
     def canary_passed(self) -> None:
         """End the back-off: half-open now.
 
-        Where the trial after such a word failed, the next one needs twice as many canaries in a row: their word is
-        worth less there.
+        Where the trial after such canaries failed, the next one needs twice as many in a row: they prove less there.
         """
         if self.opened_at is None or self._clock() >= self._retry_at:
             return
         self._canaries += 1
         if self._canaries >= self._canaries_needed:
-            self._vouched = True
+            self._half_opened_by_canaries = True
             self._retry_at = self._clock()
 
     def canary_failed(self) -> None:
-        """Begin the row of good canaries anew; nothing else, since clients' requests alone lengthen a back-off."""
+        """Restart the row of good canaries; nothing else, since clients' requests alone lengthen a back-off."""
         self._canaries = 0
 
     def _count(self, failed: float) -> None:
         now = self._clock()
-        kept = exp((self._latest_at - now) / LATEST_SECONDS)
-        self._latest = self._latest * kept + 1
-        self._failed = self._failed * kept + failed
-        self._latest_at = now
+        kept = exp((self._counted_at - now) / RECENT_SECONDS)
+        self._recent_requests = self._recent_requests * kept + 1
+        self._recent_failures = self._recent_failures * kept + failed
+        self._counted_at = now
 
     def _open(self) -> None:
         now = self._clock()
         if self.opened_at is None:
             self.opened_at = now
-            if now - self._closed_at >= WELL_SECONDS:
+            if now - self._closed_at >= HEALTHY_SECONDS:
                 self._back_off = 0.0
                 self._canaries_needed = 1
-                self._vouched = False
-        if self._vouched:
-            self._canaries_needed = min(MOST_CANARIES, 2 * self._canaries_needed)
-        self._vouched = False
+                self._half_opened_by_canaries = False
+        if self._half_opened_by_canaries:
+            self._canaries_needed = min(MAX_CANARIES, 2 * self._canaries_needed)
+        self._half_opened_by_canaries = False
         self._canaries = 0
         self._trial = None
-        self._normal = CircuitPermit(trial=False)
+        self._shared_permit = CircuitPermit(trial=False)
         self._back_off = min(LONGEST_BACK_OFF_SECONDS, 2 * self._back_off or BACK_OFF_SECONDS)
         self._retry_at = now + self._back_off * self._rng.uniform(1 - JITTER, 1 + JITTER)
 
@@ -195,5 +196,5 @@ class CircuitBreaker:
         self.opened_at = None
         self._closed_at = self._clock()
         self._trial = None
-        self._in_a_row = 0
-        self._latest = self._failed = 0.0
+        self._consecutive_failures = 0
+        self._recent_requests = self._recent_failures = 0.0

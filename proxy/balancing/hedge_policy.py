@@ -13,7 +13,7 @@ HEDGE_SHARE: Final = 0.05
 OVER_MEDIAN: Final = 2.0
 # A second request costs proxy and replica about a millisecond before any work; nothing shorter is worth it.
 SHORTEST_DELAY_SECONDS: Final = 0.010
-# Hedges that may be made at once after a quiet time. A replica that hangs behind a green report catches 1 to 9 requests
+# Hedges that may start at once after a quiet time. A replica that hangs behind a green report catches 1 to 9 requests
 # before its score keeps all others away (simulated: 2 and 5 replicas, 5 % to 80 % load); enough for two such.
 HEDGE_BURST: Final = 10.0
 # How many latencies are kept; how many of them are recent (one second at 50 requests/s); after how many new ones they
@@ -23,23 +23,23 @@ RECENT: Final = 50
 SORT_EVERY: Final = 25
 # Fewer samples have no 95th percentile. Until then a request waits this long per unit of work: five times what small
 # models on two cores need (0.09 s), and half of the second that a hang may cost.
-FEWEST_SAMPLES: Final = 20
+MIN_SAMPLES: Final = 20
 FIRST_SECONDS_PER_UNIT: Final = 0.5
 # The fleet is slow while the median of the recent latencies is so many times the median of all that are kept. One bad
 # replica does not move the median while most requests are answered by others. Once half of what is kept is slow, slow is
-# the usual, and the delay has grown with it.
+# the latencies, and the delay has grown with it.
 FLEET_SLOW: Final = 2.0
 
 
 class HedgePolicy:
-    """One per pair. Mutable state: the last latencies and what they say, and the hedges that may be made."""
+    """One per pair. Mutable state: the last latencies and what they say, and the hedges that may start."""
 
-    __slots__ = ("_latencies", "_next", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "median_seconds")
+    __slots__ = ("_latencies", "_next_index", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "median_seconds")
 
     def __init__(self) -> None:
         """Begin without samples and with a full burst."""
         self._latencies: list[float] = []
-        self._next = 0
+        self._next_index = 0
         self._unsorted = 0
         self._seconds_per_unit = FIRST_SECONDS_PER_UNIT
         self._slow = False
@@ -57,10 +57,10 @@ class HedgePolicy:
         if len(self._latencies) < SAMPLES:
             self._latencies.append(seconds_per_unit)
         else:
-            self._latencies[self._next] = seconds_per_unit
-        self._next = (self._next + 1) % SAMPLES
+            self._latencies[self._next_index] = seconds_per_unit
+        self._next_index = (self._next_index + 1) % SAMPLES
         self._unsorted += 1
-        if self._unsorted >= SORT_EVERY or len(self._latencies) == FEWEST_SAMPLES:
+        if self._unsorted >= SORT_EVERY or len(self._latencies) == MIN_SAMPLES:
             self._sort()
 
     def record_request(self) -> None:
@@ -83,10 +83,10 @@ class HedgePolicy:
     def _sort(self) -> None:
         self._unsorted = 0
         count = len(self._latencies)
-        if count < FEWEST_SAMPLES:
+        if count < MIN_SAMPLES:
             return
-        recent = sorted(self._latencies[self._next - 1 - place] for place in range(min(RECENT, count)))
-        usual = sorted(self._latencies)
-        self.median_seconds = median = usual[count // 2]
+        recent = sorted(self._latencies[self._next_index - 1 - place] for place in range(min(RECENT, count)))
+        latencies = sorted(self._latencies)
+        self.median_seconds = median = latencies[count // 2]
         self._slow = recent[len(recent) // 2] > FLEET_SLOW * median
-        self._seconds_per_unit = max(usual[int(count * PERCENTILE)], OVER_MEDIAN * median)
+        self._seconds_per_unit = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * median)

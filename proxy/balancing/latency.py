@@ -18,7 +18,7 @@ class PeakEwma:
 
     It sinks towards 0 while no sample comes, so that a replica that was slow once is tried again; all sink alike, so
     nothing changes between those that nobody asks. It therefore says nothing of a replica that holds requests and does
-    not answer: whoever weighs replicas takes the age of the oldest of those, per unit of work, where that is more.
+    not answer: callers must use the age of the oldest in-flight request, per unit of work, if that is larger.
 
     Mutable state: the average and its time.
     """
@@ -57,6 +57,6 @@ class PeakEwma:
         self._observed_at = now
 
     def reset(self, seconds_per_unit: float) -> None:
-        """Begin afresh from this value: what a good canary after an absence says, or the pool's median."""
+        """Begin afresh from this value: the latency of a good canary after an absence, or the pair's median."""
         self._value = seconds_per_unit
         self._observed_at = self._clock()

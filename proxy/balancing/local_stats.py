@@ -19,7 +19,7 @@ from shared.languages import LanguagePair
 # So many times the usual latency, and nothing heard for a while since (outlier_detection.py), is worth a canary: the
 # replica is passed over for others, may be well again, and would else have to wait until its latency has faded.
 SLOW_FACTOR: Final = 2.0
-# What a client is told to wait for a breaker at most; canaries usually bring a healed replica back within a second.
+# The longest Retry-After for a breaker; canaries usually bring a healed replica back within a second.
 LONGEST_WAIT_SECONDS: Final = 5.0
 
 
@@ -118,7 +118,7 @@ class LocalStats:
             case AttemptOutcome.REFUSED:
                 stats.record_refusal(permit, result.reason)
                 pair_stats.suspect(url, stats)
-                pair_stats.eject_again()
+                pair_stats.invalidate_ejected()
             case AttemptOutcome.FULL:
                 stats.replica.mark_full(request.cost.lane, self._clock(), result.full_for)
                 stats.release(permit)
@@ -156,7 +156,7 @@ class LocalStats:
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
             pair_stats.trust(url)
-        pair_stats.eject_again()
+        pair_stats.invalidate_ejected()
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
         """Learn that a canary did not come back right: as bad as a request that failed, but that it lengthens no back-off."""
@@ -165,7 +165,7 @@ class LocalStats:
         pair_stats.update_outlier(url, stats)
 
     def apply_snapshot(self, snapshot: Snapshot) -> None:
-        """Take in a new view: newcomers start afresh, those that are gone are forgotten, those who wait are told."""
+        """Take in a Snapshot: start newcomers, forget replicas that are gone, notify requests at lost ones."""
         now = self._clock()
         for url, replica in snapshot.replicas.items():
             replica_stats = self.replica_stats(url)

@@ -54,7 +54,7 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
 
 
 def detect_stalls(local_stats: LocalStats) -> None:
-    """Mark the replicas that stand still, and tell those whose requests they hold, so that others can take over.
+    """Mark the replicas that stand still, and notify the requests that they hold: others can take over.
 
     One that is overdue becomes a suspect; it stands still where its canary fails, or others answer meanwhile.
     """

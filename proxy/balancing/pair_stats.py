@@ -123,8 +123,8 @@ class PairStats:
             self.trial_at = now + min((outliers[url].breaker.retry_in() for url in self._ejected), default=0.0)
         return self._ejected
 
-    def eject_again(self) -> None:
-        """Have it worked out anew which replicas are ejected."""
+    def invalidate_ejected(self) -> None:
+        """Have the ejected replicas worked out again."""
         self._ejected_until = 0.0
 
     def forget(self, url: str) -> None:

@@ -188,12 +188,12 @@ class PairReplicaStats:
         return now >= self._canary_due
 
     def mark_stalled(self) -> None:
-        """Note that it stands still, and tell those whose requests it holds."""
+        """Note that it stands still, and notify the requests that it holds."""
         self.is_stalled = True
         self.notify_lost()
 
     def notify_lost(self) -> None:
-        """Tell those whose requests it holds that it is lost."""
+        """Notify the requests that it holds that it is lost."""
         for request in list(self.in_flight.values()):
             request.on_lost()
 
@@ -268,8 +268,8 @@ class ReplicaStats:
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
         """Drop the pairs that say nothing of the replica any more, and return them.
 
-        All of them where it is another process than before: those whose requests it held are told. Else those that are not
-        ready, but for those that it holds requests of: it may be DOWN, and then they are told.
+        All of them where it is another process than before: the requests that it held are notified. Else those that are not
+        ready, but for those that it holds requests of: it may be DOWN, and then they are notified.
         """
         if replica.report is None:
             return []

@@ -1,4 +1,4 @@
-"""Flights: requests that ask for the same at the same time are computed once."""
+"""RequestCoalescer: requests that ask for the same at the same time are computed once."""
 
 from __future__ import annotations
 
@@ -22,59 +22,59 @@ from shared.runtime.metrics import RequestSample
 # tenth more than it has cost already.
 LINGER_SHARE: Final = 0.1
 LONGEST_LINGER_SECONDS: Final = 1.0
-# Flights of others that one request joins, one after the other, when each ends by what concerns only whom it was begun
-# for; then it goes alone.
+# Computations of others that one request joins, one after the other, when each ends by what concerns only the call that it
+# was started for; then it goes alone.
 MAX_JOINED: Final = 2
-# With less time left than this nothing is begun anew after another's flight failed: no engine answers within it.
+# With less time left than this nothing is started after another's computation failed: no engine answers within it.
 WORTHWHILE_SECONDS: Final = 0.05
-_KEY_BYTES: Final = 32
+_HASH_KEY_BYTES: Final = 32
 
 
 @dataclass(eq=False, slots=True)
 class SharedComputation:
-    """One computation, and how many wait for it; ``call`` is the one that it was begun for.
+    """One computation, and how many wait for it; ``call`` is the one that it was started for.
 
-    ``held`` is what an abandoned one holds of the bodies' budget, ``end`` the timer that ends it.
+    ``reservation`` is what an abandoned one holds of the bodies' budget, ``end_timer`` ends it.
     """
 
     fingerprint: bytes
     call: TranslationCall
     task: asyncio.Task[bytes]
-    began_at: float
+    started_at: float
     waiters: int = 0
-    end: asyncio.TimerHandle | None = None
+    end_timer: asyncio.TimerHandle | None = None
     reservation: BodyReservation | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
-        """Say whether it is urgent enough for the call: in a less urgent one it would wait in a worse place."""
+        """Say whether it is urgent enough for the call: in a less urgent one it would wait longer."""
         return self.call.priority.rank <= call.priority.rank
 
-    def ended_by_another(self, error: PairwayError, call: TranslationCall) -> bool:
-        """Say whether the error concerns only whom it was begun for: their time, their place or their share."""
+    def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:
+        """Say whether the error concerns only its own caller: their time, their capacity or their share."""
         if isinstance(error, DeadlineExceededError):
             return True
-        mine = self.call.caller == call.caller and self.call.priority is call.priority
-        return isinstance(error, OverloadedError) and not mine
+        is_same_caller = self.call.caller == call.caller and self.call.priority is call.priority
+        return isinstance(error, OverloadedError) and not is_same_caller
 
 
 class RequestCoalescer:
-    """Mutable state: the flights under way, and the newest of each digest.
+    """Mutable state: the computations under way, and the newest of each fingerprint.
 
-    There are never more than requests in hand, and abandoned ones, which hold their body's room in the budget and live
-    for a tenth of the time that somebody waited for them.
+    There are never more than requests in flight, and abandoned ones, which hold their body's share of the budget and
+    live for a tenth of the time that somebody waited for them.
     """
 
     def __init__(self, bodies: ByteBudget, clock: Callable[[], float]) -> None:
-        """Take the budget of the bodies in hand, and a clock of seconds, monotonic."""
+        """Begin with nothing under way; ``bodies`` is the budget of the bodies in memory, the clock is monotonic."""
         self._bodies = bodies
         self._clock = clock
-        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._hash_key = secrets.token_bytes(_HASH_KEY_BYTES)
         self._newest: dict[bytes, SharedComputation] = {}
-        self._flights: set[SharedComputation] = set()
+        self._computations: set[SharedComputation] = set()
 
     def __len__(self) -> int:
-        """Count the flights under way, and those that ended but may still be asked for."""
-        return len(self._flights)
+        """Count the computations under way, and those that ended but may still be asked for."""
+        return len(self._computations)
 
     @asynccontextmanager
     async def closing(self) -> AsyncGenerator[None]:
@@ -82,113 +82,115 @@ class RequestCoalescer:
         try:
             yield
         finally:
-            left = list(self._flights)
-            for flight in left:
-                self._revive(flight)
-                self._cancel(flight)
-            await asyncio.gather(*(flight.task for flight in left), return_exceptions=True)
+            computations = list(self._computations)
+            for computation in computations:
+                self._stop_lingering(computation)
+                self._cancel(computation)
+            await asyncio.gather(*(computation.task for computation in computations), return_exceptions=True)
 
     async def run(
-        self, call: TranslationCall, work: Callable[[TranslationCall], Coroutine[None, None, bytes]]
+        self, call: TranslationCall, compute: Callable[[TranslationCall], Coroutine[None, None, bytes]]
     ) -> tuple[bytes, bool]:
-        """Return what the work returns for the call, or for another that asks for the same, and whether it was another.
+        """Return what is computed for the call, or for another that asks for the same, and whether it was another.
 
-        The work goes on while anybody waits for it, and a little longer.
+        The computation goes on while anybody waits for it, and a little longer.
 
         Raises:
-            PairwayError: as the work did, for this caller too; or the time of this call is over. Each call's own copy.
+            PairwayError: as the computation did, for this caller too; or the time of this call is over. Each call's own copy.
         """
-        digest = await in_thread_if_large(call.request, partial(request_fingerprint, call.request, self._key))
+        fingerprint = await in_thread_if_large(call.request, partial(request_fingerprint, call.request, self._hash_key))
         for _ in range(MAX_JOINED):
-            flight = self._newest.get(digest)
-            if flight is None or not flight.is_for(call):
-                return await self._wait(self._begin(digest, call, work), call, None), False
+            computation = self._newest.get(fingerprint)
+            if computation is None or not computation.is_for(call):
+                return await self._wait(self._start(fingerprint, call, compute), call, None), False
             try:
-                return await self._wait(flight, call, call.deadline.remaining()), True
+                return await self._wait(computation, call, call.deadline.remaining()), True
             except PairwayError as error:
-                if not flight.ended_by_another(error, call):
+                if not computation.is_private_error(error, call):
                     raise
                 if call.deadline.remaining() < WORTHWHILE_SECONDS:
                     raise call.deadline.exceeded_error() from error
-        return await work(call), False
+        return await compute(call), False
 
-    def _begin(
-        self, digest: bytes, call: TranslationCall, work: Callable[[TranslationCall], Coroutine[None, None, bytes]]
+    def _start(
+        self,
+        fingerprint: bytes,
+        call: TranslationCall,
+        compute: Callable[[TranslationCall], Coroutine[None, None, bytes]],
     ) -> SharedComputation:
-        # What is measured is the flight's own: the one that it was begun for may have been answered before it ends.
+        # The sample is the computation's own: the call that it was started for may have been answered before it ends.
         call = call.with_sample(RequestSample())
-        task = asyncio.create_task(work(call), name="flight")
-        flight = SharedComputation(digest, call, task, self._clock())
-        self._newest[digest] = flight
-        self._flights.add(flight)
-        task.add_done_callback(lambda _: self._ended(flight))
-        return flight
+        task = asyncio.create_task(compute(call), name="shared-computation")
+        computation = SharedComputation(fingerprint, call, task, self._clock())
+        self._newest[fingerprint] = computation
+        self._computations.add(computation)
+        task.add_done_callback(lambda _: self._on_done(computation))
+        return computation
 
-    async def _wait(self, flight: SharedComputation, call: TranslationCall, seconds: float | None) -> bytes:
-        """Return how the flight ends, unless the seconds pass before."""
-        flight.waiters += 1
-        self._revive(flight)
+    async def _wait(self, computation: SharedComputation, call: TranslationCall, seconds: float | None) -> bytes:
+        """Return the computation's result, unless the seconds pass before."""
+        computation.waiters += 1
+        self._stop_lingering(computation)
         try:
-            await _end_of(flight.task, seconds)
+            await _wait_until_done(computation.task, seconds)
         finally:
-            call.sample.pair = flight.call.sample.pair
-            call.sample.replicas = list(flight.call.sample.replicas)
-            flight.waiters -= 1
-            if not flight.waiters:
-                self._abandon(flight)
-        if not flight.task.done():
+            call.sample.pair = computation.call.sample.pair
+            call.sample.replicas = list(computation.call.sample.replicas)
+            computation.waiters -= 1
+            if not computation.waiters:
+                self._linger(computation)
+        if not computation.task.done():
             raise call.deadline.exceeded_error()
         try:
-            return flight.task.result()
+            return computation.task.result()
         except PairwayError as error:
-            raise _own(error) from error
+            raise _copy_error(error) from error
 
-    def _abandon(self, flight: SharedComputation) -> None:
-        """Let it go on for a little, if the bodies' budget has room for it."""
-        if flight.task.done():
-            self._forget(flight)
+    def _linger(self, computation: SharedComputation) -> None:
+        """Let it go on for a little, if the bodies' budget allows."""
+        if computation.task.done():
+            self._forget(computation)
             return
-        seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - flight.began_at))
-        flight.reservation = self._bodies.reserve()
+        seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - computation.started_at))
+        computation.reservation = self._bodies.reserve()
         try:
-            flight.reservation.take(sum(map(sys.getsizeof, flight.call.request.texts)))
+            computation.reservation.take(sum(map(sys.getsizeof, computation.call.request.texts)))
         except OverloadedError:
-            self._cancel(flight)
+            self._cancel(computation)
             return
-        flight.end = asyncio.get_running_loop().call_later(seconds, self._cancel, flight)
+        computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._cancel, computation)
 
-    def _revive(self, flight: SharedComputation) -> None:
-        if flight.reservation is not None:
-            flight.reservation.release()
-            flight.reservation = None
-        if flight.end is not None:
-            flight.end.cancel()
-            flight.end = None
+    def _stop_lingering(self, computation: SharedComputation) -> None:
+        if computation.reservation is not None:
+            computation.reservation.release()
+            computation.reservation = None
+        if computation.end_timer is not None:
+            computation.end_timer.cancel()
+            computation.end_timer = None
 
-    def _ended(self, flight: SharedComputation) -> None:
+    def _on_done(self, computation: SharedComputation) -> None:
         """Forget what has ended; but a result that nobody took is kept as long as it would have gone on."""
-        failed = (
-            flight.task.cancelled() or flight.task.exception() is not None
-        )  # one that nobody asks for would be logged
-        if failed or flight.end is None:
-            self._forget(flight)
+        # An exception that nobody asks for would be logged.
+        failed = computation.task.cancelled() or computation.task.exception() is not None
+        if failed or computation.end_timer is None:
+            self._forget(computation)
 
-    def _cancel(self, flight: SharedComputation) -> None:
-        flight.end = None
-        flight.task.cancel()
-        if flight.task.done():
-            self._forget(flight)
-        elif self._newest.get(flight.fingerprint) is flight:
-            del self._newest[flight.fingerprint]  # nobody joins what ends; it is forgotten when it has
+    def _cancel(self, computation: SharedComputation) -> None:
+        computation.end_timer = None
+        computation.task.cancel()
+        if computation.task.done():
+            self._forget(computation)
+        elif self._newest.get(computation.fingerprint) is computation:
+            del self._newest[computation.fingerprint]  # nobody joins what ends; it is forgotten when it has
 
-    def _forget(self, flight: SharedComputation) -> None:
-        self._revive(flight)
-        self._flights.discard(flight)
-        if self._newest.get(flight.fingerprint) is flight:
-            del self._newest[flight.fingerprint]
+    def _forget(self, computation: SharedComputation) -> None:
+        self._stop_lingering(computation)
+        self._computations.discard(computation)
+        if self._newest.get(computation.fingerprint) is computation:
+            del self._newest[computation.fingerprint]
 
 
-async def _end_of(task: asyncio.Task[bytes], seconds: float | None) -> None:
+async def _wait_until_done(task: asyncio.Task[bytes], seconds: float | None) -> None:
     """Wait until the task has ended, whatever its end, or the seconds have passed (None: however long it takes).
 
     What asyncio.wait does, at a third of its cost where there is no limit: each request waits here.
@@ -198,21 +200,21 @@ async def _end_of(task: asyncio.Task[bytes], seconds: float | None) -> None:
         return
     ended = asyncio.get_running_loop().create_future()
 
-    def tell(_: asyncio.Task[bytes]) -> None:
+    def set_ended(_: asyncio.Task[bytes]) -> None:
         if not ended.done():
             ended.set_result(None)
 
-    task.add_done_callback(tell)
+    task.add_done_callback(set_ended)
     try:
         await ended
     finally:
-        task.remove_done_callback(tell)
+        task.remove_done_callback(set_ended)
 
 
-def _own(error: PairwayError) -> PairwayError:
-    """Return a copy that only one caller has: what is written into it is nobody else's."""
+def _copy_error(error: PairwayError) -> PairwayError:
+    """Return a copy for one caller: what is written into it is nobody else's."""
     kind = type(error)
-    copied = kind.__new__(kind, *error.args)
-    copied.__dict__.update(error.__dict__)
-    copied.facts = dict(error.facts)
-    return copied
+    copy = kind.__new__(kind, *error.args)
+    copy.__dict__.update(error.__dict__)
+    copy.facts = dict(error.facts)
+    return copy

@@ -1,7 +1,7 @@
-"""Digests: what makes two requests the same, and two texts' translations. Pure.
+"""Fingerprints: what makes two requests the same, and two texts' translations. Pure.
 
 Every field of a request counts, those that it may get one day too: what is left out would give one client another's
-answer. Digests tell nothing of the texts.
+answer. Fingerprints reveal nothing of the texts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from shared.protocol.messages import TranslateRequest
 
 T = TypeVar("T")
 
-# 256 bits: clients choose the texts, and nobody is to find two that meet.
+# 256 bits: texts are attacker-controlled, so collisions must be infeasible.
 FINGERPRINT_BYTES: Final = 32
-# Up to so many characters are digested in place: 64 KiB take 70 µs (measured; 2 MB take 2.2 ms). More go to a thread,
+# Up to so many characters are hashed in place: 64 KiB take 70 µs (measured; 2 MB take 2.2 ms). More go to a thread,
 # where hashing lets the event loop run.
 INLINE_CHARS: Final = 65_536
-# Keeps the cache's digests apart from any others; its number changes with what stands in an entry.
+# Keeps the cache's fingerprints apart from any others; its number changes with the format of an entry.
 _CACHE_DOMAIN: Final = b"pairway-cache-1"
 _LENGTH_BYTES: Final = 8
 
@@ -33,29 +33,29 @@ def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
 
 
 def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:
-    """Return a digest for each text, the same in every proxy; ``served_by`` is whatever else decides its translation.
+    """Return a fingerprint for each text, the same in every proxy; ``served_by`` is whatever else decides its translation.
 
     A single text and the same in a list have the same.
     """
-    shared = blake2b(_framed(_options(request)), digest_size=FINGERPRINT_BYTES, person=_CACHE_DOMAIN)
-    shared.update(_framed(to_json(served_by)))
-    digests: list[bytes] = []
+    common = blake2b(_with_length(_options(request)), digest_size=FINGERPRINT_BYTES, person=_CACHE_DOMAIN)
+    common.update(_with_length(to_json(served_by)))
+    fingerprints: list[bytes] = []
     for text in request.texts:
-        digest = shared.copy()
-        digest.update(text.encode())
-        digests.append(digest.digest())
-    return digests
+        text_hash = common.copy()
+        text_hash.update(text.encode())
+        fingerprints.append(text_hash.digest())
+    return fingerprints
 
 
-async def in_thread_if_large(request: TranslateRequest, digest: Callable[[], T]) -> T:
-    """Return the digest of the request, made in a thread where it takes long."""
-    return await asyncio.to_thread(digest) if request.chars > INLINE_CHARS else digest()
+async def in_thread_if_large(request: TranslateRequest, fingerprint: Callable[[], T]) -> T:
+    """Return the fingerprint of the request, computed in a thread where it takes long."""
+    return await asyncio.to_thread(fingerprint) if request.chars > INLINE_CHARS else fingerprint()
 
 
 def _options(request: TranslateRequest) -> bytes:
     return request.model_dump_json(exclude={"text"}).encode()
 
 
-def _framed(part: bytes) -> bytes:
-    """Put the length before a part, so that no two ways of cutting the same bytes are alike."""
+def _with_length(part: bytes) -> bytes:
+    """Put the length before a part, so that no two divisions of the same bytes are alike."""
     return len(part).to_bytes(_LENGTH_BYTES, "big") + part

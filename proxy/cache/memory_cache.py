@@ -1,4 +1,4 @@
-"""Lru: a bounded store in memory that forgets what was not used for longest. Pure."""
+"""MemoryCache: a bounded store in memory that evicts the least recently used entry. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MemoryCache:
     """
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
-        """Take the limit in bytes, and a clock of Unix seconds."""
+        """Begin empty; ``limit`` is in bytes, the clock gives Unix seconds."""
         self._entries: OrderedDict[bytes, tuple[float, bytes]] = OrderedDict()
         self._clock = clock
         self.limit = limit
@@ -42,7 +42,7 @@ class MemoryCache:
         return entry[1]
 
     def put(self, key: bytes, value: bytes, expires: float) -> None:
-        """Keep the value until that Unix time, or until others need its room; what is above the limit is not kept."""
+        """Keep the value until that Unix time, or until others need its space; what is above the limit is not kept."""
         if key in self._entries:
             self._drop(key)
         size = _size(key, value)
@@ -55,7 +55,7 @@ class MemoryCache:
         self.size += size
 
     def take_evicted(self) -> int:
-        """Return how many entries others took the room of since this was asked last."""
+        """Return how many entries were evicted since this was called last."""
         evicted, self._evicted = self._evicted, 0
         return evicted
 

@@ -1,4 +1,4 @@
-"""Revisions: which models, in which state, answer for a route now. Pure."""
+"""ModelVersions: which models, in which version, answer for a route now. Pure."""
 
 from __future__ import annotations
 
@@ -11,60 +11,59 @@ from proxy.routing.routes import Route
 from shared.languages import LanguagePair
 from shared.protocol.report import PairReport
 
-# The models that serve one pair, each with its revision, sorted.
-Served = tuple[tuple[str, str], ...]
+# The models that serve one pair, each with its version, sorted.
+ServedModels = tuple[tuple[str, str], ...]
 
 
 class ModelVersions:
-    """Mutable state: what was found for each pair since the Snapshot's replicas last changed what they serve."""
+    """Mutable state: the models of each pair since the Snapshot's replicas last changed what they serve."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
-        """Take what gives the current Snapshot."""
+        """Begin with nothing known; ``snapshot`` returns the current Snapshot."""
         self._snapshot = snapshot
         self._tiers: object = None
-        self._found: dict[LanguagePair, Served | None] = {}
+        self._models: dict[LanguagePair, ServedModels | None] = {}
 
-    def for_route(self, route: Route) -> tuple[Served, ...] | None:
-        """Return for each leg the preferred models that are ready, with their revisions; None where one is not known.
+    def for_route(self, route: Route) -> tuple[ServedModels, ...] | None:
+        """Return for each leg the preferred models that are ready, with their versions; None where one is not known.
 
         Only the first tier: what a lower one answers while the first is full is not what is preferred.
         """
         snapshot = self._snapshot()
-        if (
-            self._tiers is not snapshot.tiers
-        ):  # the registry makes new ones when a replica, a pair or a revision changes
-            self._tiers, self._found = snapshot.tiers, {}
-        legs: list[Served] = []
+        # The registry makes new tiers when a replica, a pair or a version changes.
+        if self._tiers is not snapshot.tiers:
+            self._tiers, self._models = snapshot.tiers, {}
+        models_by_leg: list[ServedModels] = []
         for leg in route.legs:
-            if leg not in self._found:
-                self._found[leg] = _served(leg, snapshot)
-            served = self._found[leg]
-            if served is None:
+            if leg not in self._models:
+                self._models[leg] = _served_models(leg, snapshot)
+            models = self._models[leg]
+            if models is None:
                 return None
-            legs.append(served)
-        return tuple(legs)
+            models_by_leg.append(models)
+        return tuple(models_by_leg)
 
 
-def model_names(legs: tuple[Served, ...]) -> frozenset[str]:
-    """Return what a translation can say of the models that made it (``proxy/translation/pivot.py`` joins those of two legs)."""
-    names = ([name for name, _ in leg] for leg in legs)
-    return frozenset("+".join(dict.fromkeys(each)) for each in product(*names))
+def model_names(models_by_leg: tuple[ServedModels, ...]) -> frozenset[str]:
+    """Return the model names that a translation may have (``proxy/translation/pivot.py`` joins those of two legs)."""
+    names_by_leg = ([name for name, _ in models] for models in models_by_leg)
+    return frozenset("+".join(dict.fromkeys(names)) for names in product(*names_by_leg))
 
 
-def _served(pair: LanguagePair, snapshot: Snapshot) -> Served | None:
+def _served_models(pair: LanguagePair, snapshot: Snapshot) -> ServedModels | None:
     tiers = snapshot.tiers.get(pair, ())
-    found = {_by(snapshot.replicas[url], pair) for url in tiers[0]} if tiers else {None}
-    known = {each for each in found if each is not None}
-    return tuple(sorted(known)) if len(known) == len(found) else None
+    models = {_model_version(snapshot.replicas[url], pair) for url in tiers[0]} if tiers else {None}
+    known = {model for model in models if model is not None}
+    return tuple(sorted(known)) if len(known) == len(models) else None
 
 
-def _by(replica: Replica, pair: LanguagePair) -> tuple[str, str] | None:
+def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | None:
     report = replica.report
-    serving = None if report is None else _pair_report(report.pairs, pair)
-    if report is None or serving is None:
+    pair_report = None if report is None else _pair_report(report.pairs, pair)
+    if report is None or pair_report is None:
         return None
-    model = report.models.get(serving.model)
-    return None if model is None or model.revision is None else (serving.model, model.revision)
+    model = report.models.get(pair_report.model)
+    return None if model is None or model.revision is None else (pair_report.model, model.revision)
 
 
 def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:

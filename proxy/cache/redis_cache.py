@@ -1,6 +1,6 @@
 """RedisCache: the second tier of the translation cache, in a Redis of its own that may forget at any time.
 
-Its own door beside ``proxy/fleet/store.py``: another server, other time-outs, and whatever it does, a translation never waits
+An adapter of its own beside ``proxy/redis_client.py``: another server, other time-outs, and whatever it does, a translation never waits
 for it longer than ``READ_SECONDS``, nor fails with it.
 """
 
@@ -19,16 +19,16 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-# The longest that a translation waits for a look-up: what people do not notice, and more than a busy event loop lags.
+# The longest that a translation waits for a look-up: people do not notice it, and it is more than a busy event loop lags.
 READ_SECONDS: Final = 0.05
 # The longest that one batch of writes may take; nobody waits for it.
 WRITE_SECONDS: Final = 0.5
 # After a look-up that failed none is tried for so long, and after a batch that failed none is written: those few that had
 # begun together wait in vain, the others not at all.
 PAUSE_SECONDS: Final = 1.0
-# How often what was learnt is written.
+# How often queued entries are written.
 FLUSH_SECONDS: Final = 0.1
-# What waits to be written, in bytes of values; more is dropped: it can be had again.
+# The most that waits to be written, in bytes of values; more is dropped: it can be computed again.
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
 # Entries in one batch: Redis is done with them within a millisecond.
 BATCH: Final = 256
@@ -55,10 +55,10 @@ class RedisCache:
         self._prefix = prefix
         self._clock = clock
         self._monotonic = monotonic
-        self._queued: dict[bytes, tuple[float, bytes]] = {}
+        self._queue: dict[bytes, tuple[float, bytes]] = {}
         self._queued_bytes = 0
-        self._reads_from = 0.0
-        self._writes_from = 0.0
+        self._next_read_at = 0.0
+        self._next_write_at = 0.0
         self._failing = False
 
     @property
@@ -72,27 +72,27 @@ class RedisCache:
 
     async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
         """Return what is there of the keys' values, each with the Unix time when it ends; nothing while it fails."""
-        if self._monotonic() < self._reads_from:
+        if self._monotonic() < self._next_read_at:
             return {}
         try:
             async with asyncio.timeout(READ_SECONDS):
                 values: list[Any] = await self._redis.mget([self._key(key) for key in keys])  # pyright: ignore[reportUnknownMemberType] - partly untyped there
         except (RedisError, OSError, TimeoutError) as error:
-            self._reads_from = self._failed(error)
+            self._next_read_at = self._record_failure(error)
             return {}
-        self._worked()
-        return {key: found for key, value in zip(keys, values, strict=True) if (found := self._read(value))}
+        self._record_success()
+        return {key: entry for key, value in zip(keys, values, strict=True) if (entry := self._decode(value))}
 
     def write(self, key: bytes, value: bytes, expires: float) -> None:
         """Have the value written soon, or dropped where too much waits or the last batch failed."""
-        if self._monotonic() >= self._writes_from and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
-            self._queued_bytes += len(value) - len(self._queued.get(key, (0.0, b""))[1])
-            self._queued[key] = expires, value
+        if self._monotonic() >= self._next_write_at and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
+            self._queued_bytes += len(value) - len(self._queue.get(key, (0.0, b""))[1])
+            self._queue[key] = expires, value
 
     async def flush(self) -> None:
         """Write what waits; to be called every ``FLUSH_SECONDS``."""
-        while self._queued:
-            batch = [self._queued.popitem() for _ in range(min(BATCH, len(self._queued)))]
+        while self._queue:
+            batch = [self._queue.popitem() for _ in range(min(BATCH, len(self._queue)))]
             self._queued_bytes -= sum(len(value) for _, (_, value) in batch)
             now = self._clock()
             try:
@@ -102,20 +102,20 @@ class RedisCache:
                             pipe.set(self._key(key), _EXPIRES.pack(expires) + value, px=left)
                     await pipe.execute()
             except (RedisError, OSError, TimeoutError) as error:
-                self._writes_from = self._failed(error)
-                self._queued.clear()
+                self._next_write_at = self._record_failure(error)
+                self._queue.clear()
                 self._queued_bytes = 0
             else:
-                self._worked()
+                self._record_success()
 
-    def _failed(self, error: Exception) -> float:
+    def _record_failure(self, error: Exception) -> float:
         """Return when to try again."""
         if not self._failing:
             log.warning("cache's redis failed, going on without", extra={"error": f"{type(error).__name__}: {error}"})
         self._failing = True
         return self._monotonic() + PAUSE_SECONDS
 
-    def _worked(self) -> None:
+    def _record_success(self) -> None:
         if self._failing:
             log.info("cache's redis is back")
         self._failing = False
@@ -123,8 +123,8 @@ class RedisCache:
     def _key(self, key: bytes) -> str:
         return f"{self._prefix}cache:{key.hex()}"
 
-    def _read(self, value: object) -> tuple[float, bytes] | None:
-        """Take an entry apart; None where there is none, or one that nobody of us wrote."""
+    def _decode(self, value: object) -> tuple[float, bytes] | None:
+        """Return an entry's expiry and value; None where there is none, or one that no proxy wrote."""
         if not isinstance(value, bytes) or len(value) <= _EXPIRES.size:
             return None
         (expires,) = _EXPIRES.unpack_from(value)

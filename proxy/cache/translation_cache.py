@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from proxy.cache.fingerprints import in_thread_if_large, text_fingerprints
 from proxy.cache.memory_cache import MemoryCache
-from proxy.cache.model_versions import ModelVersions, Served, model_names
+from proxy.cache.model_versions import ModelVersions, ServedModels, model_names
 from proxy.cache.redis_cache import RedisCache
 from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
@@ -30,10 +30,10 @@ BYTES_PER_CHAR: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class CacheLookup:
-    """What the cache knows of one request: its route now, who serves it, its texts with their keys, and what was found."""
+    """What the cache knows of one request: its route, the models that serve it, its texts, keys and values."""
 
     route: Route
-    served_by: tuple[Served, ...]
+    served_by: tuple[ServedModels, ...]
     texts: Sequence[str]
     keys: Sequence[bytes]
     values: dict[int, bytes] = field(default_factory=dict[int, bytes])
@@ -44,44 +44,44 @@ class CacheLookup:
         return [index for index in range(len(self.keys)) if index not in self.values]
 
     def subset(self, indices: Sequence[int]) -> CacheLookup:
-        """Return the same of some of the texts, with nothing found."""
+        """Return the same of some of the texts, without values."""
         texts = [self.texts[index] for index in indices]
         return CacheLookup(self.route, self.served_by, texts, [self.keys[index] for index in indices])
 
     def encode_entry(self, text: str, result: Translation) -> bytes | None:
         """Return the text's translation as it is kept; None where it can not be one of this route's."""
         languages = self.route.languages
-        way = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
-        made = result.model in model_names(self.served_by) or (result.model is None and result.translation == text)
-        value = encoded(result)
-        good = way and made and result.translation is not None and result.detected is None
-        return value if good and len(value) <= _longest(text) else None
+        has_route = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
+        has_model = result.model in model_names(self.served_by) or (result.model is None and result.translation == text)
+        value = encode(result)
+        is_valid = has_route and has_model and result.translation is not None and result.detected is None
+        return value if is_valid and len(value) <= _max_entry_bytes(text) else None
 
 
 class TranslationCache:
     """Keeps translations in memory, and in the second tier where there is one.
 
-    Kept is whatever came back as usable: a translation with warnings too, they would come again. Not kept is what no
-    usable output could be had for, and what a model answered that is not the pair's preferred one.
+    Usable translations are kept, those with warnings too: the warnings would come again. Texts without usable output are
+    not, nor what a model answered that is not the pair's preferred one.
     """
 
     def __init__(
         self,
-        lru: MemoryCache,
-        store: RedisCache | None,
+        memory_cache: MemoryCache,
+        redis_cache: RedisCache | None,
         snapshot: Callable[[], Snapshot],
         pivots: Pivots | None,
-        revisions: ModelVersions,
+        model_versions: ModelVersions,
         metrics: ProxyMetrics,
         seconds: float,
         clock: Callable[[], float],
     ) -> None:
-        """Take both tiers, what routes go by, and for how many seconds a translation is kept; a Unix clock."""
-        self._lru = lru
-        self._store = store
+        """Begin with both tiers; a translation is kept for so many ``seconds``; the clock gives Unix seconds."""
+        self._memory_cache = memory_cache
+        self._redis_cache = redis_cache
         self._snapshot = snapshot
         self._pivots = pivots
-        self._revisions = revisions
+        self._model_versions = model_versions
         self._metrics = metrics
         self._seconds = seconds
         self._clock = clock
@@ -93,71 +93,71 @@ class TranslationCache:
         """
         if request.source_lang == AUTO:
             return None
-        wanted = LanguagePair(request.source_lang, request.target_lang)
+        pair = LanguagePair(request.source_lang, request.target_lang)
         try:
-            route = find_route(wanted, self._snapshot(), self._pivots if request.pivot else None)
+            route = find_route(pair, self._snapshot(), self._pivots if request.pivot else None)
         except PairwayError:
             return None
-        served_by = self._revisions.for_route(route)
+        served_by = self._model_versions.for_route(route)
         if served_by is None:
             return None
         keys = await in_thread_if_large(
             request, partial(text_fingerprints, request, [[(leg.source, leg.target) for leg in route.legs], served_by])
         )
-        recalled = CacheLookup(route, served_by, request.texts, keys)
+        lookup = CacheLookup(route, served_by, request.texts, keys)
         for index, key in enumerate(keys):
-            if (value := self._lru.get(key)) is not None:
-                recalled.values[index] = value
-        await self._read_second(recalled)
-        self._measure()
-        return recalled
+            if (value := self._memory_cache.get(key)) is not None:
+                lookup.values[index] = value
+        await self._read_redis(lookup)
+        self._update_metrics()
+        return lookup
 
-    async def _read_second(self, recalled: CacheLookup) -> None:
-        missing = recalled.missing
-        if self._store is None or not missing:
+    async def _read_redis(self, lookup: CacheLookup) -> None:
+        missing = lookup.missing
+        if self._redis_cache is None or not missing:
             return
-        there = await self._store.read(list(dict.fromkeys(recalled.keys[index] for index in missing)))
+        entries = await self._redis_cache.read(list(dict.fromkeys(lookup.keys[index] for index in missing)))
         for index in missing:
-            if (found := there.get(recalled.keys[index])) is None:
+            if (stored := entries.get(lookup.keys[index])) is None:
                 continue
-            expires, value = found
-            if (entry := _checked(recalled, recalled.texts[index], value)) is not None:
-                self._lru.put(recalled.keys[index], entry, min(expires, self._clock() + self._seconds))
-                recalled.values[index] = entry
+            expires, value = stored
+            if (entry := _validated(lookup, lookup.texts[index], value)) is not None:
+                self._memory_cache.put(lookup.keys[index], entry, min(expires, self._clock() + self._seconds))
+                lookup.values[index] = entry
 
-    def store(self, recalled: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
-        """Keep the results of the request's texts with these indices, if they are what the route stands for still."""
-        if self._revisions.for_route(recalled.route) != recalled.served_by:
-            return  # a model changed meanwhile: who knows which one answered
+    def store(self, lookup: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
+        """Keep the results of the request's texts with these indices, if the same models still serve the route."""
+        if self._model_versions.for_route(lookup.route) != lookup.served_by:
+            return  # a model changed meanwhile: which one answered is not known
         expires = self._clock() + self._seconds
         for index, result in zip(indices, results, strict=True):
-            if (value := recalled.encode_entry(recalled.texts[index], result)) is None:
+            if (value := lookup.encode_entry(lookup.texts[index], result)) is None:
                 continue
-            self._lru.put(recalled.keys[index], value, expires)
-            if self._store is not None:
-                self._store.write(recalled.keys[index], value, expires)
-        self._measure()
+            self._memory_cache.put(lookup.keys[index], value, expires)
+            if self._redis_cache is not None:
+                self._redis_cache.write(lookup.keys[index], value, expires)
+        self._update_metrics()
 
-    def _measure(self) -> None:
-        self._metrics.cache_bytes.set(self._lru.size)
-        self._metrics.cache_entries.set(len(self._lru))
-        self._metrics.cache_evictions.inc(self._lru.take_evicted())
+    def _update_metrics(self) -> None:
+        self._metrics.cache_bytes.set(self._memory_cache.size)
+        self._metrics.cache_entries.set(len(self._memory_cache))
+        self._metrics.cache_evictions.inc(self._memory_cache.take_evicted())
 
 
-def encoded(result: Translation) -> bytes:
-    """Return a translation as it stands in an answer, and in the cache."""
+def encode(result: Translation) -> bytes:
+    """Return a translation's JSON, as it is in an answer and in the cache."""
     return to_json(result.to_json())
 
 
-def _checked(recalled: CacheLookup, text: str, value: bytes) -> bytes | None:
-    """Return what we would write for an entry of the second tier; None where none of us can have written it."""
-    if len(value) > _longest(text):
+def _validated(lookup: CacheLookup, text: str, value: bytes) -> bytes | None:
+    """Return an entry of the second tier as this proxy would write it; None where no proxy can have written it."""
+    if len(value) > _max_entry_bytes(text):
         return None
     try:
-        return recalled.encode_entry(text, Translation.model_validate_json(value))
+        return lookup.encode_entry(text, Translation.model_validate_json(value))
     except ValidationError:
         return None
 
 
-def _longest(text: str) -> int:
+def _max_entry_bytes(text: str) -> int:
     return ENTRY_BYTES + BYTES_PER_CHAR * len(text)

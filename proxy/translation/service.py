@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 
 from proxy.cache.coalescing import RequestCoalescer
-from proxy.cache.translation_cache import CacheLookup, TranslationCache, encoded
+from proxy.cache.translation_cache import CacheLookup, TranslationCache, encode
 from proxy.call import TranslationCall
 from proxy.metrics import ProxyMetrics
 from proxy.translation.dispatcher import Dispatcher
@@ -100,7 +100,7 @@ class TranslationService:
             raise with_note(error, f"Counted among the {len(missing)} texts that are not in the cache.") from error
         results = read_results(rest.request, body)
         self._note_source(call, on_source, AnswerSource.PARTIAL, joined=joined)
-        computed = {index: encoded(result) for index, result in zip(missing, results, strict=True)}
+        computed = {index: encode(result) for index, result in zip(missing, results, strict=True)}
         return _join(call.request, {**lookup.values, **computed})
 
     async def _compute(self, lookup: CacheLookup | None, call: TranslationCall) -> bytes:

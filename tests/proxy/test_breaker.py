@@ -14,13 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from proxy.balancing.circuit_breaker import (
     BACK_OFF_SECONDS,
-    FAILURES_IN_A_ROW,
+    CONSECUTIVE_FAILURES,
+    HEALTHY_SECONDS,
     JITTER,
-    LATEST_REQUESTS,
     LONGEST_BACK_OFF_SECONDS,
-    MOST_CANARIES,
+    MAX_CANARIES,
+    RECENT_REQUESTS,
     TRIAL_SECONDS,
-    WELL_SECONDS,
     BreakerState,
     CircuitBreaker,
     CircuitPermit,
@@ -46,7 +46,7 @@ def leave(breaker: CircuitBreaker) -> CircuitPermit:
     return permit
 
 
-def fail(breaker: CircuitBreaker, times: int = FAILURES_IN_A_ROW) -> None:
+def fail(breaker: CircuitBreaker, times: int = CONSECUTIVE_FAILURES) -> None:
     for _ in range(times):
         breaker.record_failure(leave(breaker))
 
@@ -67,7 +67,7 @@ def test_a_closed_breaker_lets_everything_through(breaker: CircuitBreaker) -> No
 
 
 def test_failures_in_a_row_open_it_and_then_nothing_passes(breaker: CircuitBreaker, clock: HandClock) -> None:
-    fail(breaker, FAILURES_IN_A_ROW - 1)
+    fail(breaker, CONSECUTIVE_FAILURES - 1)
     assert breaker.state is BreakerState.CLOSED
     fail(breaker, 1)
     assert breaker.state is BreakerState.OPEN
@@ -78,15 +78,15 @@ def test_failures_in_a_row_open_it_and_then_nothing_passes(breaker: CircuitBreak
 
 def test_a_success_ends_the_row(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(3):
-        fail(breaker, FAILURES_IN_A_ROW - 1)
-        for _ in range(FAILURES_IN_A_ROW):
+        fail(breaker, CONSECUTIVE_FAILURES - 1)
+        for _ in range(CONSECUTIVE_FAILURES):
             breaker.record_success(leave(breaker))
         clock.now += 1
     assert breaker.state is BreakerState.CLOSED
 
 
 def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: CircuitBreaker, clock: HandClock) -> None:
-    for _ in range(LATEST_REQUESTS):
+    for _ in range(RECENT_REQUESTS):
         permit = leave(breaker)
         breaker.record_success(permit)
         breaker.record_failure(permit)
@@ -97,7 +97,7 @@ def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: Cir
 
 
 def test_few_requests_or_long_ago_are_no_ratio(breaker: CircuitBreaker, clock: HandClock) -> None:
-    for _ in range(10 * LATEST_REQUESTS):
+    for _ in range(10 * RECENT_REQUESTS):
         breaker.record_failure(leave(breaker))
         breaker.record_success(leave(breaker))
         clock.now += 5
@@ -146,11 +146,11 @@ def test_trouble_soon_after_goes_on_where_it_was_and_after_a_good_while_starts_a
     fail(breaker)
     breaker.record_failure(trial(breaker, clock))
     breaker.record_success(trial(breaker, clock))
-    clock.now += WELL_SECONDS / 2
+    clock.now += HEALTHY_SECONDS / 2
     fail(breaker)
     assert breaker.retry_in() >= 4 * BACK_OFF_SECONDS * (1 - JITTER)
     breaker.record_success(trial(breaker, clock))
-    clock.now += WELL_SECONDS + 1
+    clock.now += HEALTHY_SECONDS + 1
     fail(breaker)
     assert breaker.retry_in() <= BACK_OFF_SECONDS * (1 + JITTER)
 
@@ -220,14 +220,14 @@ def test_a_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None
 
 def test_canaries_that_spoke_well_of_a_replica_that_fails_must_come_in_longer_rows(breaker: CircuitBreaker) -> None:
     fail(breaker)
-    for needed in (1, 2, MOST_CANARIES, MOST_CANARIES):
+    for needed in (1, 2, MAX_CANARIES, MAX_CANARIES):
         for _ in range(needed):
             assert breaker.state is BreakerState.OPEN
             breaker.canary_passed()
         breaker.record_failure(leave(breaker))
     breaker.canary_passed()
     breaker.canary_failed()
-    for _ in range(MOST_CANARIES - 1):
+    for _ in range(MAX_CANARIES - 1):
         breaker.canary_passed()
     assert breaker.state is BreakerState.OPEN, "a bad one begins the row anew"
     breaker.canary_passed()
@@ -248,7 +248,7 @@ def test_so_must_those_of_one_that_fails_again_once_it_is_closed_but_not_for_eve
     assert breaker.state is BreakerState.OPEN
     breaker.canary_passed()
     breaker.record_success(leave(breaker))
-    clock.now += WELL_SECONDS + 1
+    clock.now += HEALTHY_SECONDS + 1
     fail(breaker)
     breaker.canary_passed()
     assert breaker.state is BreakerState.HALF_OPEN

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from proxy.cache.memory_cache import MemoryCache
 from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import MAX_QUEUED_BYTES, PAUSE_SECONDS, RedisCache
-from proxy.cache.translation_cache import TranslationCache, encoded
+from proxy.cache.translation_cache import TranslationCache, encode
 from proxy.metrics import ProxyMetrics
 from proxy.settings import ProxySettings
 from shared.protocol.messages import TranslateRequest, Translation
@@ -144,7 +144,7 @@ async def test_an_entry_that_can_not_be_an_answer_to_this_is_not_taken_and_other
     answered = await cache(store, clock).look_up(REQUEST)
     await store.close()
     assert answered is not None
-    assert answered.values == ({0: encoded(Translation.model_validate(entry))} if taken else {})
+    assert answered.values == ({0: encode(Translation.model_validate(entry))} if taken else {})
     assert b"more" not in answered.values.get(0, b"")
 
 

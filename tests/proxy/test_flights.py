@@ -319,7 +319,7 @@ async def test_long_texts_meet_as_short_ones_do(tower: Tower) -> None:
     tasks = [await tower.ask(tower.call(long)) for _ in range(5)]
     await tower.work.count(1)
     # Each is hashed in a thread of its own: those who are late would begin anew.
-    await wait_until(lambda: sum(each.waiters for each in tower.flights._flights) == 5, 10, "all wait")  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    await wait_until(lambda: sum(each.waiters for each in tower.flights._computations) == 5, 10, "all wait")  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     tower.work.ends[0].set_result(b"Wort")
     assert {body for body, _ in await asyncio.gather(*tasks)} == {b"Wort"}
     assert len(tower.work.begun) == 1

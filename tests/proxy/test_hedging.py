@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.balancing.hedge_policy import (
-    FEWEST_SAMPLES,
     FIRST_SECONDS_PER_UNIT,
     HEDGE_BURST,
     HEDGE_SHARE,
+    MIN_SAMPLES,
     OVER_MEDIAN,
     RECENT,
     SAMPLES,
@@ -42,7 +42,7 @@ def hedges(policy: HedgePolicy) -> int:
 
 def test_a_young_proxy_hedges_after_a_fixed_time(policy: HedgePolicy) -> None:
     assert policy.delay(2) == 2 * FIRST_SECONDS_PER_UNIT
-    see(policy, 0.001, times=FEWEST_SAMPLES - 1)
+    see(policy, 0.001, times=MIN_SAMPLES - 1)
     assert policy.delay(2) == 2 * FIRST_SECONDS_PER_UNIT
     see(policy, 0.02)
     assert policy.delay(2) == pytest.approx(0.04)
