@@ -40,11 +40,11 @@ def main() -> int:
         sys.stderr.write(f"proxy: {error}\n")
         return EXIT_CONFIG
     configure_logging(settings.log_level, settings.log_format)
-    if everybody := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
-        log.warning("any client can claim any address", extra={"trusted_proxies": everybody})
-    room = partial(ConnectionLimiter, server.raise_open_files_limit(settings.max_connections))
+    if everywhere := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
+        log.warning("any client can claim any address", extra={"trusted_proxies": everywhere})
+    new_limiter = partial(ConnectionLimiter, server.raise_open_files_limit(settings.max_connections))
     if settings.processes == 1:
-        return _serve(settings, room())
+        return _serve(settings, new_limiter())
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listening = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
@@ -54,12 +54,12 @@ def main() -> int:
     # Closed here as soon as they are told to end: they have it too, and once they have closed it new clients are to be
     # refused, not to wait for somebody to accept them.
     return ProcessSupervisor(
-        settings.processes, lambda number: _serve(settings, room(), number, [listening]), listening.close
+        settings.processes, lambda number: _serve(settings, new_limiter(), number, [listening]), listening.close
     ).run()
 
 
 def _serve(
-    settings: ProxySettings, room: ConnectionLimiter, number: int = 0, listening: list[socket.socket] | None = None
+    settings: ProxySettings, limiter: ConnectionLimiter, number: int = 0, listening: list[socket.socket] | None = None
 ) -> int:
     """Serve as the process of that number, on the socket if there is one."""
     app = create_app(settings)
@@ -67,7 +67,7 @@ def _serve(
         server.server_config,
         # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
         grace_seconds=settings.max_request_timeout,
-        limiter=room,
+        limiter=limiter,
         trusted_proxies=settings.trusted_proxies,
     )
     beside = None

@@ -160,7 +160,7 @@ def build_keys(foundation: Foundation) -> KeysContext:
         foundation.metrics,
         Clocks(time.time, time.monotonic),
         on=settings.keys_on,
-        goes_on=settings.keys_without_redis is WithoutRedis.OPEN,
+        serves_without_redis=settings.keys_without_redis is WithoutRedis.OPEN,
         operator_token=settings.operator_token,
     )
     stack.push_async_callback(authenticator.close)

@@ -1,4 +1,4 @@
-"""Processes: several of the same behind one socket, so that one proxy can use more than one core."""
+"""ProcessSupervisor: several processes behind one socket, so that one proxy can use more than one core."""
 
 from __future__ import annotations
 
@@ -15,38 +15,37 @@ from shared.runtime.exit_codes import exit_on_signals
 
 log = logging.getLogger(__name__)
 
-ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+END_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 # What a process exits with that could not start: ours, and uvicorn's.
 NO_START: Final = 1
 COULD_NOT_START: Final = frozenset({NO_START, 3})
 # What one exits with that served and then failed (sysexits.h: EX_SOFTWARE).
 FAILED: Final = 70
-# Before one that died is started anew.
+# Before one that died is restarted.
 RESTART_SECONDS: Final = 1.0
 
 
 class ProcessSupervisor:
     """Runs ``serve(number)`` in processes of their own, numbered from 0; mutable state: which number has which process id.
 
-    One that dies is started anew, again and again where it can not; one that can not start at first ends all, for then
-    something is wrong that an operator has just set. A signal to end reaches each once, for they are no part of the terminal's group; and
+    One that dies is restarted, again and again where it can not start; one that can not start at first ends all, for then
+    something is wrong that an operator has just set. ``serve`` returns the exit status; ``on_end`` is called when all are to end. A signal to end reaches each once, for they are no part of the terminal's group; and
     they end when this process does, however it ends.
     """
 
-    def __init__(self, count: int, serve: Callable[[int], int], ending: Callable[[], None]) -> None:
-        """Take how many, what each runs, which returns the exit status, and what is to be done here when all are to end."""
+    def __init__(self, count: int, serve: Callable[[int], int], on_end: Callable[[], None]) -> None:
         self._count = count
         self._serve = serve
-        self._ending = ending
+        self._on_end = on_end
         self._running: dict[int, int] = {}
         self._stopping = False
-        # Nothing is ever written: its end is the news.
+        # Never written to: the children see its end when this process dies.
         self._lifeline, self._own_end = os.pipe()
 
     def run(self) -> int:
-        """Start them and wait for their end; 0 when they were told to end and did, 1 when one could not start at first."""
-        for number in ENDING:
+        """Start them and wait for their end; 0 when a signal ended them, 1 when one could not start at first."""
+        for number in END_SIGNALS:
             signal.signal(number, self._forward)
         for number in range(self._count):
             self._start(number)
@@ -76,12 +75,12 @@ class ProcessSupervisor:
 
     def _start(self, number: int) -> None:
         """Start one; a signal meanwhile waits until it is known, and until it has handlers of its own."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
         process = 0 if self._stopping else os.fork()
         if self._stopping or process:
             if process:
                 self._running[process] = number
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
             return
         # From here on in the new process, which must never return into its parent's loop.
         status = FAILED
@@ -89,7 +88,7 @@ class ProcessSupervisor:
             os.setpgid(0, 0)
             os.close(self._own_end)
             exit_on_signals()
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
             threading.Thread(target=self._end_with_parent, daemon=True).start()
             status = self._serve(number)
         except SystemExit as end:
@@ -109,7 +108,7 @@ class ProcessSupervisor:
 
     def _end(self, number: int) -> None:
         self._stopping = True
-        self._ending()
+        self._on_end()
         for process in list(self._running):
             try:
                 os.kill(process, number)

@@ -1,4 +1,4 @@
-"""The Redis client of the proxy, and its error."""
+"""Redis: the connection, the names of all keys, and the one error for whatever fails."""
 
 from __future__ import annotations
 
@@ -11,9 +11,33 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-# The sweep, the lease and operators' changes, one call each at a time; a few more for what was cancelled and not yet
+# The sweep, the lease and operators' overrides, one call each at a time; a few more for what was cancelled and not yet
 # closed.
 MAX_CONNECTIONS: Final = 8
+
+
+class RedisKeys:
+    """Names of the keys in the fleet's Redis, each after the settings' prefix; docs/operations.md lists them."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.lease = f"{prefix}prober"
+        self.replicas = f"{prefix}replicas"
+        self.pairs = f"{prefix}pairs"
+        self.overrides = f"{prefix}changes"
+        self.api_keys = f"{prefix}keys"
+
+    def replica(self, url: str) -> str:
+        """Return the key of a replica's record."""
+        return f"{self._prefix}replica:{url}"
+
+    def api_key(self, key_id: str) -> str:
+        """Return the key of an API key's record."""
+        return f"{self._prefix}key:{key_id}"
+
+    def usage(self, key_id: str) -> str:
+        """Return the key of what an API key has used."""
+        return f"{self._prefix}use:{key_id}"
 
 
 class StoreUnavailableError(Exception):
@@ -35,7 +59,7 @@ def connect(url: str, timeout: float, connections: int) -> Redis:
 
 @contextmanager
 def mapped_errors(timeout: float) -> Generator[None]:
-    """Map every way in which Redis can fail into one error, at this one door."""
+    """Map whatever can go wrong with Redis into one error."""
     try:
         yield
     except TimeoutError as error:

@@ -100,7 +100,7 @@ class ProxySettings(ServerSettings):
         default=1,
         ge=1,
         le=64,
-        description="Processes behind the one port, each with evidence, cache and metrics of its own; with more than one, "
+        description="Processes behind the one port, each with statistics, cache and metrics of its own; with more than one, "
         "PROXY_OPERATOR_PORT and the ports after it are theirs, one each.",
     )
     probe_interval: float = Field(
@@ -183,7 +183,7 @@ class ProxySettings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _processes_are_told_apart(self) -> ProxySettings:
+    def _processes_are_distinct(self) -> ProxySettings:
         if self.processes > 1 and not self.operator_port:
             message = (
                 f"PROXY_PROCESSES ({self.processes}) needs PROXY_OPERATOR_PORT: each process has metrics of its own, and at "

@@ -1,4 +1,4 @@
-"""What dashboards see at ``/health`` and clients at ``/languages``. Pure."""
+"""The JSON of ``GET /health`` for dashboards and of ``GET /languages`` for clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PairHealth(BaseModel):
     """Replicas ready for a known pair, those of them that this proxy found not to be, and those configured for it."""
 
     ready: int
-    failing: int = Field(description="Ready by their reports, but kept out by this proxy's own evidence.")
+    failing: int = Field(description="Ready by their reports, but kept out by this proxy's own statistics.")
     total: int
 
 
@@ -41,7 +41,7 @@ class ReplicaHealth(BaseModel):
     state: ReplicaState
     why: str | None
     report_age_s: float | None
-    in_flight: int | None = Field(description="Texts it has in hand, from whichever proxy.")
+    in_flight: int | None = Field(description="Texts it has in flight, from whichever proxy.")
     load: int = Field(description="Texts this proxy counts against it when it picks.")
     pairs: dict[str, ReplicaPairHealth]
 
@@ -98,12 +98,11 @@ class _Line(NamedTuple):
 class HealthPage:
     """Writes the answer to ``GET /health`` as JSON. Mutable state: each replica's line but for its age and its load.
 
-    With 1,000 replicas the whole of it made anew keeps the event loop for some 50 ms; ages, loads and the judgement are of
+    With 1,000 replicas writing all of it again keeps the event loop for some 50 ms; ages, loads and the judgement are of
     the moment all the same.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing written."""
         self._lines: dict[str, _Line] = {}
 
     def render(
@@ -145,16 +144,16 @@ class HealthPage:
             "prober": leading,
             "pairs": pairs,
         }
-        lines = b",".join(self._shown(snapshot, now, load))
+        lines = b",".join(self._replica_lines(snapshot, now, load))
         return status, to_json(head)[:-1] + b',"replicas":[' + lines + b"]}"
 
-    def _shown(self, snapshot: Snapshot, now: float, load: Callable[[str], int]) -> Iterator[bytes]:
+    def _replica_lines(self, snapshot: Snapshot, now: float, load: Callable[[str], int]) -> Iterator[bytes]:
         before, self._lines = self._lines, {}
-        written: dict[tuple[int, bool, str | None], bytes] = {}
+        pairs_cache: dict[tuple[int, bool, str | None], bytes] = {}
         for url, replica in snapshot.replicas.items():
             line = before.get(url)
             if line is None or (line.replica is not replica and not _alike(line.replica, replica)):
-                line = _Line(replica, _head(replica), _pairs(replica, written))
+                line = _Line(replica, _head(replica), _pairs(replica, pairs_cache))
             elif line.replica is not replica:
                 line = line._replace(replica=replica)  # the old report need not be kept
             self._lines[url] = line
@@ -170,34 +169,34 @@ class HealthPage:
 
 def _alike(before: Replica, now: Replica) -> bool:
     """Say whether a replica's line is the same but for its age and its load."""
-    return _told(before) == _told(now)
+    return _line_key(before) == _line_key(now)
 
 
-def _told(replica: Replica) -> object:
+def _line_key(replica: Replica) -> object:
     report = replica.report
     return replica.state, replica.why, report and (report.replica_id, report.version, report.pairs)
 
 
 def _head(replica: Replica) -> bytes:
     report = replica.report
-    told = {
+    fields = {
         "url": replica.url,
         "replica_id": report and report.replica_id,
         "version": report and report.version,
         "state": replica.state,
         "why": replica.why,
     }
-    return to_json(told)[:-1]
+    return to_json(fields)[:-1]
 
 
-def _pairs(replica: Replica, written: dict[tuple[int, bool, str | None], bytes]) -> bytes:
+def _pairs(replica: Replica, cache: dict[tuple[int, bool, str | None], bytes]) -> bytes:
     """Return the pairs' part; replicas that report the same pairs (the very same object) share it."""
     if replica.report is None:
         return b"{}"
     pairs, serving = replica.report.pairs, replica.state is ReplicaState.READY
     key = id(pairs), serving, replica.why
-    if key not in written:
-        written[key] = to_json(
+    if key not in cache:
+        cache[key] = to_json(
             {
                 str(pair): {
                     "ready": serving and report.ready,
@@ -206,7 +205,7 @@ def _pairs(replica: Replica, written: dict[tuple[int, bool, str | None], bytes])
                 for pair, report in pairs.by_pair.items()
             }
         )
-    return written[key]
+    return cache[key]
 
 
 def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:
@@ -218,7 +217,7 @@ def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:
     for pair, (pivot, ready) in pivot_pairs(snapshot, pivots).items() if pivots is not None else ():
         if ready or pair not in targets:
             targets[pair] = Target(lang=pair.target, ready=ready, how="pivot", pivot=pivot)
-    found: dict[str, list[Target]] = {}
+    targets_by_source: dict[str, list[Target]] = {}
     for pair in sorted(targets):
-        found.setdefault(pair.source, []).append(targets[pair])
-    return Languages(languages=[Language(lang=lang, targets=each) for lang, each in found.items()])
+        targets_by_source.setdefault(pair.source, []).append(targets[pair])
+    return Languages(languages=[Language(lang=lang, targets=each) for lang, each in targets_by_source.items()])

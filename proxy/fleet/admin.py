@@ -46,7 +46,7 @@ class FleetAdmin:
             weight=before.weight if keeps_weight and before is not None and not removed else weight,
             new_verdict=removed,
         )
-        # At once in /fleet, and among those that the next probe of unhealthy replicas asks.
+        # At once in /fleet, and in the next round of probe_unhealthy.
         self._registry.set_addresses(await self._discovery.expand([url]))
         return await self._share(override)
 

@@ -30,12 +30,12 @@ async def system_resolver(host: str) -> list[str]:
     """Ask the operating system; IPv6 addresses count only where there is no IPv4 one (localhost has both)."""
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        entries = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # an empty label, or one of more than 63 characters
         message = f"{host!r} can not be a host name"
         raise OSError(message) from error
     by_family = {
-        family: sorted({str(address[0]) for kind, _, _, _, address in found if kind is family})
+        family: sorted({str(address[0]) for kind, _, _, _, address in entries if kind is family})
         for family in (socket.AF_INET, socket.AF_INET6)
     }
     return by_family[socket.AF_INET] or by_family[socket.AF_INET6]
@@ -45,14 +45,13 @@ class Discovery:
     """Mutable state: the last good addresses of each name, kept while the resolver fails."""
 
     def __init__(self, resolver: Resolver = system_resolver) -> None:
-        """Take who knows the addresses."""
         self._resolver = resolver
-        self._last: dict[str, list[str]] = {}
+        self._last_addresses: dict[str, list[str]] = {}
 
     async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return for each URL those of its host's addresses, each once; bounded by ``RESOLVE_SECONDS``."""
         expanded = await asyncio.gather(*(self._expand(url) for url in urls))
-        return {url: tuple(dict.fromkeys(found)) for url, found in zip(urls, expanded, strict=True)}
+        return {url: tuple(dict.fromkeys(addresses)) for url, addresses in zip(urls, expanded, strict=True)}
 
     async def _expand(self, url: str) -> list[str]:
         parts = urlsplit(url)
@@ -63,15 +62,15 @@ class Discovery:
             async with asyncio.timeout(RESOLVE_SECONDS):
                 addresses = (await self._resolver(host))[:MAX_ADDRESSES]
         except (OSError, TimeoutError) as error:
-            if host not in self._last:
+            if host not in self._last_addresses:
                 log.debug("name not resolved", extra={"host": host, "error": str(error)})
                 return [url]  # probing it will say in /health that the name is not known
-            return self._with(url, self._last[host])
-        self._last[host] = addresses
-        return self._with(url, addresses)
+            return self._urls_at(url, self._last_addresses[host])
+        self._last_addresses[host] = addresses
+        return self._urls_at(url, addresses)
 
     @staticmethod
-    def _with(url: str, addresses: Sequence[str]) -> list[str]:
+    def _urls_at(url: str, addresses: Sequence[str]) -> list[str]:
         parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"
         return [f"{parts.scheme}://{f'[{each}]' if ':' in each else each}{port}" for each in addresses]

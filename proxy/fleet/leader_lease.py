@@ -24,14 +24,15 @@ class LeaderLease:
 
     Its life is two late renewals and the time that two calls may take: 2 x 0.55 s + 2 x 0.25 s = 1.6 s. A holder that
     is killed right after it renewed is followed after 1.6 s + one try of another (0.55 s) + its call (0.25 s) = 2.4 s,
-    less than the 3 s promised. A longer ``PROXY_REDIS_TIMEOUT`` makes both longer.
+    less than 3 s, as the docs say. A longer ``PROXY_REDIS_TIMEOUT`` makes both longer.
+
+    ``owner`` is this proxy's name, ``redis_timeout`` the longest call of Redis in seconds, ``clock`` monotonic.
 
     Our own time begins before the call that asks for it, Redis's when it is asked; so ours ends first, and no two hold
     the lease, however long a call or this process hangs.
     """
 
     def __init__(self, store: FleetStore, owner: str, redis_timeout: float, clock: Callable[[], float]) -> None:
-        """Take this proxy's name, the longest call of Redis in seconds, and a monotonic clock."""
         self._store = store
         self._owner = owner
         self._clock = clock
@@ -46,9 +47,9 @@ class LeaderLease:
 
     async def renew(self) -> None:
         """Take or renew it; when Redis is away, it is ours only as long as Redis would have kept it for us."""
-        asked = self._clock()
+        started = self._clock()
         try:
-            held = await self._store.hold_lease(self._owner, self.ttl)
+            is_ours = await self._store.hold_lease(self._owner, self.ttl)
         except StoreUnavailableError as error:
             if self.error in {None, NOT_ASKED}:
                 log.warning("redis away, going on alone", extra={"error": str(error)})
@@ -57,10 +58,10 @@ class LeaderLease:
         if self.error is not None:
             log.info("redis answers", extra={"before": self.error})
         self.error = None
-        ours = self.is_ours
-        self._until = asked + self.ttl if held else 0.0
-        if ours is not held:
-            log.info("prober lease taken" if held else "prober lease lost")
+        was_ours = self.is_ours
+        self._until = started + self.ttl if is_ours else 0.0
+        if was_ours is not is_ours:
+            log.info("prober lease taken" if is_ours else "prober lease lost")
 
     async def resign(self) -> None:
         """Give it back, so that another proxy need not wait for its end."""

@@ -1,4 +1,4 @@
-"""What operators changed of the fleet at run time: one Change per URL, the latest wins wherever two meet. Pure."""
+"""Overrides: what operators changed of the fleet at run time. One per URL; the latest wins wherever two meet."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from proxy.urls import replica_url
 from shared.protocol.access_errors import FleetFullError
 
-# As many as the settings take replicas; a change is some 150 bytes.
+# As many as the settings take replicas; an override is some 150 bytes.
 MAX_OVERRIDES: Final = 1000
 # What was undone is remembered this long, so that no proxy that was away brings it back.
 UNDONE_SECONDS: Final = 24 * 3600.0
-# Two changes of one URL are told apart by their times, also when a clock was set back between them.
+# Two overrides of one URL are told apart by their times, also when a clock was set back between them.
 TICK_SECONDS: Final = 0.001
 
 
@@ -28,7 +28,7 @@ class OverrideKind(StrEnum):
 
 
 class Override(BaseModel):
-    """An operator's last word on one URL, of an address or of a name for several; also the record kept in Redis.
+    """An operator's latest change of one URL, an address or a name for several; also the record kept in Redis.
 
     ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or not settings name it too.
     ``weight`` takes the place of the one that the replica reports.
@@ -51,26 +51,25 @@ class Override(BaseModel):
 
 
 class Overrides:
-    """Mutable state: the latest Change of each URL, at most ``MAX_CHANGES``."""
+    """Mutable state: the latest override of each URL, at most ``MAX_OVERRIDES``; ``clock`` gives Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Begin with none; ``clock`` gives Unix seconds."""
         self._clock = clock
         self._by_url: dict[str, Override] = {}
 
     def all(self) -> list[Override]:
-        """Return every Change, those that are undone too."""
+        """Return every override, those that are undone too."""
         return list(self._by_url.values())
 
     def get(self, url: str) -> Override | None:
-        """Return the Change of this very URL."""
+        """Return the override of this very URL."""
         return self._by_url.get(url)
 
     def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
-        """Note an operator's word; its verdict is the latest on its addresses if it was said ``anew``.
+        """Keep an operator's override; with ``new_verdict`` it is the latest one on its addresses.
 
         Raises:
-            FleetFullError: there are ``MAX_CHANGES`` already.
+            FleetFullError: there are ``MAX_OVERRIDES`` already.
         """
         before = self._by_url.get(url)
         if before is None and len(self._by_url) >= MAX_OVERRIDES:
@@ -80,48 +79,46 @@ class Overrides:
             del self._by_url[min(undone, key=lambda each: each.at).url]
         at = max(self._clock(), before.at + TICK_SECONDS if before else 0.0)
         since = at if new_verdict else (before.since if before else 0.0)
-        change = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
-        self._by_url[url] = change
-        return change
+        override = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
+        self._by_url[url] = override
+        return override
 
-    def merge(self, found: Iterable[Override]) -> bool:
-        """Take what others noted later than we, and forget what was undone long ago; say whether anything is new."""
+    def merge(self, overrides: Iterable[Override]) -> bool:
+        """Take later overrides of others, and drop what was undone long ago; say whether anything is new."""
         before = dict(self._by_url)
-        for change in found:
-            ours = self._by_url.get(change.url)
-            if ours is None or ours.at <= change.at:
-                self._by_url[change.url] = change
+        for override in overrides:
+            ours = self._by_url.get(override.url)
+            if ours is None or ours.at <= override.at:
+                self._by_url[override.url] = override
         horizon = self._clock() - UNDONE_SECONDS
-        kept = [change for change in self._by_url.values() if change.at > horizon or not change.is_undone()]
-        kept.sort(key=lambda change: (change.is_undone(), -change.at))  # of too many, the least telling go
-        self._by_url = {change.url: change for change in kept[:MAX_OVERRIDES]}
+        kept = [each for each in self._by_url.values() if each.at > horizon or not each.is_undone()]
+        kept.sort(key=lambda each: (each.is_undone(), -each.at))  # of too many, undone and the oldest ones go
+        self._by_url = {each.url: each for each in kept[:MAX_OVERRIDES]}
         return self._by_url != before
 
     def fleet_urls(self, configured: Sequence[str]) -> list[str]:
         """Return the URLs that make up the fleet, names not yet expanded: the settings' and operators' own."""
-        kept = {change.url: change for change in self._by_url.values() if change.verdict is not OverrideKind.REMOVED}
+        kept = {each.url: each for each in self._by_url.values() if each.verdict is not OverrideKind.REMOVED}
         removed = {
-            change.url
-            for change in self._by_url.values()
-            if change.verdict is OverrideKind.REMOVED and not change.added
+            each.url for each in self._by_url.values() if each.verdict is OverrideKind.REMOVED and not each.added
         }
-        own = sorted(url for url, change in kept.items() if change.added)
+        own = sorted(url for url, override in kept.items() if override.added)
         # One that an operator added and removed again is what the settings say, also when they name it only later.
         return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
     def kind(self, url: str, names: Iterable[str]) -> OverrideKind:
-        """Return what holds for an address that these names stand for: the latest word on any of them."""
-        latest = max(self._of(url, names), key=lambda change: change.since, default=None)
+        """Return what holds for an address that these names stand for: the latest override of any of them."""
+        latest = max(self._of(url, names), key=lambda each: each.since, default=None)
         return latest.verdict if latest else OverrideKind.SERVING
 
     def weight(self, url: str, names: Iterable[str]) -> float | None:
         """Return the weight that an operator gave last, or None."""
-        weighted = [change for change in self._of(url, names) if change.weight is not None]
-        latest = max(weighted, key=lambda change: change.at, default=None)
+        weighted = [each for each in self._of(url, names) if each.weight is not None]
+        latest = max(weighted, key=lambda each: each.at, default=None)
         return latest.weight if latest else None
 
     def _of(self, url: str, names: Iterable[str]) -> list[Override]:
-        found = (self._by_url.get(each) for each in {url, *names})
+        overrides = (self._by_url.get(each) for each in {url, *names})
         return [
-            each for each in found if each is not None and not (each.verdict is OverrideKind.REMOVED and each.added)
+            each for each in overrides if each is not None and not (each.verdict is OverrideKind.REMOVED and each.added)
         ]

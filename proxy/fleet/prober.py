@@ -1,4 +1,4 @@
-"""Prober: keeps the registry true: asks every replica how it is and writes down the answer."""
+"""Prober: asks every replica for its report, and keeps the registry up to date."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ log = logging.getLogger(__name__)
 
 # A refused connection is a fact: the kernel answers it however busy the process is. Silence is not: a process that
 # loads a model can miss a probe, so it takes two in a row.
-PATIENCE_UNREACHABLE: Final = 1
-PATIENCE_SILENT: Final = 2
-# Probes under way at once; a fleet of 1,000 is swept in a few rounds.
+MISSES_UNREACHABLE: Final = 1
+MISSES_SILENT: Final = 2
+# Probes at once; a fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
 # Of a large fleet so many probes begin at once, and as many more after each such pause (1,000 in 0.3 s): all at once keep
 # clients' requests waiting for a tenth of a second.
 BURST: Final = 32
 BURST_SECONDS: Final = 0.01
-# What came back is made known this often while other probes are still out, and a sweep ends after this many rounds: one
-# silent replica keeps nobody waiting. What comes later is made known by the next tick of either loop.
+# Results are published this often while other probes are still out, and a sweep ends after this many rounds: one
+# silent replica keeps nobody waiting. What comes later is published by the next tick of either loop.
 ROUND_SECONDS: Final = 0.1
 SWEEP_ROUNDS: Final = 5
 # A proxy that starts waits for its first sweep, or it would send away what the fleet can serve; but no longer than this, so
 # that /health soon says what is wrong: a probe's usual time-out (1 s), and as much for names and for Redis.
 FIRST_SWEEP_SECONDS: Final = 2.0
-# Replicas that are not well are looked at again this often, by every proxy for itself: with a probe of some
-# milliseconds, one that gets READY has its first request within a second, whoever leads.
+# Unhealthy replicas are probed again this often, by every proxy for itself: with a probe of some milliseconds, one
+# that gets READY has its first request within a second, whoever leads.
 UNHEALTHY_PROBE_SECONDS: Final = 0.5
-# So long a look of our own at a replica that is not well outweighs another proxy's word, which may be older.
+# For this long our own probe of an unhealthy replica overrides another proxy's report, which may be older.
 OWN_PROBE_SECONDS: Final = 3 * UNHEALTHY_PROBE_SECONDS
-# Of many that are not well, as many at a time, those not seen for longest first: 128 probes a second at most.
+# Of many unhealthy ones, as many at a time, those not probed for longest first: 128 probes a second at most.
 MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
-    """Mutable state: the probes under way, what came back and is not made known yet, and what is counted.
+    """Mutable state: the running probes, results that are not in the registry yet, and what was logged and counted.
 
-    ``sweep`` and ``probe_unhealthy`` are ticks of two loops; no replica is probed twice at the same time.
+    ``probe_all`` and ``probe_unhealthy`` are ticks of two loops; no replica is probed twice at the same time.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class Prober:
         metrics: ProxyMetrics,
         clock: Callable[[], float],
     ) -> None:
-        """Take the parts; ``clock`` gives Unix seconds."""
         self._registry = registry
         self._discovery = discovery
         self._client = client
@@ -73,24 +72,28 @@ class Prober:
     async def probe_all(self) -> None:
         """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
 
-        Of the leading proxy only good news is believed: a replica that is well. One that it could not reach, or of
+        Of the leading proxy only healthy replicas are believed. One that it could not reach, or of
         which it knows nothing fresh, is probed here too: it may be another's network that is broken, Redis may have
         come back empty, and a leader that hangs blinds nobody. The first sweep waits for every answer.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
-            found, _ = await asyncio.gather(self._discovery.expand(registry.fleet_urls()), registry.sync_overrides())
-            registry.set_addresses(found)
+            urls_by_name, _ = await asyncio.gather(
+                self._discovery.expand(registry.fleet_urls()), registry.sync_overrides()
+            )
+            registry.set_addresses(urls_by_name)
             self._publish_results(())
             shared = {} if registry.is_leader else await registry.read_shared()
-            well = {url: shared[url] for url in registry.probed_replicas if url in shared and self._trusts(shared[url])}
-            if well:
-                registry.update(well.values())
-            asked = self._start_probes(url for url in registry.probed_replicas if url not in well)
+            healthy = {
+                url: shared[url] for url in registry.probed_replicas if url in shared and self._trusts(shared[url])
+            }
+            if healthy:
+                registry.update(healthy.values())
+            probes = self._start_probes(url for url in registry.probed_replicas if url not in healthy)
             for _ in range(SWEEP_ROUNDS) if registry.first_sweep_done else count():
-                if not asked:
+                if not probes:
                     break
-                done, asked = await asyncio.wait(asked, timeout=ROUND_SECONDS)
+                done, probes = await asyncio.wait(probes, timeout=ROUND_SECONDS)
                 self._publish_results(done)
             await registry.publish()
         registry.mark_sweep_done()
@@ -98,33 +101,33 @@ class Prober:
         self._update_metrics()
 
     def _trusts(self, replica: Replica) -> bool:
-        """Say whether to take another proxy's word: good news, and our own eyes have not just seen otherwise."""
+        """Say whether to believe another proxy: the replica is healthy, and no probe of ours has just found otherwise."""
         own = self._registry.probed_replicas[replica.url]
         seen = own.missed > 0 or own.report is not None
         return replica.is_healthy and (own.is_healthy or not seen or self._clock() - own.probed_at > OWN_PROBE_SECONDS)
 
     async def probe_unhealthy(self) -> None:
-        """Probe the replicas that are not well, and make known what came back in a moment; the rest comes next time."""
+        """Probe unhealthy replicas, and publish what came back in a moment; the rest comes next time."""
         self._publish_results(())
-        ailing = [replica for replica in self._registry.probed_replicas.values() if not replica.is_healthy]
-        longest = heapq.nsmallest(MAX_UNHEALTHY_PROBES, ailing, key=lambda replica: replica.probed_at)
-        if asked := self._start_probes(replica.url for replica in longest):
-            done, _ = await asyncio.wait(asked, timeout=ROUND_SECONDS)
+        unhealthy = [replica for replica in self._registry.probed_replicas.values() if not replica.is_healthy]
+        oldest = heapq.nsmallest(MAX_UNHEALTHY_PROBES, unhealthy, key=lambda replica: replica.probed_at)
+        if probes := self._start_probes(replica.url for replica in oldest):
+            done, _ = await asyncio.wait(probes, timeout=ROUND_SECONDS)
             self._publish_results(done)
 
     async def close(self) -> None:
-        """Give up the probes that are under way."""
+        """Cancel the running probes."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start_probes(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
-        """Return a probe of each replica, begun now or before; those that were last seen alive come first."""
+        """Return a probe of each replica, started now or before; those that were last seen alive come first."""
         probed = self._registry.probed_replicas
         ordered = sorted(urls, key=lambda url: probed[url].missed)
-        for place, url in enumerate(url for url in ordered if url not in self._tasks):
-            self._tasks[url] = asyncio.create_task(self._probe(url, place // BURST * BURST_SECONDS))
+        for number, url in enumerate(url for url in ordered if url not in self._tasks):
+            self._tasks[url] = asyncio.create_task(self._probe(url, number // BURST * BURST_SECONDS))
         return {self._tasks[url] for url in ordered}
 
     async def _probe(self, url: str, pause: float) -> None:
@@ -140,29 +143,29 @@ class Prober:
             async with self._probing:
                 report = await self._client.report(url)
         except UnreachableError as error:
-            return self._known(url).silent(str(error), self._clock(), patience=PATIENCE_UNREACHABLE)
+            return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:
-            return self._known(url).silent(str(error), self._clock(), patience=PATIENCE_SILENT)
+            return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_SILENT)
         return Replica.reported(url, report, self._clock())
 
-    def _known(self, url: str) -> Replica:
+    def _last_state(self, url: str) -> Replica:
         return self._registry.probed_replicas.get(url) or Replica.unseen(url, self._clock())
 
     def _publish_results(self, done: Iterable[asyncio.Task[None]]) -> None:
-        """Hand over all that came back, whoever asked; raise what is our own fault."""
-        found, self._results = self._results, {}
-        if found:
-            self._registry.update(found.values())
+        """Put all results into the registry, whichever loop asked; raise an error of our own."""
+        results, self._results = self._results, {}
+        if results:
+            self._registry.update(results.values())
             self._log_changes()
         for task in done:
             task.result()
 
     def _log_changes(self) -> None:
         """Log what changed since the last time."""
-        noted, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
-        if noted.ready is self._logged_snapshot.ready:  # only newer reports of the same
+        logged, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
+        if logged.ready is self._logged_snapshot.ready:  # only newer reports of the same
             return
-        before, now = noted.replicas, self._logged_snapshot.replicas
+        before, now = logged.replicas, self._logged_snapshot.replicas
         for replica in now.values():
             old = before.get(replica.url)
             if old is None or old.state is not replica.state or old.pairs != replica.pairs:

@@ -28,8 +28,11 @@ class Registry:
     """Mutable state: the Snapshot (replaced whole) and what it is made of.
 
     That is: which addresses each configured name stands for, each address's replica as it was last probed, what
-    operators changed, and the pairs remembered with the Unix time each was last seen. The tracker and operators change
+    operators changed, and the pairs remembered with the Unix time each was last seen. The prober and operators change
     it, on the event loop only; with Redis gone it goes on with what this proxy knows by itself.
+
+    ``configured`` are the settings' URLs, ``report_ttl`` is how long a report is believed, in seconds, ``clock`` gives Unix
+    seconds, and ``on_snapshot`` is called with each new snapshot.
     """
 
     def __init__(
@@ -42,10 +45,6 @@ class Registry:
         clock: Callable[[], float],
         on_snapshot: Callable[[Snapshot], None],
     ) -> None:
-        """Take the store, the lease, the settings' URLs, the reports' life in seconds, and a clock of Unix seconds.
-
-        ``on_snapshot`` is called with each new snapshot.
-        """
         self._store = store
         self._lease = lease
         self._report_ttl = report_ttl
@@ -71,10 +70,10 @@ class Registry:
         """Note that a sweep has ended."""
         self._swept.set()
 
-    async def wait_for_first_sweep(self, within: float) -> None:
+    async def wait_for_first_sweep(self, seconds: float) -> None:
         """Return when the first sweep has ended, or after so many seconds."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(seconds):
                 await self._swept.wait()
 
     @property
@@ -96,52 +95,52 @@ class Registry:
         """Return the URLs that make up the fleet, names not yet expanded."""
         return self.overrides.fleet_urls(self.configured)
 
-    def set_addresses(self, found: Mapping[str, Sequence[str]]) -> None:
-        """Note which addresses these names stand for now; what no wanted name leads to has left the fleet."""
+    def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]]) -> None:
+        """Set the addresses that these names stand for; one to which no name leads any more has left the fleet."""
         before = self._addresses
-        self._addresses = before | {name: tuple(urls) for name, urls in found.items()}
+        self._addresses = before | {name: tuple(urls) for name, urls in urls_by_name.items()}
         if self._addresses != before:
-            self._build()
+            self._rebuild()
 
     def update(self, replicas: Iterable[Replica]) -> None:
-        """Note how replicas are; those that left the fleet meanwhile are passed over."""
+        """Take the latest state of replicas; those that left the fleet meanwhile are ignored."""
         self.probed_replicas |= {replica.url: replica for replica in replicas if replica.url in self.probed_replicas}
-        self._build()
+        self._rebuild()
 
     def override(
         self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
     ) -> Override:
-        """Note an operator's word; it holds here at once.
+        """Record an operator's override; it takes effect on this proxy immediately.
 
         Raises:
             FleetFullError: there are too many already.
         """
-        change = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
-        self._build()
-        return change
+        override = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
+        self._rebuild()
+        return override
 
-    async def share_override(self, change: Override) -> bool:
-        """Write an operator's word for the other proxies; say whether Redis has it (else the next sweeps try)."""
+    async def share_override(self, override: Override) -> bool:
+        """Write an override for the other proxies; say whether Redis has it (else the next sweeps try)."""
         if self.redis_is_away:
             return False
-        with self._noting_errors("changes"):
-            await self._store.write_overrides([change])
-        return "changes" not in self._errors
+        with self._noting_errors("overrides"):
+            await self._store.write_overrides([override])
+        return "overrides" not in self._errors
 
     async def sync_overrides(self) -> None:
-        """Take what operators told other proxies, and give back what Redis has lost or never had."""
+        """Take the overrides of other proxies from Redis, and write those that it has lost or never had."""
         if self.redis_is_away:
             return
-        with self._noting_errors("changes"):
-            found = await self._store.read_overrides(renew=self.is_leader)
-            if self.overrides.merge(found):
-                self._build()
-            there = {change.url: change.at for change in found}
-            if missing := [each for each in self.overrides.all() if each.at > there.get(each.url, 0.0)]:
+        with self._noting_errors("overrides"):
+            stored = await self._store.read_overrides(renew=self.is_leader)
+            if self.overrides.merge(stored):
+                self._rebuild()
+            stored_at = {each.url: each.at for each in stored}
+            if missing := [each for each in self.overrides.all() if each.at > stored_at.get(each.url, 0.0)]:
                 await self._store.write_overrides(missing)
             horizon = self._clock() - UNDONE_SECONDS
-            if old := [each.url for each in found if each.is_undone() and each.at <= horizon]:
-                await self._store.delete_overrides(old)
+            if expired := [each.url for each in stored if each.is_undone() and each.at <= horizon]:
+                await self._store.delete_overrides(expired)
 
     async def read_shared(self) -> dict[str, Replica]:
         """Return what the leading proxy found, by URL; empty when Redis is away or holds nothing that is fresh."""
@@ -161,37 +160,37 @@ class Registry:
             await self._store.write(tuple(self.probed_replicas.values()), self._remembered, self._report_ttl)
 
     async def restore(self) -> None:
-        """Learn from the store, once at start: which pairs were known, and what operators changed."""
+        """Read from the store, once at start, which pairs were known and what operators changed."""
         await self.read_shared()
         await self.sync_overrides()
 
-    def _build(self) -> None:
-        """Make the Snapshot of what is known now; what left the fleet is dropped from it, its pairs stay known."""
+    def _rebuild(self) -> None:
+        """Build the Snapshot of what is known now; what left the fleet is dropped from it, its pairs stay known."""
         now = self._clock()
-        wanted = self.fleet_urls()
-        self._addresses = {name: self._addresses[name] for name in wanted if name in self._addresses}
-        leading_to: dict[str, list[str]] = {}
+        fleet_urls = self.fleet_urls()
+        self._addresses = {name: self._addresses[name] for name in fleet_urls if name in self._addresses}
+        names_by_url: dict[str, list[str]] = {}
         for name, urls in self._addresses.items():
             for url in urls:
-                leading_to.setdefault(url, []).append(name)
-        verdicts = {url: self.overrides.kind(url, names) for url, names in leading_to.items()}
+                names_by_url.setdefault(url, []).append(name)
+        kinds = {url: self.overrides.kind(url, names) for url, names in names_by_url.items()}
         self.names = {
-            url: tuple(names) for url, names in leading_to.items() if verdicts[url] is not OverrideKind.REMOVED
+            url: tuple(names) for url, names in names_by_url.items() if kinds[url] is not OverrideKind.REMOVED
         }
         self.probed_replicas = {url: self.probed_replicas.get(url) or Replica.unseen(url, now) for url in self.names}
-        fleet = {
+        replicas = {
             url: replica.with_override(
-                drained=verdicts[url] is OverrideKind.DRAINED, weight=self.overrides.weight(url, self.names[url])
+                drained=kinds[url] is OverrideKind.DRAINED, weight=self.overrides.weight(url, self.names[url])
             )
             for url, replica in self.probed_replicas.items()
         }
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
-        if self._remembered.keys() == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, fleet):
+        if self._remembered.keys() == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, replicas):
             # The usual case: new reports of the same pairs. With 1,000 replicas the rest is half a tick of the loop.
-            self.snapshot = replace(self.snapshot, replicas=MappingProxyType(fleet))
+            self.snapshot = replace(self.snapshot, replicas=MappingProxyType(replicas))
         else:
-            self.snapshot = Snapshot.of(fleet.values(), self._remembered)
+            self.snapshot = Snapshot.of(replicas.values(), self._remembered)
         self._remember({pair: now for pair, count in self.snapshot.total.items() if count})
         self._snapshot_pairs = frozenset(self._remembered)
         self._on_snapshot(self.snapshot)
@@ -202,26 +201,26 @@ class Registry:
                 self._remembered[pair] = max(seen, self._remembered.get(pair, 0.0))
 
     @contextmanager
-    def _noting_errors(self, what: str) -> Generator[None]:
-        """Go on alone where Redis fails, and note whether it did, with what."""
+    def _noting_errors(self, subject: str) -> Generator[None]:
+        """Go on alone where Redis fails, and note the error, or that there is none."""
         try:
             yield
         except StoreUnavailableError as error:
-            if what not in self._errors:
-                log.warning("redis failed, going on alone", extra={"with": what, "error": str(error)})
-            self._errors[what] = str(error)
+            if subject not in self._errors:
+                log.warning("redis failed, going on alone", extra={"with": subject, "error": str(error)})
+            self._errors[subject] = str(error)
         else:
-            self._errors.pop(what, None)
+            self._errors.pop(subject, None)
 
 
 def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> bool:
     """Say whether the same replicas are ready for the same pairs, with the same revisions of their models."""
     return list(before) == list(now) and all(
-        old is new or (old.state is new.state and _reported(old) == _reported(new))
+        old is new or (old.state is new.state and _report_key(old) == _report_key(new))
         for old, new in zip(before.values(), now.values(), strict=True)
     )
 
 
-def _reported(replica: Replica) -> object:
+def _report_key(replica: Replica) -> object:
     report = replica.report
     return report and (report.pairs, [(name, model.revision) for name, model in report.models.items()])

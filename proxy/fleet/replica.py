@@ -1,4 +1,4 @@
-"""The fleet as this proxy sees it: replicas, their states, and the pairs they can serve now. Pure."""
+"""Replica: one API server as this proxy sees it, its state, and the pairs it can serve now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DRAINED: Final = "drained by an operator"
 
 
 class ReplicaState(StrEnum):
-    """What the proxy makes of a replica."""
+    """State of a replica as the proxy sees it."""
 
     STARTING = "starting"
     READY = "ready"
@@ -60,10 +60,10 @@ class Replica(BaseModel):
                 state, why = ReplicaState.STARTING, "; ".join(reasons) or "none of its pairs is ready"
         return cls(url=url, state=state, why=why, probed_at=now, reported_at=now, report=report)
 
-    def silent(self, why: str, now: float, *, patience: int) -> Replica:
-        """Return the replica after a probe without an answer: DOWN once ``missed`` reaches ``patience``."""
+    def silent(self, why: str, now: float, *, max_misses: int) -> Replica:
+        """Return the replica after a probe without an answer: DOWN once ``missed`` reaches ``max_misses``."""
         missed = self.missed + 1
-        down = missed >= patience or self.state is ReplicaState.DOWN
+        down = missed >= max_misses or self.state is ReplicaState.DOWN
         return self.model_copy(
             update={
                 "state": ReplicaState.DOWN if down else self.state,

@@ -63,28 +63,28 @@ class Snapshot:
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
         """Build the view: pairs that are remembered or configured anywhere, and the URLs that are ready for each."""
         by_url = {replica.url: replica for replica in replicas}
-        # Replicas that report the very same pairs (proxy/reports.py) are taken together: of a multilingual model's fleet
+        # Replicas that report the very same pairs (proxy/upstream/report_parser.py) are taken together: of a multilingual model's fleet
         # that is all, and 1,000 with 300 pairs each would else stop the event loop for half a second.
-        alike: dict[tuple[int, bool], tuple[ServedPairs, list[str]]] = {}
+        shared_pairs: dict[tuple[int, bool], tuple[ServedPairs, list[str]]] = {}
         for replica in by_url.values():
             if replica.report is not None:
                 pairs, serving = replica.report.pairs, replica.state is ReplicaState.READY
-                alike.setdefault((id(pairs), serving), (pairs, []))[1].append(replica.url)
+                shared_pairs.setdefault((id(pairs), serving), (pairs, []))[1].append(replica.url)
         offers: dict[LanguagePair, list[_Offer]] = {pair: [] for pair in remembered}
         total: dict[LanguagePair, int] = dict.fromkeys(offers, 0)
-        for (_, serving), (pairs, urls) in alike.items():
+        for (_, serving), (pairs, urls) in shared_pairs.items():
             for pair, report in pairs.by_pair.items():
                 total[pair] = total.get(pair, 0) + len(urls)
-                offered = offers.setdefault(pair, [])
+                pair_offers = offers.setdefault(pair, [])
                 if serving and report.ready:
-                    offered.append(_Offer(report.rank, report.model, urls))
-        known: dict[tuple[tuple[int, str, int], ...], _Served] = {}
+                    pair_offers.append(_Offer(report.rank, report.model, urls))
+        served_by_offers: dict[tuple[tuple[int, str, int], ...], _Served] = {}
         served: dict[LanguagePair, _Served] = {}
         for pair in sorted(offers):
             key = tuple((rank, model, id(urls)) for rank, model, urls in offers[pair])
-            if key not in known:
-                known[key] = _Served.of(offers[pair])
-            served[pair] = known[key]
+            if key not in served_by_offers:
+                served_by_offers[key] = _Served.of(offers[pair])
+            served[pair] = served_by_offers[key]
         return cls(
             MappingProxyType(by_url),
             MappingProxyType({pair: each.urls for pair, each in served.items()}),
@@ -92,8 +92,8 @@ class Snapshot:
             MappingProxyType({pair: each.tiers for pair, each in served.items()}),
             MappingProxyType({pair: each.ranks for pair, each in served.items()}),
             MappingProxyType({pair: each.models for pair, each in served.items()}),
-            _filed(served, lambda pair: pair.source),
-            _filed(served, lambda pair: pair.target),
+            _grouped(served, lambda pair: pair.source),
+            _grouped(served, lambda pair: pair.target),
         )
 
     @property
@@ -102,7 +102,7 @@ class Snapshot:
         return frozenset(self.by_source)
 
 
-def _filed(
+def _grouped(
     pairs: Iterable[LanguagePair], under: Callable[[LanguagePair], str]
 ) -> Mapping[str, tuple[LanguagePair, ...]]:
-    return MappingProxyType({tag: tuple(found) for tag, found in groupby(sorted(pairs, key=under), under)})
+    return MappingProxyType({tag: tuple(group) for tag, group in groupby(sorted(pairs, key=under), under)})

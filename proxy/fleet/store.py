@@ -1,4 +1,4 @@
-"""The only file with Redis: connection, time-outs, scripts, one method per key. docs/operations.md lists the keys."""
+"""The fleet in Redis: the lease, replicas' records, known pairs and overrides, with time-outs and scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
-from proxy.redis_client import MAX_CONNECTIONS, connect, mapped_errors
+from proxy.redis_client import MAX_CONNECTIONS, RedisKeys, connect, mapped_errors
 from proxy.upstream.report_parser import ReportParser
 from shared.languages import LanguagePair
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
-# Operators' changes outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
+# Operators' overrides outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
 OVERRIDES_SECONDS: Final = 30 * 24 * 3600
 # Records in one call: more of them keep clients' requests waiting while they are written or read (64 take 10 ms).
 BATCH: Final = 64
@@ -42,7 +42,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0
 """
-# Write changes of operators, but none over a later one. KEYS[1] changes; ARGV[1] seconds to live; then for each change
+# Write overrides of operators, but none over a later one. KEYS[1] overrides; ARGV[1] seconds to live; then for each
 # its URL, its time, and its record.
 OVERRIDES_SCRIPT: Final = """
 for i = 2, #ARGV, 3 do
@@ -70,7 +70,7 @@ class FleetStore:
         """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
         self._reports = ReportParser()
-        self._prefix = prefix
+        self._keys = RedisKeys(prefix)
         self._timeout = timeout
         self._clock = clock
 
@@ -78,22 +78,19 @@ class FleetStore:
         """Close the connections."""
         await self._redis.aclose()
 
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}{name}"
-
     async def hold_lease(self, owner: str, ttl: float) -> bool:
         """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
-                return bool(await self._ask("EVAL", LEASE_SCRIPT, 1, self._key("prober"), owner, int(ttl * 1000)))
+                return bool(await self._execute("EVAL", LEASE_SCRIPT, 1, self._keys.lease, owner, int(ttl * 1000)))
 
     async def release_lease(self, owner: str) -> None:
         """Give the lease back, so that another proxy need not wait for its end."""
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._ask("EVAL", RELEASE_SCRIPT, 1, self._key("prober"), owner)
+                await self._execute("EVAL", RELEASE_SCRIPT, 1, self._keys.lease, owner)
 
-    async def _ask(self, *command: str | int) -> Any:
+    async def _execute(self, *command: str | int) -> Any:
         # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
         return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
@@ -102,21 +99,21 @@ class FleetStore:
 
         All known pairs, not just those of these replicas: a Redis that was restarted empty has forgotten the others.
         """
-        now, index, life = self._clock(), self._key("replicas"), int(ttl * 1000)
-        for some in _batches(tuple(replicas)):
+        now, index, ttl_ms = self._clock(), self._keys.replicas, int(ttl * 1000)
+        for batch in _batches(tuple(replicas)):
             with mapped_errors(self._timeout):
                 async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
-                    for replica in some:
-                        pipe.set(self._key(f"replica:{replica.url}"), replica.model_dump_json(), px=life)
-                    pipe.zadd(index, dict.fromkeys((replica.url for replica in some), now))
-                    pipe.pexpire(index, life)
+                    for replica in batch:
+                        pipe.set(self._keys.replica(replica.url), replica.model_dump_json(), px=ttl_ms)
+                    pipe.zadd(index, dict.fromkeys((replica.url for replica in batch), now))
+                    pipe.pexpire(index, ttl_ms)
                     await pipe.execute()
-        pairs = {_member(pair): seen for pair, seen in known.items()}
+        pairs = {_pair_member(pair): seen for pair, seen in known.items()}
         with mapped_errors(self._timeout):
             async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
                 pipe.zremrangebyscore(index, "-inf", now - ttl)
-                pipe.pexpire(index, life)
-                remembered = self._key("pairs")
+                pipe.pexpire(index, ttl_ms)
+                remembered = self._keys.pairs
                 if pairs:
                     pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
                 pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
@@ -130,44 +127,46 @@ class FleetStore:
         """
         with mapped_errors(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
-                urls: list[str] = await self._ask("ZRANGE", self._key("replicas"), 0, -1)
-                members = await self._ask("ZRANGE", self._key("pairs"), 0, -1, "WITHSCORES")
+                urls: list[str] = await self._execute("ZRANGE", self._keys.replicas, 0, -1)
+                members = await self._execute("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
         replicas: list[Replica] = []
-        for some in _batches(urls):
+        for batch in _batches(urls):
             with mapped_errors(self._timeout):
                 async with asyncio.timeout(2 * self._timeout):
-                    records: list[str | None] = await self._ask("MGET", *(self._key(f"replica:{url}") for url in some))
-            parsed = (_parsed(partial(parse_replica, self._reports), each) for each in records if each is not None)
+                    records: list[str | None] = await self._execute("MGET", *map(self._keys.replica, batch))
+            parsed = (
+                _parse_or_none(partial(parse_replica, self._reports), each) for each in records if each is not None
+            )
             replicas += (replica for replica in parsed if replica is not None)
-        pairs = {_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
+        pairs = {_parse_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
 
     async def read_overrides(self, *, renew: bool) -> list[Override]:
-        """Return operators' changes, without those that a proxy of another version wrote in another form.
+        """Return operators' overrides, without those that a proxy of another version wrote in another form.
 
-        With ``renew`` they live for ``CHANGES_SECONDS`` from now on.
+        With ``renew`` they live for ``OVERRIDES_SECONDS`` from now on.
         """
-        key = self._key("changes")
+        key = self._keys.overrides
         with mapped_errors(self._timeout):
             async with asyncio.timeout(2 * self._timeout):
-                found: dict[str, str] = await self._ask("HGETALL", key)
-                if renew and found:
-                    await self._ask("EXPIRE", key, OVERRIDES_SECONDS)
-        changes = (_parsed(Override.model_validate_json, record) for record in found.values())
-        return [change for change in changes if change is not None]
+                records: dict[str, str] = await self._execute("HGETALL", key)
+                if renew and records:
+                    await self._execute("EXPIRE", key, OVERRIDES_SECONDS)
+        overrides = (_parse_or_none(Override.model_validate_json, record) for record in records.values())
+        return [override for override in overrides if override is not None]
 
-    async def write_overrides(self, changes: Iterable[Override]) -> None:
-        """Write operators' changes, each unless a later one of its URL is there."""
-        parts = [part for each in changes for part in (each.url, repr(each.at), each.model_dump_json())]
+    async def write_overrides(self, overrides: Iterable[Override]) -> None:
+        """Write operators' overrides, each unless a later one of its URL is there."""
+        parts = [part for each in overrides for part in (each.url, repr(each.at), each.model_dump_json())]
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._ask("EVAL", OVERRIDES_SCRIPT, 1, self._key("changes"), OVERRIDES_SECONDS, *parts)
+                await self._execute("EVAL", OVERRIDES_SCRIPT, 1, self._keys.overrides, OVERRIDES_SECONDS, *parts)
 
     async def delete_overrides(self, urls: Sequence[str]) -> None:
-        """Remove the changes of these URLs (at least one)."""
+        """Remove the overrides of these URLs (at least one)."""
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._ask("HDEL", self._key("changes"), *urls)
+                await self._execute("HDEL", self._keys.overrides, *urls)
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -187,7 +186,7 @@ def parse_replica(reports: ReportParser, record: bytes) -> Replica:
     return replica.model_copy(update={"report": replica.report.model_copy(update={"pairs": pairs})})
 
 
-def _parsed(read: Callable[[bytes], M], record: str) -> M | None:
+def _parse_or_none(read: Callable[[bytes], M], record: str) -> M | None:
     try:
         return read(record.encode())
     except ValidationError as error:
@@ -195,11 +194,11 @@ def _parsed(read: Callable[[bytes], M], record: str) -> M | None:
         return None
 
 
-def _member(pair: LanguagePair) -> str:
+def _pair_member(pair: LanguagePair) -> str:
     """``en>zh-Hant``: unlike the label, it can be taken apart again."""
     return f"{pair.source}>{pair.target}"
 
 
-def _pair(member: str) -> LanguagePair:
+def _parse_pair(member: str) -> LanguagePair:
     source, target = member.split(">")
     return LanguagePair(source, target)

@@ -182,8 +182,8 @@ def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
 
 def id_of(shown: str) -> str | None:
     """Return the id in what was shown, None where it can be no key."""
-    found = _SHOWN.fullmatch(shown)
-    return found[1] if found else None
+    match = _SHOWN.fullmatch(shown)
+    return match[1] if match else None
 
 
 def opens(shown: str, key: ApiKey | None) -> bool:

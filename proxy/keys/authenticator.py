@@ -39,6 +39,7 @@ class Authenticator:
     """Lets callers in by their keys, or anybody where keys are off; ``meter`` counts what they use.
 
     ``on_headers`` takes headers for whatever the answer will be, ``on_key`` the id of the key that was shown, for the log.
+    With ``serves_without_redis`` keys seen lately are let in while Redis is away.
     """
 
     def __init__(
@@ -48,15 +49,14 @@ class Authenticator:
         clocks: Clocks,
         *,
         on: bool,
-        goes_on: bool,
+        serves_without_redis: bool,
         operator_token: SecretStr,
     ) -> None:
-        """Let keys seen lately in while Redis is away if ``goes_on``."""
         self._store = store
         self._clocks = clocks
         self._token = operator_token
         self._refusals = Refusals(metrics)
-        self._cached_store = CachedKeyStore(store, clocks, goes_on=goes_on)
+        self._cached_store = CachedKeyStore(store, clocks, serves_without_redis=serves_without_redis)
         self.meter = KeyMeter(self._cached_store, self._refusals)
         self.on = on
 

@@ -17,18 +17,17 @@ T = TypeVar("T")
 
 
 class RecentlyUsed(Generic[T]):
-    """Mutable state: the values used last, with the time each was put in; at most so many."""
+    """Mutable state: the values used last, with the time each was put in; at most ``max_values``."""
 
-    def __init__(self, most: int) -> None:
-        """Begin with none."""
-        self._most = most
+    def __init__(self, max_values: int) -> None:
+        self._max_values = max_values
         self._values: OrderedDict[str, tuple[T, float]] = OrderedDict()
 
     def put(self, name: str, value: T, now: float) -> None:
         """Keep a value; the one least recently used goes."""
         self._values[name] = (value, now)
         self._values.move_to_end(name)
-        if len(self._values) > self._most:
+        if len(self._values) > self._max_values:
             self._values.popitem(last=False)
 
     def get(self, name: str, now: float, within: float) -> T | None:
@@ -68,14 +67,13 @@ class Clocks:
 class CachedKeyStore:
     """Mutable state: keys read lately, what this proxy counted, and whether Redis is away.
 
-    ``goes_on``: keys read lately are let in while it is; otherwise every method raises StoreUnavailableError then.
+    ``serves_without_redis``: keys read lately are let in while it is; otherwise every method raises StoreUnavailableError then.
     """
 
-    def __init__(self, store: KeyStore, clocks: Clocks, *, goes_on: bool) -> None:
-        """Begin with nothing known."""
+    def __init__(self, store: KeyStore, clocks: Clocks, *, serves_without_redis: bool) -> None:
         self._store = store
         self._clocks = clocks
-        self._goes_on = goes_on
+        self._serves_without_redis = serves_without_redis
         self._counts = LocalCounts(clocks.unix)
         self._known: RecentlyUsed[ApiKey] = RecentlyUsed(MAX_KNOWN)
         self._unknown: RecentlyUsed[bool] = RecentlyUsed(MAX_KNOWN)
@@ -94,9 +92,9 @@ class CachedKeyStore:
         if self._unknown.get(key_id, now, FRESH_SECONDS):
             return None
         try:
-            key = await self._asked(lambda: self._store.read(key_id))
+            key = await self._call_redis(lambda: self._store.read(key_id))
         except StoreUnavailableError:
-            if known := self._known.get(key_id, now, KNOWN_SECONDS if self._goes_on else 0.0):
+            if known := self._known.get(key_id, now, KNOWN_SECONDS if self._serves_without_redis else 0.0):
                 return known
             raise
         if key is None:
@@ -106,8 +104,8 @@ class CachedKeyStore:
             self._known.put(key_id, key, now)
         return key
 
-    async def count(self, key: ApiKey, ask: UsageDelta) -> UsageResult | None:
-        """Count in Redis for all proxies and here beside it; here alone while Redis is away. None: the key was revoked.
+    async def count(self, key: ApiKey, delta: UsageDelta) -> UsageResult | None:
+        """Count in Redis for all proxies and here too; here alone while Redis is away. None: the key was revoked.
 
         What was counted here alone Redis never hears of: as long as a limit's window reaches back to it, this proxy's
         own count must allow what Redis allows.
@@ -115,39 +113,39 @@ class CachedKeyStore:
         Raises:
             StoreUnavailableError: Redis is away, and nobody is let in without.
         """
-        beside = self._counts.count(key, ask, beside=True)
-        if not beside.granted:
-            return beside
+        local = self._counts.count(key, delta, with_redis=True)
+        if not local.granted:
+            return local
         try:
-            counted = await self._asked(lambda: self._store.count(key.id, ask))
+            result = await self._call_redis(lambda: self._store.count(key.id, delta))
         except StoreUnavailableError:
-            self._counts.undo(key.id, ask, beside)
-            if not self._goes_on:
+            self._counts.undo(key.id, delta, local)
+            if not self._serves_without_redis:
                 raise
-            return self._counts.count(key, ask)
+            return self._counts.count(key, delta)
         except BaseException:  # this request is cancelled, and nothing of it will be served
-            self._counts.undo(key.id, ask, beside)
+            self._counts.undo(key.id, delta, local)
             raise
-        if counted is None or not counted.granted:
-            self._counts.undo(key.id, ask, beside)
-        if counted is None:
+        if result is None or not result.granted:
+            self._counts.undo(key.id, delta, local)
+        if result is None:
             self._known.drop(key.id)
             return None
-        return counted.stricter(beside) if beside.is_local else counted
+        return result.stricter(local) if local.is_local else result
 
-    async def give_back(self, key: ApiKey, chars: int, counted: UsageResult) -> None:
+    async def give_back(self, key: ApiKey, chars: int, charged: UsageResult) -> None:
         """Give characters back where they were counted: what Redis never counted is not taken off there.
 
         Raises:
             StoreUnavailableError: Redis is away, and nobody is let in without.
         """
-        ask = UsageDelta(chars=-chars, day=counted.day)
-        if counted.is_local:
-            self._counts.count(key, ask)
+        delta = UsageDelta(chars=-chars, day=charged.day)
+        if charged.is_local:
+            self._counts.count(key, delta)
         else:
-            await self.count(key, ask)
+            await self.count(key, delta)
 
-    async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
         """Ask Redis, unless it failed a moment ago.
 
         Raises:
@@ -159,13 +157,16 @@ class CachedKeyStore:
         if self._away:
             self._ask_after = now + AWAY_SECONDS  # this one tries, the others need not wait for it
         try:
-            found = await call()
+            result = await call()
         except StoreUnavailableError as error:
             if not self._away:
-                log.warning("keys can not be looked up", extra={"error": str(error), "goes_on": self._goes_on})
+                log.warning(
+                    "keys can not be looked up",
+                    extra={"error": str(error), "serves_without_redis": self._serves_without_redis},
+                )
             self._away, self._ask_after = True, self._clocks.monotonic() + AWAY_SECONDS
             raise
         if self._away:
             log.info("keys can be looked up again")
         self._away, self._ask_after = False, 0.0
-        return found
+        return result

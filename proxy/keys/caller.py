@@ -39,14 +39,14 @@ class Caller:
         """
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
 
-    def check(self, wanted: LanguagePair) -> None:
-        """Let them have a pair, whichever way leads there; a key for ``en-de`` is for en-GB and de-AT too.
+    def check(self, pair: LanguagePair) -> None:
+        """Let them use a pair, direct or through a pivot; a key for ``en-de`` is for en-GB and de-AT too.
 
         Raises:
             PairRefusedError: their key is not for it.
         """
-        if self.pairs is not None and not stand_ins(wanted, self.pairs):
-            raise PairRefusedError(str(wanted), sorted(map(str, self.pairs)))
+        if self.pairs is not None and not stand_ins(pair, self.pairs):
+            raise PairRefusedError(str(pair), sorted(map(str, self.pairs)))
 
 
 @lru_cache(maxsize=CACHED_CALLERS)

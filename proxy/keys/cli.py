@@ -69,8 +69,8 @@ def _end(text: str) -> float | None:
         return None
     right = f"write 30d, 12h, a date such as 2030-01-31, a time such as 2030-01-31T12:00, or {NONE}"
     now = time.time()
-    if found := re.fullmatch(r"(\d{1,9})([hd])", text, re.ASCII):
-        at = now + int(found[1]) * _UNITS[found[2]]
+    if match := re.fullmatch(r"(\d{1,9})([hd])", text, re.ASCII):
+        at = now + int(match[1]) * _UNITS[match[2]]
     else:
         try:
             read = datetime.fromisoformat(text)
@@ -132,13 +132,13 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
 
     Raises:
         ValidationError: a field is wrong.
-        PairwayError: there is no such key, or no room for more.
+        PairwayError: there is no such key, or there are too many already.
         StoreUnavailableError: Redis is away.
     """
-    granted = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
+    fields = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
     match options.command:
         case "create":
-            key, shown = mint(Grant.model_validate(granted), time.time())
+            key, shown = mint(Grant.model_validate(fields), time.time())
             await store.add(key)
             sys.stderr.write(f"The key of {key.name}, shown this once; its id is {key.id}.\n")
             return key.view.model_dump(mode="json") | {"key": shown}, shown
@@ -146,15 +146,15 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
             keys = [key.view for key in await store.all()]
             return {"keys": [key.model_dump(mode="json") for key in keys]}, _table(keys)
         case "show":
-            key, counted = await store.read(options.id), await store.count(options.id, UsageDelta())
+            key, usage = await store.read(options.id), await store.count(options.id, UsageDelta())
             if key is None:
                 raise UnknownKeyError(options.id)
-            if counted is None:  # revoked: nothing is counted any more
+            if usage is None:  # revoked: nothing is counted any more
                 return {"key": key.view.model_dump(mode="json")}, _table([key.view])
-            used = f"used: {counted.requests} requests in 60 s, {counted.chars} characters today"
-            return Usage.of(key.view, counted).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
+            used = f"used: {usage.requests} requests in 60 s, {usage.chars} characters today"
+            return Usage.of(key.view, usage).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
         case "limit":
-            changes = KeyChanges.model_validate(granted)
+            changes = KeyChanges.model_validate(fields)
             view = (await store.change(options.id, changes.named)).view
         case _:
             view = (await store.revoke(options.id)).view
@@ -193,23 +193,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ)
         settings = ProxySettings()
     except (ValidationError, UnknownSettingError) as error:
-        told = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else str(error)
-        sys.stderr.write(f"keys: {told}\n")
+        message = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else str(error)
+        sys.stderr.write(f"keys: {message}\n")
         return EXIT_CONFIG
 
-    async def whole() -> None:
+    async def run_once() -> None:
         store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, TIMEOUT_SECONDS, time.time)
         try:
-            found, text = await run(options, store)
+            result, text = await run(options, store)
         finally:
             await store.close()
-        sys.stdout.write(f"{json.dumps(found, indent=2) if options.json else text}\n")
+        sys.stdout.write(f"{json.dumps(result, indent=2) if options.json else text}\n")
 
     try:
-        asyncio.run(whole())
+        asyncio.run(run_once())
     except ValidationError as error:
-        told = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in operator_errors(error, Grant))
-        sys.stderr.write(f"keys: {told}\n")
+        message = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in operator_errors(error, Grant))
+        sys.stderr.write(f"keys: {message}\n")
         return EXIT_USAGE
     except PairwayError as error:
         sys.stderr.write(f"keys: {error.detail}\n")

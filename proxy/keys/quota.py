@@ -1,4 +1,4 @@
-"""Quotas: what each key has used of its limits, with the same sums as the script in Redis."""
+"""Quotas: what each key has used of its limits, counted as the script in Redis counts, and how callers see it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class UsageDelta:
 class UsageResult:
     """What a key has used, after it asked for more.
 
-    ``room`` in its minute and ``fits`` in its day say whether it got it. ``wait`` are the seconds until it may ask once
+    ``fits_minute`` and ``fits_day`` say whether its limits allow that. ``wait`` are the seconds until it may ask once
     more than now: until the oldest request leaves its minute, or those leave that are over the limit; 0 with none.
-    ``now`` is the Unix time it was counted at, and ``alone`` says that a proxy did so by itself: Redis knows nothing of it.
+    ``now`` is the Unix time it was counted at, and ``is_local`` says that a proxy did so by itself: Redis knows nothing of it.
     """
 
     fits_minute: bool
@@ -59,13 +59,13 @@ class UsageResult:
         """Seconds until the next day."""
         return (self.day + 1) * DAY_SECONDS - self.now
 
-    def stricter(self, beside: UsageResult) -> UsageResult:
+    def stricter(self, other: UsageResult) -> UsageResult:
         """Return what Redis counted, with what is left by the stricter of it and a proxy's own count."""
         return replace(
             self,
-            requests=max(self.requests, beside.requests),
-            wait=max(self.wait, beside.wait),
-            chars=max(self.chars, beside.chars),
+            requests=max(self.requests, other.requests),
+            wait=max(self.wait, other.wait),
+            chars=max(self.chars, other.chars),
         )
 
     @property
@@ -81,74 +81,75 @@ class KeyUsage:
     seconds: dict[int, int] = field(default_factory=dict[int, int])
     chars: int = 0
     day: int = 0
-    alone_second: int | None = None
-    alone_day: int | None = None
+    local_second: int | None = None
+    local_day: int | None = None
 
 
 class LocalCounts:
-    """Mutable state: what this proxy alone has let through, at most ``MAX_COUNTED`` keys."""
+    """Mutable state: what this proxy has let through, of at most ``MAX_COUNTED`` keys; ``clock`` gives Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Begin with nothing used; ``clock`` gives Unix seconds."""
         self._clock = clock
-        self.uses: OrderedDict[str, KeyUsage] = OrderedDict()
+        self.usages: OrderedDict[str, KeyUsage] = OrderedDict()
 
-    def count(self, key: KeyView, ask: UsageDelta, *, beside: bool = False) -> UsageResult:
+    def count(self, key: KeyView, delta: UsageDelta, *, with_redis: bool = False) -> UsageResult:
         """Count, if the key's limits allow it.
 
-        ``beside`` Redis, which decides, a limit holds only while something that Redis never heard of is in its window.
+        ``with_redis``: Redis decides, and a limit holds here only while something that Redis never heard of is in its window.
         """
         now = self._clock()
         second, day = int(now), int(now // DAY_SECONDS)
-        use = self.uses.setdefault(key.id, KeyUsage())
-        self.uses.move_to_end(key.id)
-        if len(self.uses) > MAX_COUNTED:
-            self.uses.popitem(last=False)
+        usage = self.usages.setdefault(key.id, KeyUsage())
+        self.usages.move_to_end(key.id)
+        if len(self.usages) > MAX_COUNTED:
+            self.usages.popitem(last=False)
         # What lies ahead was counted before a clock was set back; by more than a minute, it is believed no longer.
-        use.seconds = {at: n for at, n in use.seconds.items() if abs(second - at) < BUCKETS}
-        if use.day != day:
-            use.day, use.chars = day, 0
-        alone = use.alone_second is not None and abs(second - use.alone_second) < BUCKETS
-        alone_today = use.alone_day == day
-        limit = None if beside and not alone else key.requests_per_minute
-        chars_limit = None if beside and not alone_today else key.chars_per_day
-        used = sum(use.seconds.values())
-        room = not ask.requests or limit is None or used + ask.requests <= limit
-        fits = ask.chars <= 0 or chars_limit is None or use.chars + ask.chars <= chars_limit
-        if room and fits:
-            if ask.requests:
-                use.seconds[second] = use.seconds.get(second, 0) + ask.requests
-                used += ask.requests
-            if ask.day is None or ask.day == day:
-                use.chars = max(0, use.chars + ask.chars)
-            if not beside:
-                use.alone_second = second if ask.requests else use.alone_second
-                use.alone_day = day if ask.chars > 0 else use.alone_day
-        wait = _wait(use.seconds, used, key.requests_per_minute, now)
-        return UsageResult(room, fits, used, wait, use.chars, now, is_local=not beside or alone or alone_today)
+        usage.seconds = {at: n for at, n in usage.seconds.items() if abs(second - at) < BUCKETS}
+        if usage.day != day:
+            usage.day, usage.chars = day, 0
+        local_minute = usage.local_second is not None and abs(second - usage.local_second) < BUCKETS
+        local_today = usage.local_day == day
+        limit = None if with_redis and not local_minute else key.requests_per_minute
+        chars_limit = None if with_redis and not local_today else key.chars_per_day
+        used = sum(usage.seconds.values())
+        fits_minute = not delta.requests or limit is None or used + delta.requests <= limit
+        fits_day = delta.chars <= 0 or chars_limit is None or usage.chars + delta.chars <= chars_limit
+        if fits_minute and fits_day:
+            if delta.requests:
+                usage.seconds[second] = usage.seconds.get(second, 0) + delta.requests
+                used += delta.requests
+            if delta.day is None or delta.day == day:
+                usage.chars = max(0, usage.chars + delta.chars)
+            if not with_redis:
+                usage.local_second = second if delta.requests else usage.local_second
+                usage.local_day = day if delta.chars > 0 else usage.local_day
+        wait = _seconds_until_next(usage.seconds, used, key.requests_per_minute, now)
+        return UsageResult(
+            fits_minute, fits_day, used, wait, usage.chars, now, is_local=not with_redis or local_minute or local_today
+        )
 
-    def undo(self, key_id: str, ask: UsageDelta, counted: UsageResult) -> None:
-        """Take off again what was counted, for Redis did not allow it, or could not be asked."""
-        use = self.uses.get(key_id)
-        if use is None or not counted.granted:
+    def undo(self, key_id: str, delta: UsageDelta, result: UsageResult) -> None:
+        """Take off again what was counted: Redis did not allow it, or could not be asked."""
+        usage = self.usages.get(key_id)
+        if usage is None or not result.granted:
             return
-        if left := use.seconds.get(int(counted.now), 0):
-            use.seconds[int(counted.now)] = max(0, left - ask.requests)
-        if use.day == counted.day and ask.day in {None, counted.day}:
-            use.chars = max(0, use.chars - ask.chars)
+        if left := usage.seconds.get(int(result.now), 0):
+            usage.seconds[int(result.now)] = max(0, left - delta.requests)
+        if usage.day == result.day and delta.day in {None, result.day}:
+            usage.chars = max(0, usage.chars - delta.chars)
 
 
-def _wait(seconds: dict[int, int], used: int, limit: int | None, now: float) -> float:
+def _seconds_until_next(seconds: dict[int, int], used: int, limit: int | None, now: float) -> float:
     """Return the seconds until one more fits than now."""
-    leaving = 1 if limit is None else max(1, used - limit + 1)
+    excess = 1 if limit is None else max(1, used - limit + 1)
     for at in sorted(seconds):
-        leaving -= seconds[at]
-        if leaving <= 0:
+        excess -= seconds[at]
+        if excess <= 0:
             return at + BUCKETS - now
     return 0.0
 
 
-def limit_headers(key: KeyView, counted: UsageResult, *, of_day: bool = False) -> dict[str, str]:
+def limit_headers(key: KeyView, result: UsageResult, *, of_day: bool = False) -> dict[str, str]:
     """Return the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-06) of a key's limits, {} where it has none.
 
     The policy names all limits; the others are of the requests in a minute, or where only that is limited or
@@ -159,9 +160,9 @@ def limit_headers(key: KeyView, counted: UsageResult, *, of_day: bool = False) -
     if day:
         policies.append(f'{day};w={DAY_SECONDS};comment="characters"')
     if minute and not of_day:
-        limit, used, reset = minute, counted.requests, counted.wait
+        limit, used, reset = minute, result.requests, result.wait
     elif day:
-        limit, used, reset = day, counted.chars, counted.day_left
+        limit, used, reset = day, result.chars, result.day_left
     else:
         return {}
     return {
@@ -195,10 +196,10 @@ class Usage(BaseModel):
     chars_per_day: LimitUsage
 
     @classmethod
-    def of(cls, key: KeyView, counted: UsageResult) -> Self:
-        """Return it of what was counted."""
+    def of(cls, key: KeyView, result: UsageResult) -> Self:
+        """Return the usage of a key."""
         return cls(
             key=key,
-            requests_per_minute=LimitUsage.of(key.requests_per_minute, counted.requests, counted.wait),
-            chars_per_day=LimitUsage.of(key.chars_per_day, counted.chars, counted.day_left),
+            requests_per_minute=LimitUsage.of(key.requests_per_minute, result.requests, result.wait),
+            chars_per_day=LimitUsage.of(key.chars_per_day, result.chars, result.day_left),
         )

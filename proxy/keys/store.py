@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import BUCKETS, DAY_SECONDS, UsageDelta, UsageResult
-from proxy.redis_client import StoreUnavailableError, connect, mapped_errors
+from proxy.redis_client import RedisKeys, StoreUnavailableError, connect, mapped_errors
 from shared.protocol.access_errors import KeysFullError, UnknownKeyError
 
 log = logging.getLogger(__name__)
@@ -61,9 +61,9 @@ end
 local asked, more = tonumber(ARGV[1]), tonumber(ARGV[2])
 local limit = type(key.requests_per_minute) == 'number' and key.requests_per_minute
 local chars_limit = type(key.chars_per_day) == 'number' and key.chars_per_day
-local room = asked == 0 or not limit or requests + asked <= limit
-local fits = more <= 0 or not chars_limit or chars + more <= chars_limit
-if room and fits and (asked > 0 or more ~= 0) then
+local fits_minute = asked == 0 or not limit or requests + asked <= limit
+local fits_day = more <= 0 or not chars_limit or chars + more <= chars_limit
+if fits_minute and fits_day and (asked > 0 or more ~= 0) then
     if asked > 0 then
         redis.call('HINCRBY', KEYS[2], second, asked)
         requests = requests + asked
@@ -93,7 +93,7 @@ for _, each in ipairs(seconds) do
         break
     end
 end
-return {{room and 1 or 0, fits and 1 or 0, requests, wait, chars, second, micros}}
+return {{fits_minute and 1 or 0, fits_day and 1 or 0, requests, wait, chars, second, micros}}
 """
 # Write a record if it still is as it was read. KEYS[1] record, KEYS[2] index; ARGV[1] as it was, or '' for none,
 # ARGV[2] as it is to be, ARGV[3] Unix milliseconds of its end or '', ARGV[4] id, ARGV[5] its creation, ARGV[6] most keys.
@@ -124,10 +124,10 @@ class KeyStore:
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
-        self._prefix = prefix
+        self._keys = RedisKeys(prefix)
         self._timeout = timeout
         self._clock = clock
-        self._turns = asyncio.Semaphore(MAX_CALLS)
+        self._slots = asyncio.Semaphore(MAX_CALLS)
         self._failures = 0
 
     async def close(self) -> None:
@@ -136,34 +136,34 @@ class KeyStore:
 
     async def read(self, key_id: str) -> ApiKey | None:
         """Return a key, also one that is over; None where there is none."""
-        async with self._turn():
-            return _parsed(await self._ask("GET", self._key(key_id)))
+        async with self._slot():
+            return _parse(await self._execute("GET", self._keys.api_key(key_id)))
 
-    async def count(self, key_id: str, ask: UsageDelta) -> UsageResult | None:
+    async def count(self, key_id: str, delta: UsageDelta) -> UsageResult | None:
         """Count if the key's limits allow it; None where there is no such key, or it was revoked."""
-        use = f"{self._prefix}use:{key_id}"
-        day = "" if ask.day is None else ask.day
-        async with self._turn():
-            found = await self._ask("EVAL", COUNT_SCRIPT, 2, self._key(key_id), use, ask.requests, ask.chars, day)
-        if found is None:
+        keys = (self._keys.api_key(key_id), self._keys.usage(key_id))
+        day = "" if delta.day is None else delta.day
+        async with self._slot():
+            counts = await self._execute("EVAL", COUNT_SCRIPT, 2, *keys, delta.requests, delta.chars, day)
+        if counts is None:
             return None
-        room, fits, requests, wait, chars, second, micros = found
-        return UsageResult(bool(room), bool(fits), requests, wait / 1e6, chars, second + micros / 1e6)
+        fits_minute, fits_day, requests, wait, chars, second, micros = counts
+        return UsageResult(bool(fits_minute), bool(fits_day), requests, wait / 1e6, chars, second + micros / 1e6)
 
     async def all(self) -> list[ApiKey]:
         """Return all keys, the oldest first; what is no longer there leaves the index."""
-        index = f"{self._prefix}keys"
-        async with self._turn():
-            ids: list[str] = await self._ask("ZRANGE", index, 0, -1)
-        found: list[ApiKey | None] = []
+        index = self._keys.api_keys
+        async with self._slot():
+            ids: list[str] = await self._execute("ZRANGE", index, 0, -1)
+        keys: list[ApiKey | None] = []
         for first in range(0, len(ids), PAGE):
             page = ids[first : first + PAGE]
-            async with self._turn():
-                records: list[str | None] = await self._ask("MGET", *map(self._key, page))
-                if gone := [each for each, record in zip(page, records, strict=True) if record is None]:
-                    await self._ask("ZREM", index, *gone)
-            found += map(_parsed, records)
-        return [key for key in found if key is not None]
+            async with self._slot():
+                records: list[str | None] = await self._execute("MGET", *map(self._keys.api_key, page))
+                if missing := [key_id for key_id, record in zip(page, records, strict=True) if record is None]:
+                    await self._execute("ZREM", index, *missing)
+            keys += map(_parse, records)
+        return [key for key in keys if key is not None]
 
     async def add(self, key: ApiKey) -> None:
         """Keep a new key.
@@ -183,9 +183,9 @@ class KeyStore:
             UnknownKeyError: there is none, or it was revoked.
         """
         for _ in range(MAX_TRIES):
-            async with self._turn():
-                record = await self._ask("GET", self._key(key_id))
-            key = _parsed(record)
+            async with self._slot():
+                record = await self._execute("GET", self._keys.api_key(key_id))
+            key = _parse(record)
             if key is None or key.revoked_at is not None:
                 raise UnknownKeyError(key_id)
             changed = ApiKey.model_validate({**key.model_dump(), **changes})
@@ -203,25 +203,22 @@ class KeyStore:
 
     async def _write(self, before: str, key: ApiKey) -> int:
         """Write a record unless it is not as before; 1 if written, 0 if it changed, -1 if there are too many."""
-        over = key.revoked_at or key.expires_at
+        over_at = key.revoked_at or key.expires_at
         # In the past only for a key that was over long ago; Redis would take such a time as a deletion too.
-        end = "" if over is None else int((over + OVER_SECONDS) * 1000)
-        keys = (self._key(key.id), f"{self._prefix}keys")
-        async with self._turn():
-            return await self._ask(
+        end = "" if over_at is None else int((over_at + OVER_SECONDS) * 1000)
+        keys = (self._keys.api_key(key.id), self._keys.api_keys)
+        async with self._slot():
+            return await self._execute(
                 "EVAL", WRITE_SCRIPT, 2, *keys, before, key.model_dump_json(), end, key.id, key.created_at, MAX_KEYS
             )
 
-    def _key(self, key_id: str) -> str:
-        return f"{self._prefix}key:{key_id}"
-
     @asynccontextmanager
-    async def _turn(self) -> AsyncGenerator[None]:
+    async def _slot(self) -> AsyncGenerator[None]:
         """Wait for a turn, and for Redis within it; who waits gives up as soon as another has waited in vain."""
         failures = self._failures
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
-                await self._turns.acquire()
+                await self._slots.acquire()
         try:
             if failures != self._failures:
                 raise StoreUnavailableError("Redis did not answer those before")
@@ -233,14 +230,14 @@ class KeyStore:
                 self._failures += 1
                 raise
         finally:
-            self._turns.release()
+            self._slots.release()
 
-    async def _ask(self, *command: str | float) -> Any:
+    async def _execute(self, *command: str | float) -> Any:
         # Any: redis-py's types are unions over both protocols; the plain command is what we mean.
         return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
 
-def _parsed(record: str | None) -> ApiKey | None:
+def _parse(record: str | None) -> ApiKey | None:
     """Return the key; what a proxy of another version wrote in another form opens nothing."""
     if record is None:
         return None

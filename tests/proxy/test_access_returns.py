@@ -160,7 +160,7 @@ async def test_a_slow_redis_keeps_nobody_waiting_longer_than_its_time_out_or_the
             await waits.wait()
             raise AssertionError
 
-        monkeypatch.setattr(store, "_ask", slow)
+        monkeypatch.setattr(store, "_execute", slow)
         status, problem, _ = await ask(running, shown, x_timeout_ms="100")
         assert (status, problem["code"]) == (504, "deadline-exceeded")
 
@@ -173,7 +173,7 @@ async def test_who_gets_no_turn_in_time_goes_on_without(redis: RedisAtHand, monk
     async def slow(*_: object) -> None:
         await answers.wait()
 
-    monkeypatch.setattr(store, "_ask", slow)
+    monkeypatch.setattr(store, "_execute", slow)
     first = asyncio.create_task(store.read("0" * 12))
     await asyncio.sleep(0)  # it has the turn, for as long as it takes
     monkeypatch.setattr(store, "_timeout", 0.1)

@@ -120,7 +120,7 @@ def test_who_waits_is_told_that_its_replica_is_down_and_nobody_else() -> None:
     scene = Scene()
     told: list[str] = []
     with scene.attempt(A, lost=told), scene.attempt(B, lost=told), scene.attempt("http://left", lost=told):
-        down = replica(A, "en>de").silent("refused", 2.0, patience=1)
+        down = replica(A, "en>de").silent("refused", 2.0, max_misses=1)
         scene.evidence.apply_snapshot(snapshot(down, replica(B, "en>de")))
         assert told == [A]
     scene.evidence.apply_snapshot(snapshot(down))

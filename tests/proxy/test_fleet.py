@@ -26,13 +26,13 @@ def test_a_replica_is_what_it_says_it_is(state: str, expected: ReplicaState, why
 def test_only_a_ready_replica_serves_even_if_its_pairs_are_ready() -> None:
     assert replica("a", "en>de").pairs == {pair("en>de"): True}
     assert replica("a", "en>de", state="draining").pairs == {pair("en>de"): False}
-    assert replica("a", "en>de").silent("x", 1.0, patience=1).pairs == {pair("en>de"): False}
+    assert replica("a", "en>de").silent("x", 1.0, max_misses=1).pairs == {pair("en>de"): False}
     assert Replica(url="a", state=ReplicaState.STARTING, why=None, probed_at=0).pairs == {}
 
 
 def test_one_lost_probe_is_no_alarm_where_patience_is_two_and_the_second_is() -> None:
     one = replica("a", "en>de", now=1.0)
-    once = one.silent("no report in time", 2.0, patience=2)
+    once = one.silent("no report in time", 2.0, max_misses=2)
     assert (once.state, once.why, once.missed, once.probed_at, once.reported_at) == (
         ReplicaState.READY,
         None,
@@ -40,22 +40,22 @@ def test_one_lost_probe_is_no_alarm_where_patience_is_two_and_the_second_is() ->
         2.0,
         1.0,
     )
-    twice = once.silent("no report in time", 3.0, patience=2)
+    twice = once.silent("no report in time", 3.0, max_misses=2)
     assert (twice.state, twice.why, twice.missed) == (ReplicaState.DOWN, "no report in time", 2)
     assert twice.report is not None, "its pairs stay known"
 
 
 def test_a_refusal_is_an_alarm_at_once_and_silence_after_it_does_not_heal() -> None:
-    refused = replica("a", "en>de").silent("refused", 2.0, patience=1)
+    refused = replica("a", "en>de").silent("refused", 2.0, max_misses=1)
     assert refused.state is ReplicaState.DOWN
-    again = refused.silent("silent", 3.0, patience=9)
+    again = refused.silent("silent", 3.0, max_misses=9)
     assert (again.state, again.why) == (ReplicaState.DOWN, "silent")
 
 
 def test_a_replica_that_never_reported_goes_down_too() -> None:
     new = Replica(url="a", state=ReplicaState.STARTING, why="not probed yet", probed_at=0)
-    assert new.silent("x", 1.0, patience=2).state is ReplicaState.STARTING
-    assert new.silent("x", 1.0, patience=1).state is ReplicaState.DOWN
+    assert new.silent("x", 1.0, max_misses=2).state is ReplicaState.STARTING
+    assert new.silent("x", 1.0, max_misses=1).state is ReplicaState.DOWN
 
 
 def test_a_report_after_silence_begins_anew() -> None:
@@ -65,7 +65,7 @@ def test_a_report_after_silence_begins_anew() -> None:
 def test_a_snapshot_holds_every_known_pair_ready_or_not_in_order() -> None:
     fleet = snapshot(
         replica("http://a", "en>de", starting=("en>fr",)),
-        replica("http://b", "en>de").silent("x", 1.0, patience=1),
+        replica("http://b", "en>de").silent("x", 1.0, max_misses=1),
         replica("http://c", "en>de", "de>en"),
         remembered=("en>ja", "en>de"),
     )
@@ -92,7 +92,7 @@ def test_a_snapshot_can_not_be_changed() -> None:
 
 
 def test_a_record_survives_redis() -> None:
-    one = replica("http://a", "en>zh-Hant", starting=("en>de",)).silent("x", 2.0, patience=2)
+    one = replica("http://a", "en>zh-Hant", starting=("en>de",)).silent("x", 2.0, max_misses=2)
     assert Replica.model_validate_json(one.model_dump_json()) == one
 
 

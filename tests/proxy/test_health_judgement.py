@@ -10,7 +10,7 @@ from proxy.fleet.snapshot import Snapshot
 from tests.proxy.samples import replica, snapshot
 
 GOOD = replica("http://a", "en>de")
-DOWN = GOOD.silent("refused", 1.0, patience=1)
+DOWN = GOOD.silent("refused", 1.0, max_misses=1)
 NEW = Replica(url="http://new", state="starting", why="not probed yet", probed_at=0)  # pyright: ignore[reportArgumentType]
 
 
@@ -89,7 +89,7 @@ def test_a_page_that_was_written_before_shows_what_is_so_now() -> None:
         (snapshot(first), 100.5),
         (snapshot(later), 103.0),
         (snapshot(later), 104.0),
-        (snapshot(later.silent("refused", 105.0, patience=1)), 105.0),
+        (snapshot(later.silent("refused", 105.0, max_misses=1)), 105.0),
         (snapshot(replica("http://a", "en>de", replica_id="another", now=106.0)), 106.1),
         (snapshot(replica("http://a", starting=("en>de",), now=107.0)), 107.0),
         (snapshot(), 108.0),

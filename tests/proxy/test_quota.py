@@ -84,11 +84,11 @@ def test_only_so_many_keys_are_counted_and_only_so_many_seconds() -> None:
     for _ in range(200):
         clock.now += 1
         counts.count(busy, UsageDelta(requests=1))
-    assert len(counts.uses[busy.id].seconds) == BUCKETS
+    assert len(counts.usages[busy.id].seconds) == BUCKETS
     one = key()
     for n in range(MAX_COUNTED + 1):
         counts.count(one.model_copy(update={"id": f"{n:012x}"}), UsageDelta(requests=1))
-    assert len(counts.uses) == MAX_COUNTED
+    assert len(counts.usages) == MAX_COUNTED
 
 
 def test_what_a_clock_counted_before_it_was_set_back_still_counts_for_a_minute_and_no_longer() -> None:
@@ -156,7 +156,7 @@ async def test_the_script_counts_as_a_proxy_does_by_itself(
     clock = starting((found.day + 1) * DAY_SECONDS - found.day_left)
     twin = LocalCounts(clock)
     twin.count(holder, UsageDelta())
-    local = twin.uses[holder.id]
+    local = twin.usages[holder.id]
     local.seconds = {now + at: n for at, n in seconds.items()}
     local.day, local.chars = now // DAY_SECONDS - days_ago, chars
     expected = twin.count(holder, ask)

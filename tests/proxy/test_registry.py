@@ -182,7 +182,7 @@ async def test_a_drained_replica_serves_nothing_and_is_published_as_it_reports_i
         assert (await one.registry.read_shared())[A].state is ReplicaState.READY
         one.registry.update([replica(A, "en>de")])
         assert one.state(A) is ReplicaState.DRAINING, "a new report undrains nobody"
-        one.registry.update([replica(A).silent("gone", 1.0, patience=1)])
+        one.registry.update([replica(A).silent("gone", 1.0, max_misses=1)])
         assert one.state(A) is ReplicaState.DOWN
 
 

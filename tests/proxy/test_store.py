@@ -66,7 +66,7 @@ async def test_only_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
 
 
 async def test_what_is_written_is_read_and_every_key_has_a_life_time(store: FleetStore, redis: RedisAtHand) -> None:
-    fleet = [replica("http://a", "en>de", starting=("en>zh-Hant",)), replica("http://b").silent("x", 1.0, patience=1)]
+    fleet = [replica("http://a", "en>de", starting=("en>zh-Hant",)), replica("http://b").silent("x", 1.0, max_misses=1)]
     seen = {pair("en>de"): time.time(), pair("en>zh-Hant"): time.time() - 5}
     await store.hold_lease("a", 5)
     await store.write(fleet, seen, 5)

@@ -15,7 +15,7 @@ def test_exact_pair_precedes_stand_ins() -> None:
 
 
 def test_closest_ready_pair_is_found() -> None:
-    fleet = snapshot(replica("a", "en>pt-BR"), replica("b", "en>pt").silent("x", 1, patience=1))
+    fleet = snapshot(replica("a", "en>pt-BR"), replica("b", "en>pt").silent("x", 1, max_misses=1))
     assert str(find_pair(pair("en-US>pt-PT"), fleet)) == "en-pt-BR"
 
 
@@ -42,8 +42,8 @@ def test_reversed_pair_is_unknown() -> None:
 def test_unavailable_pair_error_names_replica_states() -> None:
     fleet = snapshot(
         replica("a", starting=("en>de",), state="starting"),
-        replica("b", "en>de").silent("x", 1, patience=1),
-        replica("c", "en>de").silent("x", 1, patience=1),
+        replica("b", "en>de").silent("x", 1, max_misses=1),
+        replica("c", "en>de").silent("x", 1, max_misses=1),
         replica("d", "en>fr"),
     )
     with pytest.raises(PairUnavailableError, match=r"of 3 that serve it: 1 starting, 2 down") as caught:
