@@ -20,7 +20,7 @@ from shared.server.limits import ConnectionLimiter
 
 
 def main() -> int:
-    """Serve until told to stop; 78 when a setting or the catalog is wrong."""
+    """Serve until a signal; 78 when a setting or the catalog is wrong."""
     exit_on_signals()
     try:
         refuse_unknown_settings(PREFIX, ApiServerSettings.model_fields, os.environ)
@@ -37,10 +37,12 @@ def main() -> int:
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    room = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=room)
-    running = server.DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
-    # An EngineCore outlives a killed API server, whatever it is doing: the reaper ends it.
+    limiter = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
+    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter)
+    running = server.DrainingServer(
+        config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds
+    )
+    # An EngineCore outlives a killed API server, whatever it is doing: the guard process ends it.
     with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):
         running.run()
     return 0 if running.started else 1

@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from apiserver.context import ApiServerContext
+from apiserver.context import context
 from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
@@ -42,10 +42,6 @@ ANSWERS: Final = {
 CLOSED: Final = problem_documentation((401, 403))
 
 
-def _parts(request: Request) -> ApiServerContext:
-    return request.app.state.parts
-
-
 def _authorize(request: Request) -> None:
     """Let in who has the fleet's token, where there is one.
 
@@ -53,10 +49,10 @@ def _authorize(request: Request) -> None:
         KeyRequiredError: none was shown.
         KeyRefusedError: another one was shown.
     """
-    wanted = _parts(request).settings.token
-    if wanted.get_secret_value():
+    token = context(request).settings.token
+    if token.get_secret_value():
         shown = request.headers.get("authorization")
-        bearer_token.authenticate(wanted, shown, subject="The calls of a proxy", owner="this API server's")
+        bearer_token.authenticate(token, shown, subject="The calls of a proxy", owner="this API server's")
 
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
@@ -67,41 +63,41 @@ async def translate(request: Request) -> Response:
 
 async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     _authorize(request)
-    parts = _parts(request)
-    with parts.metrics.request_timer(time.monotonic) as measured, parts.bodies.reserve() as hold:
-        times = parts.times
+    app = context(request)
+    with app.metrics.request_timer(time.monotonic) as sample, app.bodies.reserve() as reservation:
+        times = app.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER))
         caller = caller_from_header(request.headers.get(CALLER_HEADER))
-        body = await read_body(request, parts.limits.body_bytes, deadline, hold)
-        asked = parse_translate_request(body, parts.limits)
-        deadline = deadline.extended(times.seconds(asked.chars))
-        pair = parts.replica.resolve(asked)
-        measured.pair = str(pair)
-        add_log_fields(request, pair=measured.pair, texts=len(asked.texts))
-        work = parts.replica.translate(
-            pair, asked, deadline, request.state.request_id, on_delta, priority=priority, caller=caller
+        body = await read_body(request, app.limits.body_bytes, deadline, reservation)
+        translate_request = parse_translate_request(body, app.limits)
+        deadline = deadline.extended(times.seconds(translate_request.chars))
+        pair = app.model_server.resolve(translate_request)
+        sample.pair = str(pair)
+        add_log_fields(request, pair=sample.pair, texts=len(translate_request.texts))
+        work = app.model_server.translate(
+            pair, translate_request, deadline, request.state.request_id, on_delta, priority=priority, caller=caller
         )
-        return asked.answer(await while_connected(request, work))
+        return translate_request.answer(await while_connected(request, work))
 
 
 @routes.get("/report", responses=CLOSED)
 async def report(request: Request) -> ReplicaReport:
     """Say how this server is: state, pairs that are really ready, load, progress."""
     _authorize(request)
-    return _parts(request).replica.report()
+    return context(request).model_server.report()
 
 
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)
 async def livez(request: Request) -> Response:
     """200 while the loops that keep the models alive tick."""
-    return livez_response(_parts(request).loops)
+    return livez_response(context(request).loops)
 
 
 @routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
     """200 while at least one pair is ready and the server is not draining."""
-    report = _parts(request).replica.report()
+    report = context(request).model_server.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
@@ -109,4 +105,4 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """This server's metrics and every engine's, in Prometheus' text format."""
     _authorize(request)
-    return metrics_response(_parts(request).collector())
+    return metrics_response(context(request).collector())

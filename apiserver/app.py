@@ -20,7 +20,7 @@ from apiserver.context import ApiServerContext
 from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.model_host import EngineFactory, HostSettings, ModelHost
+from apiserver.hosting.model_host import EngineFactory, HostServices, HostSettings, ModelHost
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
@@ -40,59 +40,63 @@ def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None
     Raises:
         CatalogError: the catalog can not be used.
     """
-    read = loader.read(settings.catalog, settings.models)
-    entries = read.hosted
-    factory = engine_factory or partial(VllmEngine.start, alone=len(entries) == 1)
     metrics = ApiServerMetrics()
-    rng = random.Random()  # noqa: S311 - jitter, not secrets
-    start_lock = asyncio.Lock()
-    guards = QualityGuard(OutputLanguage())
+    hosts = _build_hosts(settings, engine_factory, metrics)
+    context = ApiServerContext(
+        settings=settings,
+        limits=settings.limits,
+        time_limits=settings.time_limits,
+        model_server=ModelServer(
+            f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
+            hosts,
+            metrics,
+            weight=settings.weight,
+            started_at=time.time(),
+        ),
+        metrics=metrics,
+        loops=tuple(host.loop() for host in hosts),
+        bodies=ByteBudget(settings.max_bodies_bytes),
+    )
+    app = FastAPI(
+        title="Pairway API server", version=VERSION, lifespan=_lifespan, redirect_slashes=False, redoc_url=None
+    )
+    app.state.context = context
+    configure_app(app)
+    app.add_middleware(FastPath, handler=api.translate)
+    app.include_router(api.routes)
+    return app
+
+
+def _build_hosts(
+    settings: ApiServerSettings, engine_factory: EngineFactory | None, metrics: ApiServerMetrics
+) -> list[ModelHost]:
+    """Return a host for each model of the catalog that this server hosts."""
+    catalog = loader.read(settings.catalog, settings.models)
     host_settings = HostSettings(
         settings.canary_timeout,
         settings.restart_backoff,
         settings.stall_seconds,
         QueueBounds(settings.queue_seconds, settings.max_waiting),
     )
-    hosts = [
-        ModelHost(
-            entry,
-            factory,
-            host_settings,
-            metrics,
-            guards,
-            ranks=read.ranks(entry),
-            start_lock=start_lock,
-            clock=time.monotonic,
-            rng=rng,
-        )
-        for entry in entries
-    ]
-    replica = ModelServer(
-        f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
-        hosts,
-        metrics,
-        weight=settings.weight,
-        started_at=time.time(),
+    services = HostServices(
+        factory=engine_factory or partial(VllmEngine.start, alone=len(catalog.hosted) == 1),
+        metrics=metrics,
+        guards=QualityGuard(OutputLanguage()),
+        start_lock=asyncio.Lock(),
+        clock=time.monotonic,
+        rng=random.Random(),  # noqa: S311 - jitter, not secrets
     )
-    bodies = ByteBudget(settings.max_bodies_bytes)
-    parts = ApiServerContext(
-        settings, settings.limits, settings.time_limits, replica, metrics, tuple(host.loop() for host in hosts), bodies
-    )
+    return [ModelHost(entry, catalog.ranks(entry), host_settings, services) for entry in catalog.hosted]
 
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        log.info("api server up", extra={"replica": replica.replica_id, "models": [entry.name for entry in entries]})
-        try:
-            async with running(*parts.loops):
-                yield
-        finally:
-            await asyncio.gather(*(host.close() for host in hosts))
 
-    app = FastAPI(
-        title="Pairway API server", version=VERSION, lifespan=lifespan, redirect_slashes=False, redoc_url=None
-    )
-    app.state.parts = parts
-    configure_app(app)
-    app.add_middleware(FastPath, handler=api.translate)
-    app.include_router(api.routes)
-    return app
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    context: ApiServerContext = app.state.context
+    server = context.model_server
+    models = [host.entry.name for host in server.hosts]
+    log.info("api server up", extra={"replica": server.replica_id, "models": models})
+    try:
+        async with running(*context.loops):
+            yield
+    finally:
+        await asyncio.gather(*(host.close() for host in server.hosts))

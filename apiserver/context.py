@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fastapi import Request
+
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.settings import ApiServerSettings
@@ -16,12 +18,12 @@ from shared.runtime.metrics import MergedCollector
 
 @dataclass(frozen=True, slots=True)
 class ApiServerContext:
-    """The app's parts, on ``app.state.parts``."""
+    """The app's parts, on ``app.state.context``."""
 
     settings: ApiServerSettings
     limits: Limits
-    times: TimeLimits
-    replica: ModelServer
+    time_limits: TimeLimits
+    model_server: ModelServer
     metrics: ApiServerMetrics
     loops: tuple[Loop, ...]
     bodies: ByteBudget
@@ -30,7 +32,12 @@ class ApiServerContext:
         """Return this server's metrics and those of every engine that runs."""
         for loop in self.loops:
             self.metrics.loop_age.labels(loop.name).set(loop.age())
-        for host in self.replica.hosts:
-            host.room.measure(self.metrics)
-        engines = [host.engine for host in self.replica.hosts]
+        for host in self.model_server.hosts:
+            host.capacity.set_gauges(self.metrics)
+        engines = [host.engine for host in self.model_server.hosts]
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
+
+
+def context(request: Request) -> ApiServerContext:
+    """Return the parts of the app that a request came to."""
+    return request.app.state.context

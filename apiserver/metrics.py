@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from prometheus_client import Counter, Gauge, Histogram
 
 from shared.runtime.metrics import LATENCY_BUCKETS, ServerMetrics
@@ -11,31 +13,22 @@ class ApiServerMetrics(ServerMetrics):
     """What an API server counts beside vLLM's own metrics of each engine."""
 
     def __init__(self) -> None:
-        """Register the metrics."""
         super().__init__("pairway_apiserver")
-        self.pair_ready = Gauge(
-            "pairway_apiserver_pair_ready",
-            "1 if the pair's canary came back and its engine lives.",
-            ["pair", "model"],
-            registry=self.registry,
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
+        self.pair_ready = gauge(
+            "pairway_apiserver_pair_ready", "1 if the pair's canary came back and its engine lives.", ["pair", "model"]
         )
-        self.engine_starts = Counter(
-            "pairway_apiserver_engine_starts_total",
-            "Engine starts by outcome (started, failed).",
-            ["model", "outcome"],
-            registry=self.registry,
+        self.engine_starts = counter(
+            "pairway_apiserver_engine_starts_total", "Engine starts by outcome (started, failed).", ["model", "outcome"]
         )
-        self.engine_deaths = Counter(
-            "pairway_apiserver_engine_deaths_total",
-            "Engines that died while serving.",
-            ["model"],
-            registry=self.registry,
+        self.engine_deaths = counter(
+            "pairway_apiserver_engine_deaths_total", "Engines that died while serving.", ["model"]
         )
-        self.refused = Counter(
+        self.refused = counter(
             "pairway_apiserver_refused_total",
-            "Requests refused because there was no room or not enough time, by class.",
+            "Requests refused because there was no capacity or not enough time, by class.",
             ["model", "priority"],
-            registry=self.registry,
         )
         self.waiting = Histogram(
             "pairway_apiserver_waiting_seconds",
@@ -44,39 +37,33 @@ class ApiServerMetrics(ServerMetrics):
             buckets=LATENCY_BUCKETS,
             registry=self.registry,
         )
-        self.rate = Gauge(
+        self.rate = gauge(
             "pairway_apiserver_drain_rate",
             "Units of cost that the engine gets done per second when it is full; absent before that is known.",
             ["model"],
-            registry=self.registry,
         )
-        self.ahead = Gauge(
+        self.ahead = gauge(
             "pairway_apiserver_ahead_units",
             "Units of cost in hand before a new short request of the class.",
             ["model", "priority"],
-            registry=self.registry,
         )
-        self.limit = Gauge(
+        self.limit = gauge(
             "pairway_apiserver_limit_units",
             "Units of cost in hand below which a short request of the class is taken on.",
             ["model", "priority"],
-            registry=self.registry,
         )
-        self.segments = Counter(
+        self.segments = counter(
             "pairway_apiserver_segments_total",
-            "Segments by how they were had: first or second asking, tags projected, in pieces, best of what there was, none.",
-            ["pair", "rung"],
-            registry=self.registry,
+            "Segments by the stage that gave the result: first or second attempt, tags projected, pieces, best, none.",
+            ["pair", "stage"],
         )
-        self.guards = Counter(
+        self.guards = counter(
             "pairway_apiserver_guards_total",
             "What guards caught in segments, and what came of it: mended, shown with a warning, given-up.",
             ["pair", "guard", "outcome"],
-            registry=self.registry,
         )
-        self.unusable = Counter(
+        self.unusable = counter(
             "pairway_apiserver_unusable_outputs_total",
             "Outputs that could not be shown, by reason.",
             ["pair", "reason"],
-            registry=self.registry,
         )

@@ -1,4 +1,4 @@
-"""Replica: this API server as a whole: its models, its room, its state, and the journey of one request."""
+"""Model server: this API server as a whole: its models, its state, and how one request is served."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from apiserver.engine.interface import EngineGoneError
 from apiserver.hosting.model_host import ModelHost
 from apiserver.metrics import ApiServerMetrics
 from apiserver.protection.placeholders import Protection
-from apiserver.scheduling.admission import AdmissionRequest
+from apiserver.scheduling.admission import AdmissionPermit, AdmissionRequest
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TranslateOptions
@@ -41,7 +41,10 @@ CACHED_PAIRS: Final = 1024
 
 
 class ModelServer:
-    """Serves the pairs of its models; mutable state: ``draining``, set once."""
+    """Serves the pairs of its models; mutable state: ``draining``, set once.
+
+    ``weight`` is the share of work wanted beside other servers, ``started_at`` Unix time.
+    """
 
     def __init__(
         self,
@@ -52,7 +55,6 @@ class ModelServer:
         weight: float,
         started_at: float,
     ) -> None:
-        """Take the parts; ``weight`` is the share of work wanted beside other servers, ``started_at`` Unix time."""
         self.replica_id = replica_id
         self.hosts = tuple(hosts)
         self.draining = False
@@ -78,13 +80,13 @@ class ModelServer:
         """
         if request.source_lang == AUTO:
             raise InvalidRequestError([("source_lang", "must name the language: only the proxy detects it")])
-        wanted = LanguagePair(request.source_lang, request.target_lang)
-        serving = self._serving(wanted)
+        pair = LanguagePair(request.source_lang, request.target_lang)
+        serving = self._serving(pair)
         if serving:
             return serving[0]
-        if closeness(wanted.target, wanted.source) is None:
-            raise UnknownPairError(str(wanted), sorted(map(str, self._by_pair)))
-        return wanted  # en into en-GB, and no model for just that
+        if closeness(pair.target, pair.source) is None:
+            raise UnknownPairError(str(pair), sorted(map(str, self._by_pair)))
+        return pair  # en into en-GB, and no model for just that
 
     async def translate(
         self,
@@ -103,26 +105,26 @@ class ModelServer:
 
         Raises:
             PairUnavailableError: the pair is not ready, or its engine died meanwhile.
-            OverloadedError: no room for the texts now, or none of them could be begun in time.
-            TooLargeError: the terms leave no room for a text.
+            OverloadedError: no capacity for the texts now, or none of them could be begun in time.
+            TooLargeError: the terms leave no space for a text.
             UnusableOutputError: the one text asked for has no usable output.
             DeadlineExceededError: the time is over.
         """
         hosts = self._by_pair.get(pair)
         # Whether or not an engine runs. What is longer, or has to be parsed first, is looked at when it is planned.
-        at_hand = request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
-        wordless = at_hand and not any(map(needs_translation, request.texts))
+        is_short = request.format is TextFormat.TEXT and request.chars <= INLINE_CHARS
+        wordless = is_short and not any(map(needs_translation, request.texts))
         if hosts is None or wordless:
-            as_it_came = same_language if hosts is None else unchanged
+            as_is = same_language if hosts is None else unchanged
             if on_delta is not None:
                 for index, text in enumerate(request.texts):
                     on_delta(index, text)
-            return [as_it_came(text, pair.source, pair.target) for text in request.texts]
+            return [as_is(text, pair.source, pair.target) for text in request.texts]
         if deadline.remaining() <= 0:
             raise deadline.exceeded_error()  # a task is cancelled only after its first steps: the engine would be asked
         single = isinstance(request.text, str)
         self._texts(str(pair)).inc(len(request.texts))
-        relay = _Relay(on_delta)
+        relay = _DeltaRelay(on_delta)
         job = _Job(pair, request, request_id, deadline, priority, caller, relay)
         results = await self._translate_on_first(hosts, job)
         for result in results:
@@ -134,7 +136,7 @@ class ModelServer:
         return results
 
     async def _translate_on_first(self, hosts: Sequence[ModelHost], job: _Job) -> list[Translation]:
-        """Translate on the first model that is ready; on the next one where its engine dies before anything was told.
+        """Translate on the first model that is ready; on the next one where its engine dies before any delta was sent.
 
         A model that is full refuses: the next one would answer otherwise, and be as full a moment later.
         """
@@ -155,37 +157,36 @@ class ModelServer:
             raise ready[-1].unavailable(job.pair) from error
 
     async def _translate_on(self, host: ModelHost, job: _Job) -> list[Translation]:
-        """Translate on one model, if it has room."""
-        demand = AdmissionRequest.of(job.request.texts, job.priority, job.caller)
-        labels = (host.entry.name, job.priority)
-        admitted = job.deadline.clock()
+        """Translate on one model, if it admits the request."""
+        admission_request = AdmissionRequest.of(job.request.texts, job.priority, job.caller)
         try:
-            with host.room.admission.permit(demand, job.deadline.remaining()) as permit:
-                work = WorkItem(job.priority, job.caller, on_done=permit.done)
-                loop = asyncio.get_running_loop()
-                ends = loop.time() + job.deadline.remaining()
-                timer = asyncio.timeout_at(ends)
-                try:
-                    async with timer:
-
-                        def begin() -> None:
-                            self._waiting(*labels).observe(job.deadline.clock() - admitted)
-                            if not timer.expired():
-                                timer.reschedule(ends)
-
-                        work.on_begin = begin
-                        translator = host.translator(job.pair)
-                        plans = await _planned(translator, job)
-                        if not any(plan.segment_count > SHORT_SEGMENTS for plan in plans):
-                            timer.reschedule(min(ends, loop.time() + host.room.admission.patience(job.priority)))
-                        return await _translate_all(translator, plans, job, work, demand.cost)
-                except TimeoutError:
-                    if (timer.when() or ends) < ends:
-                        raise host.room.admission.unbegun(demand) from None
-                    raise job.deadline.exceeded_error() from None
+            with host.capacity.admission.admit(admission_request, job.deadline.remaining()) as permit:
+                return await self._translate_admitted(host, job, permit)
         except OverloadedError:
-            self._metrics.refused.labels(*labels).inc()
+            self._metrics.refused.labels(host.entry.name, job.priority).inc()
             raise
+
+    async def _translate_admitted(self, host: ModelHost, job: _Job, permit: AdmissionPermit) -> list[Translation]:
+        admission = host.capacity.admission
+        admitted_at = job.deadline.clock()
+        timeout = _RequestTimeout(job.deadline.remaining())
+
+        def begin() -> None:
+            self._waiting(host.entry.name, job.priority).observe(job.deadline.clock() - admitted_at)
+            timeout.end_queueing()
+
+        work = WorkItem(job.priority, job.caller, on_begin=begin, on_done=permit.done)
+        try:
+            async with timeout.timer:
+                translator = host.translator(job.pair)
+                plans = await _planned(translator, job)
+                if all(plan.segment_count <= SHORT_SEGMENTS for plan in plans):
+                    timeout.limit_queueing(admission.queue_deadline(job.priority))
+                return await _translate_all(translator, plans, job, work, permit.request.cost)
+        except TimeoutError:
+            raise (
+                admission.queue_timeout(permit.request) if timeout.is_queueing else job.deadline.exceeded_error()
+            ) from None
 
     def report(self) -> ReplicaReport:
         """Return what the proxy wants to know; costs no I/O."""
@@ -206,7 +207,7 @@ class ModelServer:
             version=VERSION,
             started_at=self._started_at,
             state=state,
-            in_flight=sum(host.room.admission.texts for host in self.hosts),
+            in_flight=sum(host.capacity.admission.texts for host in self.hosts),
             weight=self._weight,
             pairs=ServedPairs(pairs),
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
@@ -223,22 +224,45 @@ def _wait(host: ModelHost) -> float:
     return inf if left is None else left
 
 
-class _Relay:
-    """Tells deltas on, and remembers that it has."""
+class _RequestTimeout:
+    """Ends a request at its deadline, and while it queues at its queue deadline; ``seconds`` are left to the former."""
+
+    def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deadline = self._loop.time() + seconds
+        self.timer = asyncio.timeout_at(self._deadline)
+
+    @property
+    def is_queueing(self) -> bool:
+        """Whether the queue deadline holds."""
+        return (self.timer.when() or self._deadline) < self._deadline
+
+    def limit_queueing(self, seconds: float) -> None:
+        """Set the queue deadline."""
+        self.timer.reschedule(min(self._deadline, self._loop.time() + seconds))
+
+    def end_queueing(self) -> None:
+        """Let only the deadline hold from now on."""
+        if not self.timer.expired():
+            self.timer.reschedule(self._deadline)
+
+
+class _DeltaRelay:
+    """Passes deltas on, and remembers that it has."""
 
     def __init__(self, on_delta: Callable[[int, str], None] | None) -> None:
         self.begun = False
-        self._tell = on_delta
+        self._on_delta = on_delta
 
     @property
     def on_delta(self) -> Callable[[int, str], None] | None:
         """Where deltas go; None where nobody listens."""
-        return None if self._tell is None else self._begin
+        return None if self._on_delta is None else self._pass_on
 
-    def _begin(self, index: int, text: str) -> None:
+    def _pass_on(self, index: int, text: str) -> None:
         self.begun = True
-        if self._tell is not None:
-            self._tell(index, text)
+        if self._on_delta is not None:
+            self._on_delta(index, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +275,7 @@ class _Job:
     deadline: Deadline
     priority: Priority
     caller: str
-    relay: _Relay
+    relay: _DeltaRelay
 
 
 async def _planned(translator: Translator, job: _Job) -> list[Plan]:

@@ -37,7 +37,7 @@ CANARIES: Final[dict[str, str]] = {
 }
 
 
-def fault_of(source: str, output: str) -> str | None:
+def canary_issue(source: str, output: str) -> str | None:
     """Say what is wrong with a canary's translation, or None: it must be there and must not echo the source."""
     answer = output.strip()
     if not answer:

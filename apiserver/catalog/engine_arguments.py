@@ -21,7 +21,7 @@ class EngineArgumentError(ValueError):
     """The catalog gives vLLM's engine an argument that it does not take, or no memory share where it needs one."""
 
 
-def issue_of(name: str, value: object, types: Mapping[str, object]) -> str | None:
+def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str | None:
     """Say what is wrong with an argument and what would be right; None where nothing is, or it can not be told.
 
     ``types`` are vLLM's arguments with the type that each is declared with; of a type that is more than scalars, vLLM
@@ -48,7 +48,7 @@ def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
     issues = [
         f"models.{entry.name}.engine.{name} {why}"
         for name, value in entry.engine.items()
-        if (why := issue_of(name, value, types)) is not None
+        if (why := argument_issue(name, value, types)) is not None
     ]
     if issues:
         raise EngineArgumentError("; ".join(issues))

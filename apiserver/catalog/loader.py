@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from apiserver.catalog import yaml_file
-from apiserver.catalog.engine_arguments import issue_of
+from apiserver.catalog.engine_arguments import argument_issue
 from apiserver.catalog.model_entry import (
     PROMPT_KINDS,
     SHOWN_CHARS,
@@ -68,28 +68,28 @@ def read(path: Path, names: Sequence[str] = (), argument_types: Mapping[str, obj
         CatalogError: the file, an entry, a name or a model's folder is wrong; says each, its line and what would be right.
     """
     file = yaml_file.read(path)
-    faults = list(file.faults)
+    issues = list(file.issues)
     entries: list[ModelEntry] = []
     models = _models(file)
     for name, written in models.items():
         try:
             entries.append(_entry(name, written))
         except EntryError as error:
-            faults += [file.fault(("models", name, *where), message) for where, message in error.faults]
+            issues += [file.issue(("models", name, *where), message) for where, message in error.issues]
     if argument_types is not None:
-        known = {fault.where for fault in faults}
-        faults += [fault for fault in _wrong_arguments(file, models, argument_types) if fault.where not in known]
+        known = {issue.where for issue in issues}
+        issues += [issue for issue in _wrong_arguments(file, models, argument_types) if issue.where not in known]
     if unknown := [name for name in names if name not in models]:
-        faults.append(CatalogIssue(None, (), f"has no model {', '.join(unknown)}; it has {', '.join(models)}"))
+        issues.append(CatalogIssue(None, (), f"has no model {', '.join(unknown)}; it has {', '.join(models)}"))
     located: list[ModelEntry] = []
     for entry in entries:
         if not names or entry.name in names:
             try:
                 located.append(_located(path, entry))
             except FileNotFoundError as error:
-                faults.append(file.fault(("models", entry.name, "path"), str(error)))
-    if faults:
-        raise CatalogError.of(path, faults)
+                issues.append(file.issue(("models", entry.name, "path"), str(error)))
+    if issues:
+        raise CatalogError.of(path, issues)
     return Catalog(tuple(entries), tuple(located))
 
 
@@ -99,8 +99,8 @@ def _models(file: CatalogFile) -> dict[str, object]:
     if len(top) != 1 or not isinstance(models, dict) or not models:
         why = "must hold one key, models:, with a name and an entry for each model"
         wrong = next((key for key in top if key != "models"), "models")
-        line = file.fault((wrong,), why).line or 1  # an empty file has no line of its own
-        raise CatalogError.of(file.path, [*file.faults, CatalogIssue(line, (), why)])
+        line = file.issue((wrong,), why).line or 1  # an empty file has no line of its own
+        raise CatalogError.of(file.path, [*file.issues, CatalogIssue(line, (), why)])
     return cast("dict[str, object]", models)
 
 
@@ -113,7 +113,7 @@ def _entry(name: str, written: object) -> ModelEntry:
     try:
         return ModelEntry.model_validate({"name": name, **entry})
     except ValidationError as error:
-        raise EntryError(fault for item in error.errors(include_url=False) for fault in _faults(item)) from error
+        raise EntryError(issue for item in error.errors(include_url=False) for issue in _issues(item)) from error
 
 
 def _wrong_arguments(
@@ -125,11 +125,11 @@ def _wrong_arguments(
         if not isinstance(engine, dict):
             continue
         for argument, value in cast("dict[str, object]", engine).items():
-            if (why := issue_of(argument, value, argument_types)) is not None:
-                yield file.fault(("models", name, "engine", argument), why)
+            if (why := argument_issue(argument, value, argument_types)) is not None:
+                yield file.issue(("models", name, "engine", argument), why)
 
 
-def _faults(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
+def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
     """Put what pydantic found into our words and YAML's."""
     where = tuple(part for index, part in enumerate(item["loc"]) if index != 1 or part not in PROMPT_KINDS)
     where = () if where == ("name",) else where
@@ -137,7 +137,7 @@ def _faults(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
     wrong = got(item["input"])
     match item["type"]:
         case _ if isinstance(cause, EntryError):
-            yield from cause.faults
+            yield from cause.issues
         case "missing":
             yield where, "is required"
         case "extra_forbidden":

@@ -29,7 +29,7 @@ from shared.languages import LanguagePair, canonical_tag, closeness
 
 # Engine arguments that another key of the entry decides.
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
-# The two ways to write ``prompt``, as pydantic names them among a fault's keys.
+# The two ways to write ``prompt``, as pydantic names them among a issue's keys.
 PROMPT_KINDS: Final = frozenset({"word", "template"})
 # Longer values are no help in a message.
 SHOWN_CHARS: Final = 80
@@ -42,10 +42,9 @@ Where = tuple[str | int, ...]
 class EntryError(ValueError):
     """What is wrong between the keys of an entry that are each right: keys and message of everything."""
 
-    def __init__(self, faults: Iterable[tuple[Where, str]]) -> None:
-        """Take the faults."""
-        self.faults = tuple(faults)
-        super().__init__("; ".join(message for _, message in self.faults))
+    def __init__(self, issues: Iterable[tuple[Where, str]]) -> None:
+        self.issues = tuple(issues)
+        super().__init__("; ".join(message for _, message in self.issues))
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
@@ -141,8 +140,8 @@ class ModelEntry(BaseModel):
 
     @model_validator(mode="after")
     def _is_whole(self) -> ModelEntry:
-        if faults := list(_faults_of(self)):
-            raise EntryError(faults)
+        if issues := list(_issues_of(self)):
+            raise EntryError(issues)
         return self
 
     @property
@@ -156,7 +155,7 @@ class ModelEntry(BaseModel):
         return FAMILIES[self.prompt] if isinstance(self.prompt, str) else self.prompt.family
 
     @property
-    def decoding(self) -> Sampling:
+    def effective_sampling(self) -> Sampling:
         """The family's sampling, with what the entry writes in its place."""
         return self.family.sampling.overridden(self.sampling)
 
@@ -177,7 +176,7 @@ def _spellings(tag: str) -> tuple[str, ...]:
     return (tag, alone) if closeness(tag, alone) is not None else (tag,)
 
 
-def _faults_of(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
+def _issues_of(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
     """Yield what is wrong between keys that are each right."""
     if not entry.all_pairs:
         yield (), "pairs (or languages, at least two) must name what the model serves"
@@ -207,9 +206,9 @@ def _unknown_to_the_family(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
     family = entry.family
     refused = [(("pairs", index), family.refusal(pair)) for index, pair in enumerate(entry.pairs)]
     refused += [(("languages", index), family.unknown(tag)) for index, tag in enumerate(entry.languages)]
-    found = [(where, why) for where, why in refused if why is not None]
-    yield from found
-    if found:
+    wrong = [(where, why) for where, why in refused if why is not None]
+    yield from wrong
+    if wrong:
         return
     if family.via is not None:  # nothing else can be wrong with a pair of known languages
         why = next((why for pair in _spanned(entry.languages) if (why := family.refusal(pair)) is not None), None)

@@ -1,4 +1,4 @@
-"""Revision: one short name for everything that decides what a model answers; the same on two machines with the same model."""
+"""Model fingerprint: one short name for everything that decides what a model answers; equal on all machines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAMPLE_BYTES: Final = 64 * 1024
 DIGITS: Final = 16
 
 
-def revision_of(entry: ModelEntry, commit: str | None) -> str:
+def model_revision(entry: ModelEntry, commit: str | None) -> str:
     """Return the revision of an entry's model; ``commit`` is that of a Hugging Face model, as far as vLLM knows it.
 
     It changes with the entry (but not with its name, canaries or folder), with Pairway's version (prompts, guards and
@@ -33,14 +33,14 @@ def revision_of(entry: ModelEntry, commit: str | None) -> str:
     folder = Path(entry.path)
     written = entry.model_dump(mode="json", exclude={"name", "canaries", "path"})
     weights = _files(folder) if folder.is_absolute() else [entry.path, commit]
-    told = json.dumps([VERSION, written, weights], sort_keys=True, default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
+    content = json.dumps([VERSION, written, weights], sort_keys=True, default=str)
+    return hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
 
 
 def _files(folder: Path) -> list[object]:
     """Return name, size and fingerprint of each file of a folder; engines read none of the folders in it."""
-    found = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return [[path.name, path.stat().st_size, _fingerprint(path)] for path in found]
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    return [[path.name, path.stat().st_size, _fingerprint(path)] for path in paths]
 
 
 def _fingerprint(path: Path) -> str:

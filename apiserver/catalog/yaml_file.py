@@ -17,8 +17,8 @@ MAX_BYTES: Final = 1_048_576
 MAX_VALUES: Final = 100_000
 # Mappings and lists within each other. Entries need 5; what vLLM takes as a mapping is a few deeper.
 MAX_DEPTH: Final = 20
-# Faults told at once; more are no help.
-MAX_FAULTS: Final = 20
+# Issues listed at once; more are no help.
+MAX_ISSUES: Final = 20
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _TEXT: Final = "tag:yaml.org,2002:str"
@@ -37,22 +37,22 @@ class CatalogIssue:
     where: Where
     message: str
 
-    def told(self, path: Path) -> str:
-        """Return the fault as one line: ``models.yaml:12: models.en-de.pairs[0]: …``."""
+    def formatted(self, path: Path) -> str:
+        """Return the issue as one line: ``models.yaml:12: models.en-de.pairs[0]: …``."""
         at = path if self.line is None else f"{path}:{self.line}"
         keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.where).removeprefix(".")
         return f"{at}: {keys}: {self.message}" if keys else f"{at}: {self.message}"
 
 
 class CatalogError(ValueError):
-    """The catalog can not be used; the message says where and what would be right, one line for each fault."""
+    """The catalog can not be used; the message says where and what would be right, one line for each issue."""
 
     @classmethod
-    def of(cls, path: Path, faults: Iterable[CatalogIssue]) -> CatalogError:
-        """Tell the faults in the order of the file, ``MAX_FAULTS`` of them."""
-        told = [fault.told(path) for fault in sorted(faults, key=lambda fault: fault.line or 0)]
-        more = [f"{path}: and {len(told) - MAX_FAULTS} more"] if len(told) > MAX_FAULTS else []
-        return cls("\n".join([*told[:MAX_FAULTS], *more]))
+    def of(cls, path: Path, issues: Iterable[CatalogIssue]) -> CatalogError:
+        """Return the error for the issues in the order of the file, ``MAX_ISSUES`` of them."""
+        lines = [issue.formatted(path) for issue in sorted(issues, key=lambda issue: issue.line or 0)]
+        more = [f"{path}: and {len(lines) - MAX_ISSUES} more"] if len(lines) > MAX_ISSUES else []
+        return cls("\n".join([*lines[:MAX_ISSUES], *more]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class CatalogFile:
     path: Path
     content: object
     lines: Mapping[Where, int]
-    faults: tuple[CatalogIssue, ...]
+    issues: tuple[CatalogIssue, ...]
 
-    def fault(self, where: Where, message: str) -> CatalogIssue:
-        """Return a fault with its line: that of the value, or of what should hold it."""
+    def issue(self, where: Where, message: str) -> CatalogIssue:
+        """Return a issue with its line: that of the value, or of what should hold it."""
         ends = range(len(where), -1, -1)
         return CatalogIssue(
             next((self.lines[where[:end]] for end in ends if where[:end] in self.lines), None), where, message
@@ -98,7 +98,7 @@ def read(path: Path) -> CatalogFile:
         raise CatalogError.of(
             path, [CatalogIssue(None if mark is None else mark.line + 1, (), f"no YAML: {why}")]
         ) from error
-    return CatalogFile(path, content, reader.lines, tuple(reader.faults))
+    return CatalogFile(path, content, reader.lines, tuple(reader.issues))
 
 
 class _Loader(yaml.SafeLoader):
@@ -127,13 +127,13 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Reader:
-    """Turns nodes into values; keeps lines and faults by the keys that lead there."""
+    """Turns nodes into values; keeps lines and issues by the keys that lead there."""
 
     def __init__(self, loader: yaml.SafeLoader) -> None:
         self._loader: Any = loader
         self._values = 0
         self.lines: dict[Where, int] = {}
-        self.faults: list[CatalogIssue] = []
+        self.issues: list[CatalogIssue] = []
 
     def value(self, node: yaml.Node, where: Where, within: tuple[yaml.Node, ...]) -> object:
         """Return a node's value; ``within`` are the nodes around it.
@@ -158,7 +158,7 @@ class _Reader:
             try:
                 return self._loader.construct_object(node)
             except ValueError as error:  # a scalar like 2026-13-45
-                self.faults.append(
+                self.issues.append(
                     CatalogIssue(_line(node), where, f"{node.value!r} looks like a {_kind(node)}: {error}")
                 )
                 return None
@@ -167,28 +167,30 @@ class _Reader:
     def _mapping(self, node: yaml.MappingNode, where: Where, within: tuple[yaml.Node, ...]) -> dict[str, object]:
         inner = (*within, node)
         values: dict[str, object] = {}
-        for key, held in _entries(node):
+        for key, value_node in _entries(node):
             if key.tag == _MERGE:
-                for merged in reversed(_items(held) if isinstance(held, yaml.SequenceNode) else [held]):
+                for merged in reversed(
+                    _items(value_node) if isinstance(value_node, yaml.SequenceNode) else [value_node]
+                ):
                     value = self.value(merged, where, inner)
                     if not isinstance(value, dict):
                         raise yaml.MarkedYAMLError(None, None, "<< takes a mapping", merged.start_mark)
                     values |= value
         written: dict[str, int] = {}
-        for key, held in _entries(node):
+        for key, value_node in _entries(node):
             if key.tag == _MERGE:
                 continue
             if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
                 shown = key.value if isinstance(key, yaml.ScalarNode) else "this"
                 why = f"a key is a word, and YAML does not read {shown} as one; put it in quotes"
-                self.faults.append(CatalogIssue(_line(key), where, why))
+                self.issues.append(CatalogIssue(_line(key), where, why))
                 continue
             name = str(key.value)
             if name in written:
                 why = f"{name!r} is written twice, first in line {written[name]}; YAML would lose one of them"
-                self.faults.append(CatalogIssue(_line(key), where, why))
+                self.issues.append(CatalogIssue(_line(key), where, why))
                 continue
-            values[name] = self.value(held, (*where, name), inner)
+            values[name] = self.value(value_node, (*where, name), inner)
             written[name] = self.lines[(*where, name)] = _line(key)
         return values
 

@@ -1,4 +1,4 @@
-"""Frame: a pair's prompt on one tokenizer: from words to the token ids of a whole prompt."""
+"""Prompt encoder: from words to the token ids of a pair's whole prompt."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from shared.languages import LanguagePair
 
 
 class PromptEncoder:
-    """Turns words into prompts.
+    """Turns words into prompts of one pair; ``begin`` puts the tokenizer's own beginning before them.
 
     ``bare_length`` is the number of tokens that a prompt has without any words.
     """
 
     def __init__(self, prompt: PairPrompt, engine: Engine, *, begin: bool) -> None:
-        """Take the pair's prompt; ``begin`` puts the tokenizer's own beginning before it."""
         self._prompt = prompt
         self._engine = engine
         self._begin = tuple(engine.begin) if begin else ()
@@ -46,7 +45,7 @@ class PromptEncoder:
         return ids
 
 
-def decoding_for(entry: ModelEntry, engine: Engine) -> Sampling:
+def sampling_for(entry: ModelEntry, engine: Engine) -> Sampling:
     """Return how the entry's model chooses tokens, the ids of its family's stop tokens among it.
 
     Raises:
@@ -59,5 +58,5 @@ def decoding_for(entry: ModelEntry, engine: Engine) -> Sampling:
             f"{entry.path} has not: is the model of that family?"
         )
         raise PromptError(message)
-    ids = dict.fromkeys((*entry.decoding.stop_token_ids, *stops))
-    return entry.decoding.model_copy(update={"stop_token_ids": tuple(ids)})
+    ids = dict.fromkeys((*entry.effective_sampling.stop_token_ids, *stops))
+    return entry.effective_sampling.model_copy(update={"stop_token_ids": tuple(ids)})

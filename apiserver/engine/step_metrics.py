@@ -13,17 +13,16 @@ from prometheus_client.samples import Sample
 from typing_extensions import override
 
 # Values that a histogram keeps uncounted at most: some ten steps of a full batch.
-MOST_KEPT: Final = 1000
+MAX_KEPT: Final = 1000
 
 
 class EngineMetrics:
-    """One engine's metrics, each sample under its model's name.
+    """One engine's metrics, each sample under its model's name; vLLM's logger fills the registry.
 
     vLLM leaves the name out of ``vllm:cache_config_info``, so two engines of one server would give the same series.
     """
 
     def __init__(self, registry: CollectorRegistry, model: str) -> None:
-        """Take the registry that vLLM's logger fills."""
         self._registry = registry
         self._model = model
 
@@ -43,7 +42,7 @@ class StepHistogram(Histogram):
     """A histogram for a value of every token: what is observed is counted later, many at once.
 
     Finding each value's bucket costs four times as much as keeping it. Mutable state: values not counted yet, fewer than
-    ``MOST_KEPT``. One thread.
+    ``MAX_KEPT``. One thread.
     """
 
     @override
@@ -55,7 +54,7 @@ class StepHistogram(Histogram):
     def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:
         """Keep a value; examples are not."""
         self._kept.append(amount)
-        if len(self._kept) >= MOST_KEPT:
+        if len(self._kept) >= MAX_KEPT:
             self._count()
 
     @override
@@ -71,10 +70,9 @@ class StepHistogram(Histogram):
 
 
 class StepCounter:
-    """Progress of one engine, counted in EngineCore's own steps as their statistics arrive."""
+    """Progress of one engine, counted in EngineCore's own steps; ``limit`` is how many requests it runs at once."""
 
     def __init__(self, limit: int) -> None:
-        """Begin at zero; ``limit`` is the number of requests the engine runs at once."""
         self.limit = limit
         self.steps = 0
         self.last: float | None = None

@@ -1,4 +1,4 @@
-"""ModelTokenizer: a model's tokenizer for words, out of which no control token comes, and for our frames."""
+"""Model tokenizer: tokenises words so that no control token comes out, and decodes answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class ModelTokenizer:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        """Take the model's own fast tokenizer (transformers)."""
         self._chat: Any = tokenizer
         own: Tokenizer = tokenizer.backend_tokenizer
         self._own = own
@@ -68,13 +67,13 @@ def without_first_space(saved: str) -> str:
     SentencePiece's "first": behind a control token, words have no space before them; alone they would get one.
     """
     content: dict[str, Any] = json.loads(saved)
-    waiting: list[Any] = [content.get("pre_tokenizer")]
-    while waiting:
-        match waiting.pop():
+    unvisited: list[Any] = [content.get("pre_tokenizer")]
+    while unvisited:
+        match unvisited.pop():
             case {"type": "Metaspace", "prepend_scheme": "first"} as metaspace:
                 metaspace["prepend_scheme"] = "never"
             case {"pretokenizers": [*inner]}:
-                waiting += inner
+                unvisited += inner
             case _:
                 pass
     return json.dumps(content)

@@ -18,12 +18,12 @@ from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedE
 # loop of that length is found long before the output budget is used up (docs/decisions/0009-guards.md).
 LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
-# Sampling parameters kept: one for each length that an answer may have, and as many for second askings.
-SAMPLINGS: Final = 1024
+# Sampling parameters kept: one for each length that an answer may have, and as many for second attempts.
+MAX_CACHED_SAMPLINGS: Final = 1024
 
 
 def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
-    """Return a request's sampling in vLLM's words, which vLLM copies before it changes anything; it must have been imported."""
+    """Return a request's sampling as vLLM's parameters, which vLLM copies before it changes anything; it must have been imported."""
     from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 
     return SamplingParams(

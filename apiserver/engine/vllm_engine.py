@@ -1,4 +1,4 @@
-"""VllmEngine: the only file with vLLM.
+"""vLLM engine: one model in one AsyncLLM; with ``vllm_adapters`` the only place that imports vLLM.
 
 vLLM is imported when the first engine starts, in a thread: the import costs many seconds, and the server answers
 ``/livez`` and ``/report`` meanwhile.
@@ -21,7 +21,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import EngineMetrics, StepCounter
 from apiserver.engine.tokenizer import ModelTokenizer
-from apiserver.engine.vllm_adapters import SAMPLINGS, mapped_errors, sampling_parameters, stat_loggers
+from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS, mapped_errors, sampling_parameters, stat_loggers
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
 from shared.runtime.threads import in_daemon_thread
@@ -68,7 +68,7 @@ class VllmEngine:
         # The commit that a Hugging Face name was resolved to; transformers notes it in the configuration it has read.
         self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
         # Making one costs vLLM more than all else that is done for a request here.
-        self._sampling = lru_cache(maxsize=SAMPLINGS)(sampling_parameters)
+        self._sampling = lru_cache(maxsize=MAX_CACHED_SAMPLINGS)(sampling_parameters)
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Restarts: when a model's engine is started next, and in how many seconds its pairs should be served again."""
+"""Restart backoff: when a model's engine is started next, and in how many seconds its pairs should be served again."""
 
 from __future__ import annotations
 
@@ -8,74 +8,76 @@ from random import Random
 from typing import Final
 
 MAX_BACKOFF_SECONDS: Final = 30.0
-# An engine that served this long was well: its next restart begins with the short pause again.
-WELL_AFTER_SECONDS: Final = 60.0
-# What is told is a whole number of seconds within these: a start that takes longer is asked about again meanwhile.
-SHORTEST_TOLD_SECONDS: Final = 1
-LONGEST_TOLD_SECONDS: Final = 60
+# An engine that served this long was healthy: its next restart begins with the short pause again.
+HEALTHY_AFTER_SECONDS: Final = 60.0
+# Clients get a whole number of seconds within these: a start that takes longer is asked about again meanwhile.
+MIN_RETRY_SECONDS: Final = 1
+MAX_RETRY_SECONDS: Final = 60
 
 
 class RestartBackoff:
-    """One model's starts on an injected clock; mutable state: what comes next, and how long the last one took."""
+    """One model's starts; mutable state: when the next is due, and how long the last one took.
+
+    ``backoff`` is the first pause in seconds; the first start is due at once.
+    """
 
     def __init__(self, backoff: float, clock: Callable[[], float], rng: Random) -> None:
-        """Take the first pause in seconds; the first start is due at once."""
-        self._first = self._backoff = backoff
+        self._first_pause = self._next_backoff = backoff
         self._clock = clock
         self._rng = rng
-        self._due = clock()
-        self._began: float | None = None
-        self._took: float | None = None
+        self._due_at = clock()
+        self._start_began_at: float | None = None
+        self._start_seconds: float | None = None
         self._up_since: float | None = None
 
     def __repr__(self) -> str:
         """Show the next pause and how long the last start took."""
-        return f"<Restarts backoff={self._backoff:g} s, last start took {self._took} s>"
+        return f"<RestartBackoff backoff={self._next_backoff:g} s, last start took {self._start_seconds} s>"
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether the pause before the next start is over."""
-        return self._clock() >= self._due
+        return self._clock() >= self._due_at
 
     @property
-    def under_way(self) -> bool:
+    def is_starting(self) -> bool:
         """Whether a start has begun whose canaries are not yet through."""
-        return self._began is not None
+        return self._start_began_at is not None
 
-    def begin(self) -> None:
+    def start_begun(self) -> None:
         """Note that a start begins now."""
-        self._began = self._clock()
+        self._start_began_at = self._clock()
 
-    def end(self, *, ready: bool) -> None:
-        """Note that the canaries of the start under way are through; ``ready``: for at least one pair with success."""
-        if self._began is None:
+    def start_ended(self, *, ready: bool) -> None:
+        """Note that the canaries of the running start are through; ``ready``: for at least one pair with success."""
+        if self._start_began_at is None:
             return
         self._up_since = self._clock()
         if ready:
-            self._took = self._up_since - self._began
-        self._began = None
+            self._start_seconds = self._up_since - self._start_began_at
+        self._start_began_at = None
 
-    def put_off(self) -> float:
+    def schedule(self) -> float:
         """Note that the engine is gone or did not start; return the seconds until the next start (± 20 %)."""
         pause = self._next_pause()
-        self._due = self._clock() + pause * self._rng.uniform(0.8, 1.2)
-        self._backoff = min(pause * 2, MAX_BACKOFF_SECONDS)
-        self._began = self._up_since = None
+        self._due_at = self._clock() + pause * self._rng.uniform(0.8, 1.2)
+        self._next_backoff = min(pause * 2, MAX_BACKOFF_SECONDS)
+        self._start_began_at = self._up_since = None
         return pause
 
     def seconds_left(self) -> float | None:
         """Return in how many whole seconds an engine that is gone, or starts, should serve; None where it never did."""
-        if self._took is None:
+        if self._start_seconds is None:
             return None
         now = self._clock()
-        if self._began is not None:
-            left = self._began + self._took - now
-        elif self._up_since is not None:  # it died a moment ago and has not been put off yet
-            left = self._next_pause() + self._took
+        if self._start_began_at is not None:
+            left = self._start_began_at + self._start_seconds - now
+        elif self._up_since is not None:  # it died a moment ago and no restart is scheduled yet
+            left = self._next_pause() + self._start_seconds
         else:
-            left = max(0.0, self._due - now) + self._took
-        return float(min(max(math.ceil(left), SHORTEST_TOLD_SECONDS), LONGEST_TOLD_SECONDS))
+            left = max(0.0, self._due_at - now) + self._start_seconds
+        return float(min(max(math.ceil(left), MIN_RETRY_SECONDS), MAX_RETRY_SECONDS))
 
     def _next_pause(self) -> float:
-        was_well = self._up_since is not None and self._clock() - self._up_since > WELL_AFTER_SECONDS
-        return self._first if was_well else self._backoff
+        was_healthy = self._up_since is not None and self._clock() - self._up_since > HEALTHY_AFTER_SECONDS
+        return self._first_pause if was_healthy else self._next_backoff

@@ -6,20 +6,13 @@ import asyncio
 from bisect import bisect_left, insort
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Final
 
 from shared.protocol.lanes import Lane
-
-# One slot in so many is handed out beyond the batch: what waits in the engine itself takes the places that a step frees,
-# for our own next grant reaches it only a step later (measured: benchmarks/README.md, "Slots").
-OVERHANG: Final = 8
-# What bulk keeps its share beside.
-URGENT_LANES: Final = tuple(lane for lane in Lane if lane < Lane.BULK_SHORT)
 
 
 @dataclass(frozen=True, slots=True)
 class SlotRequest:
-    """Who wants slots: a text's lane, its caller's tag, and its turn among the texts of its caller (the lowest first).
+    """A text's request for slots: its lane, its caller's tag, its turn among the caller's texts (lowest first).
 
     A canary has no lane.
     """
@@ -40,55 +33,55 @@ class Waiter:
 
     turn: int
     number: int
-    place: asyncio.Future[None] = field(compare=False)
+    slot: asyncio.Future[None] = field(compare=False)
     granted: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)
 class CallerQueue:
-    """One caller's waiters in a lane, in order; how many turns it had in advance, and whether its turn goes on."""
+    """One caller's waiters in a lane, in order; turns it had in advance, and whether its turn goes on."""
 
-    waiting: list[Waiter] = field(default_factory=list[Waiter])
-    advance: int = 0
+    waiters: list[Waiter] = field(default_factory=list[Waiter])
+    turns_in_advance: int = 0
     in_turn: bool = False
 
 
 @dataclass(slots=True)
 class FairQueue:
-    """One lane's waiters: callers take turns, each with what it wants first. Knows a caller only while it waits.
+    """One lane's waiters: callers take turns, each with its first text first. Knows a caller only while it waits.
 
-    Up to ``most`` segments of one text go in one turn, for the text is of use only when all of it is done; for each
+    Up to ``max_segments_per_turn`` segments of one text go in one turn, for the text is of use only when all of it is done; for each
     beyond the first its caller passes a later turn.
     """
 
-    most: int
+    max_segments_per_turn: int
     callers: OrderedDict[str, CallerQueue] = field(default_factory=OrderedDict[str, CallerQueue])
 
     def add(self, caller: str, waiter: Waiter) -> None:
         """Put a waiter into its caller's queue."""
-        insort(self.callers.setdefault(caller, CallerQueue()).waiting, waiter)
+        insort(self.callers.setdefault(caller, CallerQueue()).waiters, waiter)
 
     def pop(self) -> Waiter:
         """Take the next waiter out: the first of the caller whose turn it is."""
-        caller, line = next(iter(self.callers.items()))
-        while line.advance and not line.in_turn:
-            line.advance -= 1
+        caller, queue = next(iter(self.callers.items()))
+        while queue.turns_in_advance and not queue.in_turn:
+            queue.turns_in_advance -= 1
             self.callers.move_to_end(caller)
-            caller, line = next(iter(self.callers.items()))
-        waiter = line.waiting.pop(0)
-        if not line.waiting:
+            caller, queue = next(iter(self.callers.items()))
+        waiter = queue.waiters.pop(0)
+        if not queue.waiters:
             del self.callers[caller]
             return waiter
-        line.in_turn = line.waiting[0].turn == waiter.turn and line.advance < self.most - 1
-        if line.in_turn:
-            line.advance += 1
+        queue.in_turn = queue.waiters[0].turn == waiter.turn and queue.turns_in_advance < self.max_segments_per_turn - 1
+        if queue.in_turn:
+            queue.turns_in_advance += 1
         else:
             self.callers.move_to_end(caller)
         return waiter
 
     def remove(self, caller: str, waiter: Waiter) -> None:
         """Take out one that waits no more."""
-        line = self.callers[caller]
-        del line.waiting[bisect_left(line.waiting, waiter)]
-        if not line.waiting:
+        queue = self.callers[caller]
+        del queue.waiters[bisect_left(queue.waiters, waiter)]
+        if not queue.waiters:
             del self.callers[caller]

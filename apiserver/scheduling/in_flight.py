@@ -1,4 +1,4 @@
-"""Holdings: the units of cost that a model has in hand, by caller and lane, and what of them comes before a request. Pure."""
+"""In-flight ledger: the units of cost that a model has in flight, by caller and lane."""
 
 from __future__ import annotations
 
@@ -9,57 +9,58 @@ from shared.protocol.lanes import Lane
 
 
 @dataclass(slots=True)
-class _Held:
+class _CallerUnits:
+    """Units of a caller's requests, by lane; the number of its requests."""
+
     units: list[float] = field(default_factory=lambda: [0.0] * len(Lane))
     requests: int = 0
 
 
 class InFlightLedger:
-    """Mutable state: what each caller has in hand. A caller is known only while it has a request in hand."""
+    """What each caller has in flight, as mutable state; a caller is known only while it has a request in flight."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        self._callers: dict[str, _Held] = {}
+        self._callers: dict[str, _CallerUnits] = {}
 
     def __repr__(self) -> str:
         """Show who has how much."""
-        return f"<Holdings { {caller: round(sum(held.units), 1) for caller, held in self._callers.items()} }>"
+        return f"<InFlightLedger { {caller: round(sum(entry.units), 1) for caller, entry in self._callers.items()} }>"
 
     def __len__(self) -> int:
-        """Return how many callers have something in hand."""
+        """Return how many callers have something in flight."""
         return len(self._callers)
 
     def add(self, caller: str, lane: Lane, units: float) -> None:
-        """Take a request in hand."""
-        held = self._callers.setdefault(caller, _Held())
-        held.requests += 1
-        held.units[lane] += units
+        """Add a request."""
+        entry = self._callers.setdefault(caller, _CallerUnits())
+        entry.requests += 1
+        entry.units[lane] += units
 
-    def take(self, caller: str, lane: Lane, units: float) -> None:
-        """Note that so many units of a request in hand are done, or given up."""
-        held = self._callers[caller]
-        held.units[lane] = max(0.0, held.units[lane] - units)  # sums of fractions leave a little over
+    def remove(self, caller: str, lane: Lane, units: float) -> None:
+        """Note that so many units of a request are done, or given up."""
+        entry = self._callers[caller]
+        entry.units[lane] = max(0.0, entry.units[lane] - units)  # sums of fractions leave a little over
 
     def end(self, caller: str) -> None:
-        """Let go of a request; all its units were taken."""
-        held = self._callers[caller]
-        held.requests -= 1
-        if not held.requests:
+        """Remove a request; all its units were taken."""
+        entry = self._callers[caller]
+        entry.requests -= 1
+        if not entry.requests:
             del self._callers[caller]
 
-    def of(self, caller: str, lane: Lane) -> float:
-        """Return what a caller has in hand in the lane and more urgent ones."""
-        held = self._callers.get(caller)
-        return 0.0 if held is None else sum(held.units[: lane + 1])
+    def units_of(self, caller: str, lane: Lane) -> float:
+        """Return what a caller has in flight in the lane and more urgent ones."""
+        entry = self._callers.get(caller)
+        return 0.0 if entry is None else sum(entry.units[: lane + 1])
 
-    def before(self, lane: Lane, most: float = inf, most_long: float = inf) -> float:
-        """Return what is in hand in the lane and more urgent ones, of each caller no more than ``most``.
+    def units_before(self, lane: Lane, most: float = inf, most_long: float = inf) -> float:
+        """Return what is in flight in the lane and more urgent ones, of each caller no more than ``most``.
 
         Before a short text goes no more than ``most_long`` of long ones altogether.
         """
         if lane.is_long:
-            return sum(min(sum(held.units[: lane + 1]), most) for held in self._callers.values())
-        short = sum(min(sum(held.units[: lane + 1 : 2]), most) for held in self._callers.values())
+            return sum(min(sum(entry.units[: lane + 1]), most) for entry in self._callers.values())
+        short = sum(min(sum(entry.units[: lane + 1 : 2]), most) for entry in self._callers.values())
         if not lane:
             return short
-        return short + min(sum(min(sum(held.units[1:lane:2]), most) for held in self._callers.values()), most_long)
+        return short + min(sum(min(sum(entry.units[1:lane:2]), most) for entry in self._callers.values()), most_long)

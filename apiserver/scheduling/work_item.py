@@ -1,4 +1,4 @@
-"""Work: what the texts of one request have in common on their way to the engine, and whom to tell how far it is."""
+"""Work item: what the texts of one request share in the queues, and callbacks for its progress."""
 
 from __future__ import annotations
 

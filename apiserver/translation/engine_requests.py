@@ -37,7 +37,7 @@ class EngineRequester:
         Raises:
             EngineGoneError: the engine died.
         """
-        await self.slots.take(self.slot_request)  # before any work is done for it
+        await self.slots.acquire(self.slot_request)  # before any work is done for it
         try:
             self.work_item.begin()
             prompt = self.encoder.ids(text, terms)
@@ -51,4 +51,4 @@ class EngineRequester:
                 GenerationRequest(prompt, sampling, max_tokens, priority), f"{self.request_id}-{next(self._numbers)}"
             )
         finally:
-            self.slots.give(self.slot_request)
+            self.slots.release(self.slot_request)

@@ -12,15 +12,14 @@ from typing import Final
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
-from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.issues import max_output_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
 from apiserver.protection.placeholders import Protection
-from apiserver.scheduling.batch_slots import BatchSlots
-from apiserver.scheduling.fair_queue import OVERHANG
+from apiserver.scheduling.batch_slots import OVERHANG, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.translator import RunningModel, Translator
@@ -69,7 +68,7 @@ class Hosted:
     async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[GenerationResult]:
         """Ask the engine once for each text, with its prompt and budget and no other care."""
         frame = PromptEncoder.of(self.entry.family, pair, self.engine)
-        decoding = decoding_for(self.entry, self.engine)
+        decoding = sampling_for(self.entry, self.engine)
         room = asyncio.Semaphore(CONCURRENCY)
 
         async def one(number: int, text: str) -> GenerationResult:
@@ -98,5 +97,5 @@ async def hosted(entry: ModelEntry) -> AsyncGenerator[Hosted]:
 def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
     frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     slots = BatchSlots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
-    model = RunningModel(entry, engine, frames, decoding_for(entry, engine))
+    model = RunningModel(entry, engine, frames, sampling_for(entry, engine))
     return Translator(model, QualityGuard(OutputLanguage()), metrics, slots)

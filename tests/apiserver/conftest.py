@@ -96,7 +96,7 @@ async def serving(factory: EngineFactory | None, settings: ApiServerSettings) ->
     app = create_app(settings, factory)
     config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, limiter=ConnectionLimiter())
     config.loop = "none"
-    server = DrainingServer(config, drain=app.state.parts.replica.drain, drain_seconds=settings.drain_seconds)
+    server = DrainingServer(config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = int(listener.getsockname()[1])
         # Not serve(): that would take over the test process's signals.
@@ -191,7 +191,7 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
             finally:
                 watch.cancel()
                 await asyncio.gather(watch, return_exceptions=True)
-            engine = served.app.state.parts.replica.hosts[0].engine
+            engine = served.app.state.context.model_server.hosts[0].engine
             assert isinstance(engine, VllmEngine)
             assert engine_cores(), "the leak check below must know what to look for"
             yield Real(served, engine, seconds)

@@ -21,7 +21,7 @@ from apiserver.scheduling.admission import (
     QueueBounds,
 )
 from apiserver.scheduling.batch_slots import LONG_SHARE
-from apiserver.scheduling.model_capacity import FASTEST, FULL_TAKES, ModelCapacity
+from apiserver.scheduling.model_capacity import FULL_BATCH_SLOWDOWN, MAX_BATCHES_PER_SECOND, ModelCapacity
 from apiserver.scheduling.throughput import GAP_SECONDS, ThroughputMeter
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
 from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane
@@ -39,13 +39,13 @@ def admission_of(
     clock = HandClock()
     drain = ThroughputMeter(clock)
     if rate is not None:
-        drain.full(1)
+        drain.set_fullness(1)
         for _ in range(2000):
             clock.now += 0.01
             drain.done(rate / 100)
-        drain.full(0)
+        drain.set_fullness(0)
         clock.now += 2 * GAP_SECONDS
-        assert drain.value == pytest.approx(rate, rel=0.01)
+        assert drain.rate == pytest.approx(rate, rel=0.01)
     return ModelAdmission(AT_ONCE, drain, QueueBounds(seconds, max_waiting)), clock
 
 
@@ -61,7 +61,7 @@ def filled(admission: ModelAdmission, demand: AdmissionRequest, stack: ExitStack
     """Admit as many as there is room for; return how many, and how the next was refused."""
     for number in range(10_000):
         try:
-            stack.enter_context(admission.permit(demand, FOREVER))
+            stack.enter_context(admission.admit(demand, FOREVER))
         except OverloadedError as refused:
             return number, refused
     pytest.fail("no bound")
@@ -81,21 +81,21 @@ def test_until_the_rate_is_known_it_is_guessed_by_the_canaries() -> None:
     clock = HandClock()
     entry = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
     room = ModelCapacity(entry, QueueBounds(1.0, 300), clock)
-    room.slots_for(AT_ONCE)
-    assert room.admission.guess == AT_ONCE
-    room.tried(2, 0.1)
-    assert room.admission.guess == AT_ONCE / FULL_TAKES / 0.1
-    room.tried(2, 5.0)
-    assert room.admission.guess == AT_ONCE, "a first canary may take long, for all that is done the first time"
-    room.tried(40, 0.5)
-    assert room.admission.guess == 40 / 0.5
-    room.tried(2, 0.0)
-    assert room.admission.guess == FASTEST * AT_ONCE
+    room.new_slots(AT_ONCE)
+    assert room.admission.assumed_rate == AT_ONCE
+    room.estimate_rate(2, 0.1)
+    assert room.admission.assumed_rate == AT_ONCE / FULL_BATCH_SLOWDOWN / 0.1
+    room.estimate_rate(2, 5.0)
+    assert room.admission.assumed_rate == AT_ONCE, "a first canary may take long, for all that is done the first time"
+    room.estimate_rate(40, 0.5)
+    assert room.admission.assumed_rate == 40 / 0.5
+    room.estimate_rate(2, 0.0)
+    assert room.admission.assumed_rate == MAX_BATCHES_PER_SECOND * AT_ONCE
     with ExitStack() as stack:
         taken, _ = filled(room.admission, short(), stack)
     assert taken > AT_ONCE + AT_ONCE
-    room.slots_for(AT_ONCE)
-    assert room.admission.guess == AT_ONCE, "another engine"
+    room.new_slots(AT_ONCE)
+    assert room.admission.assumed_rate == AT_ONCE, "another engine"
 
 
 def test_the_queue_is_bounded_whatever_the_rate() -> None:
@@ -114,12 +114,12 @@ def test_the_least_urgent_is_refused_first_and_never_stands_before_the_urgent() 
         assert standard == pytest.approx(AT_ONCE + 75, abs=1)
         assert interactive == pytest.approx(AT_ONCE + 100, abs=1)
         for priority in Priority:
-            room = admission.room()[priority]
+            room = admission.class_capacities()[priority]
             assert room.ahead >= room.limit
     with ExitStack() as stack:
         filled(admission, short(), stack)
         for priority in Priority:
-            with pytest.raises(OverloadedError), admission.permit(short(priority), FOREVER):
+            with pytest.raises(OverloadedError), admission.admit(short(priority), FOREVER):
                 pytest.fail("admitted")
 
 
@@ -127,26 +127,26 @@ def test_the_least_urgent_is_refused_first_and_never_stands_before_the_urgent() 
 def test_an_idle_model_takes_any_request(demand: AdmissionRequest) -> None:
     for rate in (None, 0.5, 100.0):
         admission, _ = admission_of(rate)
-        with admission.permit(demand, 1.0):
+        with admission.admit(demand, 1.0):
             assert admission.texts == demand.texts
         assert admission.texts == 0
 
 
 def test_who_takes_long_may_find_as_much_ahead_as_it_takes_itself() -> None:
     admission, _ = admission_of(50.0)
-    with admission.permit(long(200), FOREVER):
-        with admission.permit(long(200), FOREVER):
+    with admission.admit(long(200), FOREVER):
+        with admission.admit(long(200), FOREVER):
             pass
-        with pytest.raises(OverloadedError), admission.permit(long(100), FOREVER):
+        with pytest.raises(OverloadedError), admission.admit(long(100), FOREVER):
             pytest.fail("admitted")
 
 
 def test_of_long_texts_only_their_share_of_the_batch_is_before_short_ones() -> None:
     admission, _ = admission_of(50.0)
-    with admission.permit(long(1000), FOREVER):
-        assert admission.room()[Priority.INTERACTIVE].ahead == 0
-        assert admission.room()[Priority.STANDARD].ahead == AT_ONCE / LONG_SHARE
-        with admission.permit(short(Priority.BULK), FOREVER):
+    with admission.admit(long(1000), FOREVER):
+        assert admission.class_capacities()[Priority.INTERACTIVE].ahead == 0
+        assert admission.class_capacities()[Priority.STANDARD].ahead == AT_ONCE / LONG_SHARE
+        with admission.admit(short(Priority.BULK), FOREVER):
             pass
 
 
@@ -154,13 +154,13 @@ def test_of_long_texts_only_their_share_of_the_batch_is_before_short_ones() -> N
 def test_one_request_of_any_size_fills_the_model_for_its_own_caller_only(rate: float | None) -> None:
     admission, _ = admission_of(rate)
     huge = AdmissionRequest.of(["x" * SHORT_UNITS * CHARS_PER_UNIT] * 128, Priority.INTERACTIVE, "greedy")
-    with admission.permit(huge, FOREVER):
+    with admission.admit(huge, FOREVER):
         for priority in Priority:
-            assert admission.room()[priority].callers == 1
-            assert admission.room()[priority].ahead == huge.cost
-            with admission.permit(short(priority, caller="modest"), FOREVER):
+            assert admission.class_capacities()[priority].callers == 1
+            assert admission.class_capacities()[priority].ahead == huge.cost
+            with admission.admit(short(priority, caller="modest"), FOREVER):
                 pass
-            with pytest.raises(OverloadedError), admission.permit(short(priority, caller="greedy"), FOREVER):
+            with pytest.raises(OverloadedError), admission.admit(short(priority, caller="greedy"), FOREVER):
                 pytest.fail("admitted")
 
 
@@ -171,7 +171,7 @@ def test_a_flood_of_long_texts_sends_no_other_caller_away(flood: Priority) -> No
         filled(admission, long(9, flood, "greedy"), stack)
         for priority in Priority:
             for demand in (long(9, priority, "modest"), short(priority, caller="modest")):
-                with admission.permit(demand, FOREVER):
+                with admission.admit(demand, FOREVER):
                     pass
 
 
@@ -179,13 +179,13 @@ def test_what_is_ahead_of_a_caller_is_its_own_and_of_each_other_no_more_than_tha
     admission, _ = admission_of()
     with ExitStack() as stack:
         for caller, units in (("a", 2), ("b", 5), ("c", 20)):
-            stack.enter_context(admission.permit(short(texts=units, caller=caller), FOREVER))
+            stack.enter_context(admission.admit(short(texts=units, caller=caller), FOREVER))
         lane = Lane.INTERACTIVE_SHORT
         assert admission.ahead(lane, "d", 1) == 1 + 1 + 1
         assert admission.ahead(lane, "d", 10) == 2 + 5 + 10
         assert admission.ahead(lane, "b", 1) == 2 + 5 + 6
         assert admission.ahead(lane, "c", 1) == 2 + 5 + 20
-        room = admission.room()[Priority.BULK]
+        room = admission.class_capacities()[Priority.BULK]
         assert (room.ahead, room.callers) == (27, 3)
 
 
@@ -193,10 +193,10 @@ def test_as_many_callers_are_taken_on_as_the_limit_has_units() -> None:
     admission, _ = admission_of()
     with ExitStack() as stack:
         for number in range(2 * AT_ONCE):
-            stack.enter_context(admission.permit(short(caller=str(number)), FOREVER))
-        room = admission.room()[Priority.INTERACTIVE]
+            stack.enter_context(admission.admit(short(caller=str(number)), FOREVER))
+        room = admission.class_capacities()[Priority.INTERACTIVE]
         assert room.callers == room.limit
-        with pytest.raises(OverloadedError), admission.permit(short(caller="one more"), FOREVER):
+        with pytest.raises(OverloadedError), admission.admit(short(caller="one more"), FOREVER):
             pytest.fail("admitted")
 
 
@@ -208,33 +208,33 @@ def test_a_request_is_judged_by_its_longest_text() -> None:
 
 def test_what_can_not_be_done_before_its_deadline_is_refused_at_once() -> None:
     admission, _ = admission_of(10.0, seconds=60)
-    with admission.permit(short(texts=50), FOREVER):
-        with pytest.raises(OverloadedError, match="would take") as refused, admission.permit(short(), 3.0):
+    with admission.admit(short(texts=50), FOREVER):
+        with pytest.raises(OverloadedError, match="would take") as refused, admission.admit(short(), 3.0):
             pytest.fail("admitted")
         # 51 - 16 units at 10/s are 3.5 s: half a second later there is time enough.
         assert refused.value.retry_after == RETRY_AFTER_MIN
         assert refused.value.facts == {"reason": "late"}
-        with admission.permit(short(), 4.0):
+        with admission.admit(short(), 4.0):
             pass
 
 
 def test_what_is_too_large_for_its_own_time_is_told_so_and_not_to_wait_for_its_own_cost() -> None:
     admission, _ = admission_of(10.0, seconds=60)
-    with admission.permit(short(texts=20), FOREVER):
-        with pytest.raises(OverloadedError, match="too large") as refused, admission.permit(short(texts=400), 5.0):
+    with admission.admit(short(texts=20), FOREVER):
+        with pytest.raises(OverloadedError, match="too large") as refused, admission.admit(short(texts=400), 5.0):
             pytest.fail("admitted")
         assert "400 units" in refused.value.detail
         assert "10 units a second" in refused.value.detail
         assert "5.0 s" in refused.value.detail
         assert refused.value.facts == {"reason": "late"}
         assert refused.value.retry_after == pytest.approx(2.0, rel=0.1), "what is ahead, at the rate"
-    with admission.permit(short(texts=400), 5.0):
+    with admission.admit(short(texts=400), 5.0):
         pass  # an idle model takes any request
 
 
 def test_what_is_done_is_room_again() -> None:
     admission, _ = admission_of(50.0)
-    with admission.permit(short(texts=40), FOREVER) as permit:
+    with admission.admit(short(texts=40), FOREVER) as permit:
         before = admission.ahead(Lane.INTERACTIVE_SHORT, "", 0)
         permit.done(30)
         assert admission.ahead(Lane.INTERACTIVE_SHORT, "", 0) == before - 30
@@ -248,14 +248,14 @@ def test_who_comes_back_after_retry_after_has_room(rate: float) -> None:
     """The work in hand drains at the rate; at the time told there is room again, and not long before."""
     admission, _ = admission_of(rate, max_waiting=10_000)
     with ExitStack() as stack:
-        burst = stack.enter_context(admission.permit(short(texts=600), FOREVER))
-        with pytest.raises(OverloadedError) as refused, admission.permit(short(), FOREVER):
+        burst = stack.enter_context(admission.admit(short(texts=600), FOREVER))
+        with pytest.raises(OverloadedError) as refused, admission.admit(short(), FOREVER):
             pytest.fail("admitted")
         after = refused.value.retry_after
         assert after is not None
         assert RETRY_AFTER_MIN <= after <= RETRY_AFTER_MAX
         burst.done(after * rate)
-        room = admission.room()[Priority.INTERACTIVE]
+        room = admission.class_capacities()[Priority.INTERACTIVE]
         if after < RETRY_AFTER_MAX:
             assert room.ahead < room.limit
         if RETRY_AFTER_MIN < after < RETRY_AFTER_MAX:
@@ -273,7 +273,7 @@ def test_an_engine_that_stands_still_has_the_longest_retry_after() -> None:
 
 def test_permits_come_back_after_an_error() -> None:
     admission, _ = admission_of()
-    with pytest.raises(ZeroDivisionError), admission.permit(short(texts=3), FOREVER):
+    with pytest.raises(ZeroDivisionError), admission.admit(short(texts=3), FOREVER):
         raise ZeroDivisionError
     assert (admission.texts, admission.ahead(Lane.BULK_LONG, "", 0)) == (0, 0)
 
@@ -282,7 +282,7 @@ async def test_permits_come_back_after_a_cancellation() -> None:
     admission, _ = admission_of()
 
     async def hold() -> None:
-        with admission.permit(short(texts=3), FOREVER):
+        with admission.admit(short(texts=3), FOREVER):
             await asyncio.Event().wait()
 
     task = asyncio.create_task(hold())
@@ -310,20 +310,22 @@ def test_nothing_is_taken_on_beyond_the_limit_and_nothing_is_left_behind(
     wanted: list[tuple[Priority, str, int, int, float]],
 ) -> None:
     admission, _ = admission_of()
-    holdings = admission._holdings
+    in_flight = admission._in_flight
     with ExitStack() as stack:
         for priority, caller, texts, chars, done in wanted:
             demand = AdmissionRequest.of(["x" * chars] * texts, priority, caller)
             before = admission.ahead(demand.lane, caller, demand.cost)
-            assert holdings.of(caller, Lane(2 * priority.rank)) <= holdings.before(demand.lane)
+            assert in_flight.units_of(caller, Lane(2 * priority.rank)) <= in_flight.units_before(demand.lane)
             try:
-                permit = stack.enter_context(admission.permit(demand, FOREVER))
+                permit = stack.enter_context(admission.admit(demand, FOREVER))
             except OverloadedError:
                 assert before >= admission.limit(priority)
             else:
                 assert before < admission.limit(priority) + (demand.cost if demand.long else 0)
                 permit.done(done)
-            assert all(0 <= room.callers <= room.ahead + 1e-9 for room in admission.room().values())
+            assert all(
+                0 <= capacity.callers <= capacity.ahead + 1e-9 for capacity in admission.class_capacities().values()
+            )
     assert admission.texts == 0
-    assert len(holdings) == 0
-    assert [holdings.before(lane) for lane in Lane] == [0.0] * len(Lane)
+    assert len(in_flight) == 0
+    assert [in_flight.units_before(lane) for lane in Lane] == [0.0] * len(Lane)

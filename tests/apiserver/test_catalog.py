@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.catalog.loader import load, read
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.catalog.yaml_file import MAX_BYTES, MAX_FAULTS, CatalogError
+from apiserver.catalog.yaml_file import MAX_BYTES, MAX_ISSUES, CatalogError
 from shared.languages import LanguagePair
 
 DEMO = Path(__file__).resolve().parents[2] / "deploy" / "models" / "demo.yaml"
@@ -290,9 +290,9 @@ def test_the_folder_of_a_model_that_is_not_hosted_here_need_not_exist(tmp_path: 
 
 def test_of_many_faults_the_first_are_told_and_the_rest_counted(tmp_path: Path) -> None:
     with pytest.raises(CatalogError) as caught:
-        load(write(tmp_path, "models:\n" + "".join(f"  m{n}: 3\n" for n in range(MAX_FAULTS + 5))))
+        load(write(tmp_path, "models:\n" + "".join(f"  m{n}: 3\n" for n in range(MAX_ISSUES + 5))))
     lines = str(caught.value).splitlines()
-    assert len(lines) == MAX_FAULTS + 1
+    assert len(lines) == MAX_ISSUES + 1
     assert lines[-1].endswith("and 5 more")
 
 

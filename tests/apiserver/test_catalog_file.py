@@ -32,8 +32,8 @@ def test_values_come_with_the_line_of_their_key_or_item(tmp_path: Path) -> None:
 
 def test_a_fault_of_something_missing_has_the_line_of_what_should_hold_it(tmp_path: Path) -> None:
     file = content(tmp_path, "a: 1\nb:\n  c: 2\n")
-    assert file.fault(("b", "path"), "").line == 2
-    assert file.fault(("z",), "").line == 1
+    assert file.issue(("b", "path"), "").line == 2
+    assert file.issue(("z",), "").line == 1
 
 
 def test_anchors_and_merges_are_unfolded_and_own_keys_win(tmp_path: Path) -> None:
@@ -45,13 +45,13 @@ def test_anchors_and_merges_are_unfolded_and_own_keys_win(tmp_path: Path) -> Non
         "d": {"x": 1, "y": [1]},
     }
     assert file.lines["c", "y"] == 4
-    assert file.faults == ()
+    assert file.issues == ()
 
 
 def test_wrong_keys_and_values_are_collected_and_the_rest_is_read(tmp_path: Path) -> None:
     file = content(tmp_path, "a: 2026-13-45\nno: 1\nb: 2\nb: 3\n[c]: 4\nd: 5\n")
     assert file.content == {"a": None, "b": 2, "d": 5}
-    assert [(fault.line, fault.message.split(";")[0]) for fault in file.faults] == [
+    assert [(fault.line, fault.message.split(";")[0]) for fault in file.issues] == [
         (1, "'2026-13-45' looks like a timestamp: month must be in 1..12"),
         (2, "a key is a word, and YAML does not read no as one"),
         (4, "'b' is written twice, first in line 3"),

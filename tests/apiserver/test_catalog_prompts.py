@@ -48,7 +48,7 @@ def test_the_demo_models_are_asked_sentence_by_sentence_and_let_short_texts_pass
         assert entry.family is FAMILIES["demo-tags"]
         assert (entry.segment.tokens, entry.segment.sentences) == (48, 1)
         assert entry.engine["scheduling_policy"] == "priority"
-        assert entry.decoding == Sampling()
+        assert entry.effective_sampling == Sampling()
 
 
 def test_a_segment_is_bounded_by_the_context_alone_unless_the_entry_says_more(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_every_family_is_chosen_by_its_word(tmp_path: Path, name: str) -> None:
 
 def test_the_familys_sampling_holds_where_the_entry_writes_nothing(tmp_path: Path) -> None:
     entry = one(tmp_path, GOOD + "hy-mt2\nsampling: {temperature: 0, seed: 7}")
-    assert entry.decoding == Sampling(temperature=0, top_p=0.6, top_k=20, repetition_penalty=1.05, seed=7)
-    assert one(tmp_path, GOOD + "hy-mt2").decoding == FAMILIES["hy-mt2"].sampling
+    assert entry.effective_sampling == Sampling(temperature=0, top_p=0.6, top_k=20, repetition_penalty=1.05, seed=7)
+    assert one(tmp_path, GOOD + "hy-mt2").effective_sampling == FAMILIES["hy-mt2"].sampling
 
 
 @pytest.mark.parametrize(

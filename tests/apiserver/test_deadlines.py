@@ -82,12 +82,12 @@ async def test_what_waits_for_a_slot_or_runs_is_ended_at_its_deadline(served: Se
 async def test_a_deadline_that_is_over_on_arrival_costs_no_engine_work(
     served: Served, factory: ScriptedFactory, text: str
 ) -> None:
-    parts: ApiServerContext = served.app.state.parts
+    context: ApiServerContext = served.app.state.context
     engine = factory.engine("en-de")
     before = len(engine.asked)
     over = Deadline(time.monotonic() - 1, 1, time.monotonic)
     request = TranslateRequest(text=text, source_lang="en", target_lang="de")
     with pytest.raises(DeadlineExceededError):
-        await parts.replica.translate(LanguagePair("en", "de"), request, over, "r")
+        await context.model_server.translate(LanguagePair("en", "de"), request, over, "r")
     await asyncio.sleep(0)
     assert len(engine.asked) == before

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.engine.tokenizer import without_first_space
 from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
@@ -66,14 +66,14 @@ def test_the_familys_stop_tokens_become_ids_beside_the_entrys_own() -> None:
         prompt={"template": "{text}", "chat": False, "stop": ["<sep>", "<s>"]}, sampling={"stop_token_ids": [7]}
     )
     engine = ScriptedEngine(entry)
-    stops = decoding_for(entry, engine).stop_token_ids
+    stops = sampling_for(entry, engine).stop_token_ids
     assert stops == (7, engine.controls["<sep>"], engine.controls["<s>"])
 
 
 def test_a_model_that_has_none_of_the_stop_tokens_is_refused_by_name() -> None:
     entry = entry_of(prompt={"template": "{text}", "chat": False, "stop": ["<|im_end|>"]})
     with pytest.raises(PromptError, match=r"<\|im_end\|>.*o/m"):
-        decoding_for(entry, ScriptedEngine(entry))
+        sampling_for(entry, ScriptedEngine(entry))
 
 
 def test_the_second_decoding_is_unlike_the_first_and_the_same_each_time() -> None:

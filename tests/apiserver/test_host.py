@@ -15,12 +15,13 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
+from apiserver.hosting.canary_checks import PLAIN_TEXT
 from apiserver.hosting.model_host import (
-    CANARY_AGAIN_SECONDS,
+    CANARY_RETRY_SECONDS,
     HANGS,
-    PLAIN,
     RETRY_AFTER_SECONDS,
-    STANDS_STILL,
+    STALLED,
+    HostServices,
     HostSettings,
     ModelHost,
 )
@@ -62,25 +63,20 @@ def host_of(
 ) -> ModelHost:
     return ModelHost(
         ENTRY,
-        factory,
+        {pair: rank for rank, pair in enumerate(ENTRY.all_pairs)},
         HostSettings(canary_timeout, restart_backoff=1.0, stall_seconds=STALL, queue=QueueBounds(1.0, 300)),
-        ApiServerMetrics(),
-        GUARDS,
-        ranks={pair: rank for rank, pair in enumerate(ENTRY.all_pairs)},
-        start_lock=lock or asyncio.Lock(),
-        clock=clock,
-        rng=Steady(),
+        HostServices(factory, ApiServerMetrics(), GUARDS, lock or asyncio.Lock(), clock, Steady()),
     )
 
 
 async def settle(host: ModelHost) -> None:
     """Tick until the work that the first tick began is over and noted."""
     await host.tick()
-    while host._work is not None:
-        await asyncio.wait([host._work])
-        work = host._work
+    while host._task is not None:
+        await asyncio.wait([host._task])
+        work = host._task
         await host.tick()
-        if host._work is work:
+        if host._task is work:
             return
 
 
@@ -106,7 +102,7 @@ async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[
     engine.gate.clear()
     pair = ENTRY.all_pairs[0]
     translator = host.translator(pair)
-    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN), "r", WorkItem()))
+    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN_TEXT), "r", WorkItem()))
     await wait_until(lambda: engine.running == 1, 5)
     return asked
 
@@ -141,7 +137,7 @@ async def test_a_failed_canary_is_tried_again_alone_and_the_pair_comes_back(fact
     assert (reports["en-de"].ready, reports["de-en"].ready) == (False, True)
     engine = factory.engine("m")
     before = len(engine.asked)
-    clock.now += CANARY_AGAIN_SECONDS - 1
+    clock.now += CANARY_RETRY_SECONDS - 1
     await settle(host)
     assert len(engine.asked) == before
     clock.now += 2
@@ -185,11 +181,11 @@ async def test_a_hanging_engine_loses_its_pairs_within_3_s_busy_or_idle_and_gets
     await watch(host, clock, STALL - LOOK)
     assert ready(host) == {"en-de", "de-en"}
     await watch(host, clock, PING_SECONDS + 4 * LOOK)
-    assert whys(host) == {STANDS_STILL}
+    assert whys(host) == {STALLED}
     with pytest.raises(PairUnavailableError):
         host.translator(ENTRY.all_pairs[0])
     await watch(host, clock, 20)
-    assert whys(host) == {STANDS_STILL}
+    assert whys(host) == {STALLED}
     engine.gate.set()
     await asyncio.gather(*asked)
     await settle(host)
@@ -207,7 +203,7 @@ async def test_an_engine_that_goes_on_hanging_is_buried_and_started_again(factor
     engine = factory.engine("m")
     asked = await held_request(host, engine)
     await watch(host, clock, STALL + 3 * LOOK)
-    assert whys(host) == {STANDS_STILL}
+    assert whys(host) == {STALLED}
     await settle(host)  # its canaries hang too
     await host.tick()
     assert engine.stopped == 1
@@ -236,11 +232,11 @@ async def test_an_engine_that_hangs_while_a_failed_pair_is_tried_again_is_seen_a
     await settle(host)
     assert ready(host) == {"de-en"}
     factory.engine("m").gate.clear()
-    clock.now += CANARY_AGAIN_SECONDS
+    clock.now += CANARY_RETRY_SECONDS
     await host.tick()
     assert ready(host) == {"de-en"}
     await watch(host, clock, STALL + 4 * LOOK)
-    assert whys(host) == {STANDS_STILL}
+    assert whys(host) == {STALLED}
     await host.close()
 
 
@@ -278,14 +274,14 @@ async def test_a_pair_is_ready_as_soon_as_its_own_canary_is_back(factory: Script
     clock = Clock()
     host = host_of(factory, clock, canary_timeout=60)
     late = asyncio.Event()
-    canary = host._canary
+    canary = host._canaries._issue
 
     async def one_is_late(translator: Any, pair: LanguagePair) -> str | None:
         if str(pair) == "en-de":
             await late.wait()
         return await canary(translator, pair)
 
-    host._canary = one_is_late
+    host._canaries._issue = one_is_late
     await host.tick()
     await wait_until(lambda: ready(host) == {"de-en"}, 5)
     late.set()
@@ -304,9 +300,9 @@ async def test_a_canary_that_the_engine_refuses_is_no_sign_of_hanging(factory: S
         engine.steps -= 1
         raise BadRequestError("too long")
 
-    clock.now += CANARY_AGAIN_SECONDS
+    clock.now += CANARY_RETRY_SECONDS
     engine.answer = refuses
-    host._why[ENTRY.all_pairs[0]] = "failed before"
+    host._reasons[ENTRY.all_pairs[0]] = "failed before"
     await settle(host)
     await host.tick()
     assert ready(host) == {"de-en"}
@@ -316,12 +312,12 @@ async def test_a_canary_that_the_engine_refuses_is_no_sign_of_hanging(factory: S
 
 async def test_an_engine_that_hangs_is_buried_though_it_refused_one_of_its_canaries(factory: ScriptedFactory) -> None:
     host = host_of(factory, Clock(), canary_timeout=0.2)
-    canary = host._canary
+    canary = host._canaries._issue
 
     async def one_is_refused(translator: Any, pair: LanguagePair) -> str | None:
         return "refused" if str(pair) == "de-en" else await canary(translator, pair)
 
-    host._canary = one_is_refused
+    host._canaries._issue = one_is_refused
     factory.prepare = lambda engine: engine.gate.clear()
     await settle(host)
     await host.tick()
@@ -369,7 +365,7 @@ async def test_canaries_that_take_too_long_on_an_engine_that_makes_steps_are_tri
     assert {report.why for report in host.pair_reports().values()} == {"its canary translation took longer than 0.5 s"}
     assert engine.aborted == 2
     engine.gate.set()
-    clock.now += CANARY_AGAIN_SECONDS + 1
+    clock.now += CANARY_RETRY_SECONDS + 1
     await settle(host)
     assert all(report.ready for report in host.pair_reports().values())
     assert factory.starts == ["m"]

@@ -41,15 +41,19 @@ def engine(served: Served, factory: ScriptedFactory) -> ScriptedEngine:
 
 
 def in_hand(served: Served) -> float:
-    parts: ApiServerContext = served.app.state.parts
-    return sum(room.ahead for host in parts.replica.hosts for room in host.room.admission.room().values())
+    context: ApiServerContext = served.app.state.context
+    return sum(
+        room.ahead
+        for host in context.model_server.hosts
+        for room in host.capacity.admission.class_capacities().values()
+    )
 
 
 def learn(served: Served, rate: float) -> None:
     """Let the model's drain rate be known, as if it had been full before."""
-    parts: ApiServerContext = served.app.state.parts
-    drain = parts.replica.hosts[0].room.admission.rate
-    drain._units, drain._seconds, drain._seen = rate * 3, 3.0, 3.0
+    context: ApiServerContext = served.app.state.context
+    meter = context.model_server.hosts[0].capacity.admission.meter
+    meter._units, meter._seconds, meter._seen_seconds = rate * 3, 3.0, 3.0
 
 
 async def test_one_text_does_not_wait_behind_another_callers_two_hundred(
@@ -60,10 +64,12 @@ async def test_one_text_does_not_wait_behind_another_callers_two_hundred(
     await wait_until(lambda: engine.running == 9, 5)
     with pytest.raises(TimeoutError):  # no room at all: the greedy one has more ahead than the limit
         await asyncio.wait_for(asyncio.shield(many), 0.05)
-    parts: ApiServerContext = served.app.state.parts
-    parts.replica.hosts[0].room.admission.at_once = 1000  # of admission the proxy sees to; here it is the slots' turn
+    context: ApiServerContext = served.app.state.context
+    context.model_server.hosts[
+        0
+    ].capacity.admission.batch_size = 1000  # of admission the proxy sees to; here it is the slots' turn
     one = asyncio.create_task(served.translate("garden", headers={CALLER_HEADER: MODEST}))
-    await wait_until(lambda: parts.replica.report().in_flight == 121, 5)
+    await wait_until(lambda: context.model_server.report().in_flight == 121, 5)
     engine.gate.set()
     assert (await one).status_code == 200
     assert (await many).status_code == 200
@@ -159,10 +165,10 @@ async def test_what_gets_no_slot_within_the_queue_deadline_is_refused_and_leaves
         hold = asyncio.create_task(served.translate(["wood"] * 8))
         last = asyncio.create_task(served.translate("wood"))
         await wait_until(lambda: engine.running == 9, 5)
-        parts: ApiServerContext = served.app.state.parts
-        parts.replica.hosts[
+        context: ApiServerContext = served.app.state.context
+        context.model_server.hosts[
             0
-        ].room.admission.at_once = 1000  # as many would be let in by an engine that was quick until now
+        ].capacity.admission.batch_size = 1000  # as many would be let in by an engine that was quick until now
         late = await served.translate("late")
         assert (late.status_code, late.json()["code"]) == (503, "overloaded")
         assert "could begin" in late.json()["detail"]

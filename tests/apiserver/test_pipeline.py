@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
-from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
@@ -47,7 +47,7 @@ def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedE
     frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     metrics = ApiServerMetrics()
     slots = BatchSlots(engine.max_num_seqs, time.monotonic)
-    return Translator(RunningModel(entry, engine, frames, decoding_for(entry, engine)), GUARDS, metrics, slots), engine
+    return Translator(RunningModel(entry, engine, frames, sampling_for(entry, engine)), GUARDS, metrics, slots), engine
 
 
 async def translated(

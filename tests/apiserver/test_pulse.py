@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.hosting.stall_detector import MOST_PER_LOOK_SECONDS, StallDetector
+from apiserver.hosting.stall_detector import MAX_SECONDS_PER_CHECK, StallDetector
 from tests.scripted_engine import ScriptedEngine
 
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
@@ -25,7 +25,7 @@ class Watched:
         """Look every tenth of a second; return the silence."""
         for _ in range(round(seconds / LOOK)):
             self.now += LOOK
-            self.pulse.look()
+            self.pulse.check()
             for _ in range(10):  # a ping goes and comes
                 await asyncio.sleep(0)
         return self.pulse.silence
@@ -70,7 +70,7 @@ async def test_work_that_is_given_up_does_not_make_a_hanging_engine_well(watched
 async def test_a_late_look_counts_for_little(watched: Watched) -> None:
     watched.engine.running = 1
     watched.now += 100
-    assert watched.pulse.look() == MOST_PER_LOOK_SECONDS
+    assert watched.pulse.check() == MAX_SECONDS_PER_CHECK
 
 
 async def test_a_dead_engine_disturbs_nobody(watched: Watched) -> None:

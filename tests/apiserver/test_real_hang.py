@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import psutil
 import pytest
 
-from apiserver.hosting.model_host import STANDS_STILL
+from apiserver.hosting.model_host import STALLED
 from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Real, engine_cores
 from tests.waiting import wait_until
@@ -46,7 +46,7 @@ async def test_a_stopped_idle_engine_loses_its_pairs_and_has_them_again_when_it_
 ) -> None:
     core.suspend()
     await wait_until(lambda: out(real), SEEN_WITHIN, "nobody asks, and yet it is seen")
-    assert await real.served.why("en-de") == STANDS_STILL
+    assert await real.served.why("en-de") == STALLED
     answer = await real.served.translate("Good morning!")
     assert (answer.status_code, answer.json()["code"]) == (503, "pair-unavailable")
     core.resume()

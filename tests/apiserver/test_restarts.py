@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from apiserver.hosting.restart_backoff import (
-    LONGEST_TOLD_SECONDS,
+    HEALTHY_AFTER_SECONDS,
     MAX_BACKOFF_SECONDS,
-    WELL_AFTER_SECONDS,
+    MAX_RETRY_SECONDS,
     RestartBackoff,
 )
 
@@ -31,45 +31,45 @@ def restarts_of(clock: Clock, *, took: float | None = None) -> RestartBackoff:
     """Return the starts of a model whose first one took that long."""
     restarts = RestartBackoff(1.0, clock, Steady())
     if took is not None:
-        restarts.begin()
+        restarts.start_begun()
         clock.now += took
-        restarts.end(ready=True)
+        restarts.start_ended(ready=True)
     return restarts
 
 
 def test_the_back_off_doubles_up_to_its_limit() -> None:
     restarts = restarts_of(Clock())
-    assert [restarts.put_off() for _ in range(8)] == [1, 2, 4, 8, 16, *[MAX_BACKOFF_SECONDS] * 3]
+    assert [restarts.schedule() for _ in range(8)] == [1, 2, 4, 8, 16, *[MAX_BACKOFF_SECONDS] * 3]
 
 
 def test_a_start_is_due_at_once_and_then_after_its_pause() -> None:
     clock = Clock()
     restarts = restarts_of(clock)
-    assert restarts.due
-    restarts.put_off()
-    assert not restarts.due
+    assert restarts.is_due
+    restarts.schedule()
+    assert not restarts.is_due
     clock.now += 1
-    assert restarts.due
+    assert restarts.is_due
 
 
-@pytest.mark.parametrize(("lived", "pause"), [(WELL_AFTER_SECONDS - 1, 2), (WELL_AFTER_SECONDS + 1, 1)])
+@pytest.mark.parametrize(("lived", "pause"), [(HEALTHY_AFTER_SECONDS - 1, 2), (HEALTHY_AFTER_SECONDS + 1, 1)])
 def test_only_an_engine_that_was_well_for_long_begins_with_the_short_pause_again(lived: float, pause: float) -> None:
     clock = Clock()
     restarts = restarts_of(clock)
-    restarts.put_off()
-    restarts.begin()
-    restarts.end(ready=True)
+    restarts.schedule()
+    restarts.start_begun()
+    restarts.start_ended(ready=True)
     clock.now += lived
-    assert restarts.put_off() == pause
+    assert restarts.schedule() == pause
 
 
 def test_nothing_is_told_before_a_start_was_measured() -> None:
     clock = Clock()
     restarts = restarts_of(clock)
     assert restarts.seconds_left() is None
-    restarts.begin()
+    restarts.start_begun()
     clock.now += 3
-    restarts.end(ready=False)
+    restarts.start_ended(ready=False)
     assert restarts.seconds_left() is None
 
 
@@ -77,12 +77,12 @@ def test_what_is_told_is_the_pause_and_the_last_start_less_what_is_over_and_whol
     clock = Clock()
     restarts = restarts_of(clock, took=10.2)
     assert restarts.seconds_left() == 12, "it died in this moment: 1 s and 10.2 s"
-    restarts.put_off()
+    restarts.schedule()
     clock.now += 0.5
     assert restarts.seconds_left() == 11
     clock.now += 5
     assert restarts.seconds_left() == 11, "due, but another engine is starting"
-    restarts.begin()
+    restarts.start_begun()
     clock.now += 4
     assert restarts.seconds_left() == 7
     clock.now += 100
@@ -91,5 +91,5 @@ def test_what_is_told_is_the_pause_and_the_last_start_less_what_is_over_and_whol
 
 def test_what_is_told_is_bounded() -> None:
     restarts = restarts_of(Clock(), took=1000)
-    restarts.put_off()
-    assert restarts.seconds_left() == LONGEST_TOLD_SECONDS
+    restarts.schedule()
+    assert restarts.seconds_left() == MAX_RETRY_SECONDS

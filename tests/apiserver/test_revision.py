@@ -11,7 +11,7 @@ import pytest
 
 from apiserver.catalog import model_fingerprint
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.catalog.model_fingerprint import WHOLE_BYTES, revision_of
+from apiserver.catalog.model_fingerprint import WHOLE_BYTES, model_revision
 
 
 def entry(path: Path | str, **changes: Any) -> ModelEntry:
@@ -37,7 +37,7 @@ def test_another_machine_with_the_same_files_has_the_same_revision(folder: Path,
     (copy / ".cache").write_text("hidden")
     (copy / "checkpoints").mkdir()
     other = entry(copy, name="other-name", canaries={"en": "Hello there."})
-    assert revision_of(other, None) == revision_of(entry(folder), None)
+    assert model_revision(other, None) == model_revision(entry(folder), None)
 
 
 @pytest.mark.parametrize(
@@ -51,33 +51,33 @@ def test_another_machine_with_the_same_files_has_the_same_revision(folder: Path,
     ],
 )
 def test_every_key_that_changes_answers_changes_it(folder: Path, changes: dict[str, Any]) -> None:
-    assert revision_of(entry(folder, **changes), None) != revision_of(entry(folder), None)
+    assert model_revision(entry(folder, **changes), None) != model_revision(entry(folder), None)
 
 
 def test_pairways_version_changes_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = revision_of(entry(folder), None)
+    before = model_revision(entry(folder), None)
     monkeypatch.setattr(model_fingerprint, "VERSION", "99.0")
-    assert revision_of(entry(folder), None) != before
+    assert model_revision(entry(folder), None) != before
 
 
 @pytest.mark.parametrize("at", [0, 3 * WHOLE_BYTES - 1])
 def test_other_weights_of_the_same_size_change_it(folder: Path, at: int) -> None:
-    before = revision_of(entry(folder), None)
+    before = model_revision(entry(folder), None)
     with (folder / "model.safetensors").open("r+b") as file:
         file.seek(at)
         file.write(b"x")
-    assert revision_of(entry(folder), None) != before
+    assert model_revision(entry(folder), None) != before
 
 
 def test_a_further_file_and_another_small_one_change_it(folder: Path) -> None:
-    seen = {revision_of(entry(folder), None)}
+    seen = {model_revision(entry(folder), None)}
     (folder / "config.json").write_text("[]")
-    seen.add(revision_of(entry(folder), None))
+    seen.add(model_revision(entry(folder), None))
     (folder / "tokenizer.json").write_text("[]")
-    seen.add(revision_of(entry(folder), None))
+    seen.add(model_revision(entry(folder), None))
     assert len(seen) == 3
 
 
 def test_a_hugging_face_model_has_its_name_and_commit_in_it() -> None:
     names = ("org/m", "org/n")
-    assert len({revision_of(entry(name), commit) for name in names for commit in ("a", "b", None)}) == 6
+    assert len({model_revision(entry(name), commit) for name in names for commit in ("a", "b", None)}) == 6

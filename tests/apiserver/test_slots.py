@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from apiserver.scheduling.batch_slots import (
     BULK_SHARE,
-    FAIR_TURN,
+    FAIR_GRANT_INTERVAL,
     LONG_SHARE,
     QUIET_SECONDS,
     SHORT_SEGMENTS,
@@ -33,7 +33,7 @@ class Scene:
 
     def __init__(self, at_once: int, *, overhang: int = 0, rate: ThroughputMeter | None = None) -> None:
         self.clock = HandClock()
-        self.slots = BatchSlots(at_once, self.clock, overhang=overhang, rate=rate)
+        self.slots = BatchSlots(at_once, self.clock, overhang=overhang, meter=rate)
         self.granted: list[SlotRequest] = []
         self.held: list[SlotRequest] = []
         self.tasks: list[asyncio.Task[None]] = []
@@ -47,7 +47,7 @@ class Scene:
         await settle()
 
     async def _take(self, claim: SlotRequest) -> None:
-        await self.slots.take(claim)
+        await self.slots.acquire(claim)
         self.granted.append(claim)
         self.held.append(claim)
 
@@ -56,7 +56,7 @@ class Scene:
         claim = next(each for each in self.held if where(each))
         self.held.remove(claim)
         before = len(self.granted)
-        self.slots.give(claim)
+        self.slots.release(claim)
         await settle()
         return self.granted[before] if len(self.granted) > before else SlotRequest(None, "nobody", 0)
 
@@ -65,14 +65,14 @@ class Scene:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for claim in self.held:
-            self.slots.give(claim)
+            self.slots.release(claim)
         assert_empty(self.slots)
 
 
 def assert_empty(slots: BatchSlots) -> None:
     assert (slots.held, slots.waiting) == (0, 0)
     assert not any(queue.callers for queue in slots._queues)
-    assert (slots._long, slots._bulk, slots._urgent) == (0, 0, 0)
+    assert (slots._held_long, slots._held_bulk, slots._held_urgent) == (0, 0, 0)
 
 
 async def settle() -> None:
@@ -83,11 +83,11 @@ async def settle() -> None:
 async def test_a_free_place_is_had_without_the_event_loop() -> None:
     slots = BatchSlots(4, HandClock())
     claim = SlotRequest(Lane.INTERACTIVE_SHORT, "a", 0)
-    taking = slots.take(claim)
+    taking = slots.acquire(claim)
     with pytest.raises(StopIteration):
         taking.send(None)
     assert slots.held == 1
-    slots.give(claim)
+    slots.release(claim)
     assert_empty(slots)
 
 
@@ -217,8 +217,15 @@ async def test_no_lane_starves() -> None:
     await scene.want(Lane.INTERACTIVE_SHORT, times=200)
     await scene.want(Lane.STANDARD_SHORT)
     await scene.want(Lane.BULK_SHORT)
-    order = [(await scene.give(lambda claim: claim.lane is Lane.INTERACTIVE_SHORT)).lane for _ in range(2 * FAIR_TURN)]
-    assert Counter(order) == {Lane.INTERACTIVE_SHORT: 2 * FAIR_TURN - 2, Lane.STANDARD_SHORT: 1, Lane.BULK_SHORT: 1}
+    order = [
+        (await scene.give(lambda claim: claim.lane is Lane.INTERACTIVE_SHORT)).lane
+        for _ in range(2 * FAIR_GRANT_INTERVAL)
+    ]
+    assert Counter(order) == {
+        Lane.INTERACTIVE_SHORT: 2 * FAIR_GRANT_INTERVAL - 2,
+        Lane.STANDARD_SHORT: 1,
+        Lane.BULK_SHORT: 1,
+    }
     await scene.close()
 
 
@@ -235,7 +242,7 @@ def test_of_lanes_that_always_wait_none_starves(
 ) -> None:
     async def play() -> None:
         scene = Scene(at_once, overhang=overhang)
-        rounds = 5 * len(lanes) * (FAIR_TURN + at_once)
+        rounds = 5 * len(lanes) * (FAIR_GRANT_INTERVAL + at_once)
         for _ in range(rounds):
             for lane in lanes:
                 if not scene.slots._queues[lane].callers:
@@ -255,10 +262,10 @@ async def test_the_engine_counts_as_full_while_as_many_run_as_it_runs_at_once() 
     scene = Scene(2, overhang=1, rate=rate)
 
     async def learn() -> bool:
-        before = rate._seen
+        before = rate._seen_seconds
         clock.now += 1
         rate.done(1)
-        return rate._seen > before
+        return rate._seen_seconds > before
 
     assert not await learn()
     await scene.want(Lane.INTERACTIVE_SHORT)
@@ -285,11 +292,11 @@ async def test_the_rate_is_learnt_too_while_work_waits_only_for_its_share(lane: 
         clock.now += 1
         rate.done(10)
         await scene.give()
-    assert rate.value == pytest.approx(40, rel=0.1), "four of sixteen places do ten units a second"
+    assert rate.rate == pytest.approx(40, rel=0.1), "four of sixteen places do ten units a second"
     for _ in range(20):
         await scene.give()
     clock.now += 100
-    assert rate.value == pytest.approx(40, rel=0.1), "nothing waits any more"
+    assert rate.rate == pytest.approx(40, rel=0.1), "nothing waits any more"
     await scene.close()
 
 

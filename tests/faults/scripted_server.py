@@ -113,7 +113,7 @@ def main() -> int:
         app,
         port=settings.port,
         grace_seconds=settings.max_request_timeout,
-        drain=app.state.parts.replica.drain,
+        drain=app.state.context.model_server.drain,
         drain_seconds=settings.drain_seconds,
         control_port=int(sys.argv[1]),
         apply=script.apply,

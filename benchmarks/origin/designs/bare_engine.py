@@ -33,7 +33,7 @@ async def run(catalog: Path, texts: Path) -> None:
         record.drain()
 
         async def send(row: Text) -> str:
-            asks = (GenerationRequest(ids, entry.decoding, most) for ids, most in row.asks)
+            asks = (GenerationRequest(ids, entry.effective_sampling, most) for ids, most in row.asks)
             made = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
             return "" if all(made) else "no text"
 

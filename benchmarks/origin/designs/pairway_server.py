@@ -19,7 +19,7 @@ from apiserver.app import create_app
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import StepCounter
-from apiserver.engine.vllm_adapters import SAMPLINGS
+from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
@@ -43,7 +43,7 @@ def recording_engine(record: EngineRecord) -> type[VllmEngine]:
             llm.logger_manager.stat_loggers.append(step_logger(record)())
             self._random = has_random_weights(entry)
             if self._random:
-                self._sampling = lru_cache(maxsize=SAMPLINGS)(full_length_sampling)
+                self._sampling = lru_cache(maxsize=MAX_CACHED_SAMPLINGS)(full_length_sampling)
 
         async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
             """Generate and note it."""
@@ -93,7 +93,7 @@ def main() -> None:
     limiter = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
     grace = settings.max_request_timeout
     config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter)
-    drain = app.state.parts.replica.drain
+    drain = app.state.context.model_server.drain
     server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
 
 

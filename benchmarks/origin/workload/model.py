@@ -13,7 +13,7 @@ import yaml
 from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry, SegmentLimits
 from apiserver.engine.interface import Engine, GenerationRequest
-from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.engine.tokenizer import ModelTokenizer
 from apiserver.engine.vllm_adapters import sampling_parameters
 from apiserver.guards.issues import max_output_tokens
@@ -94,7 +94,7 @@ class Prompts:
         engine = cast("Engine", own)  # frames need an engine's tokenizer alone
         frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
         answers = ANSWER_TOKENS if has_random_weights(entry) else None
-        return cls(own, entry.segment, frames, decoding_for(entry, engine), max_model_len, answers)
+        return cls(own, entry.segment, frames, sampling_for(entry, engine), max_model_len, answers)
 
     def asks(self, source: str, target: str, text: str) -> list[GenerationRequest]:
         """Return the engine requests for a text."""

@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
-from apiserver.engine.prompt_encoder import PromptEncoder, decoding_for
+from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.engine.step_metrics import StepCounter
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.output_language import OutputLanguage
@@ -87,7 +87,7 @@ class CandidateFilter:
         frames = {pair: PromptEncoder.of(entry.family, pair, engine)}
         slots = BatchSlots(AT_ONCE, time.monotonic)
         guards = QualityGuard(OutputLanguage())
-        decoding = decoding_for(entry, engine)
+        decoding = sampling_for(entry, engine)
         self._translator = Translator(RunningModel(entry, engine, frames, decoding), guards, ApiServerMetrics(), slots)
         self._numbers = itertools.count()
         self.tried = 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.catalog.engine_arguments import EngineArgumentError, check_arguments, check_share, issue_of
+from apiserver.catalog.engine_arguments import EngineArgumentError, argument_issue, check_arguments, check_share
 from apiserver.catalog.model_entry import ModelEntry
 
 TYPES: dict[str, object] = {
@@ -55,7 +55,7 @@ def entry(**engine: object) -> ModelEntry:
     ],
 )
 def test_wrong_argument_is_refused_with_what_is_right(name: str, value: object, message: str) -> None:
-    assert issue_of(name, value, TYPES) == message
+    assert argument_issue(name, value, TYPES) == message
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_wrong_argument_is_refused_with_what_is_right(name: str, value: object, 
     ],
 )
 def test_right_argument_is_accepted(name: str, value: object) -> None:
-    assert issue_of(name, value, TYPES) is None
+    assert argument_issue(name, value, TYPES) is None
 
 
 ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
@@ -75,11 +75,11 @@ ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() |
 @given(st.sampled_from(["kind", "names", "quoted"]), ANYTHING)
 @settings(deadline=None)
 def test_argument_of_a_compound_type_is_left_to_vllm(name: str, value: object) -> None:
-    assert issue_of(name, value, TYPES) is None
+    assert argument_issue(name, value, TYPES) is None
 
 
 def test_long_wrong_value_is_cut_short() -> None:
-    assert len(issue_of("length", "x" * 100_000, TYPES) or "") < 200
+    assert len(argument_issue("length", "x" * 100_000, TYPES) or "") < 200
 
 
 def test_check_arguments_names_every_wrong_argument() -> None:

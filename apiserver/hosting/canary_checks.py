@@ -1,0 +1,87 @@
+"""Canary checks: short translations that show that a model's pairs really work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from apiserver.catalog import canary_texts
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import EngineGoneError
+from apiserver.protection.placeholders import Protection
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.planner import TranslateOptions
+from apiserver.translation.translator import Translator
+from shared.languages import LanguagePair
+from shared.protocol.errors import PairwayError
+from shared.protocol.messages import TextFormat
+
+log = logging.getLogger(__name__)
+
+# A canary is an ordinary text.
+PLAIN_TEXT: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryRound:
+    """Outcome of one round of canaries: how many passed, in how many seconds, and whether the engine hangs."""
+
+    passed: int
+    seconds: float
+    engine_hangs: bool
+
+
+class CanaryChecks:
+    """Sends the canaries of one model's pairs through its engine; ``timeout`` is in seconds."""
+
+    def __init__(self, entry: ModelEntry, timeout: float, clock: Callable[[], float]) -> None:
+        self._entry = entry
+        self._timeout = timeout
+        self._clock = clock
+        self._too_late = f"its canary translation took longer than {timeout:g} s"
+
+    async def check(
+        self,
+        translator: Translator,
+        pairs: Sequence[LanguagePair],
+        on_result: Callable[[LanguagePair, str | None], None],
+    ) -> CanaryRound:
+        """Send the pairs' canaries, all at once.
+
+        ``on_result`` is called as soon as each is back, with what is wrong with its pair or None.
+        """
+
+        async def check_one(pair: LanguagePair) -> str | None:
+            issue = await self._issue(translator, pair)
+            on_result(pair, issue)
+            return issue
+
+        began = self._clock()
+        steps = translator.engine.progress().steps
+        issues = await asyncio.gather(*map(check_one, pairs))
+        # Busy is not dead: only an engine that made no single step for its canaries hangs.
+        hangs = self._too_late in issues and translator.engine.progress().steps == steps
+        return CanaryRound(issues.count(None), self._clock() - began, hangs)
+
+    async def _issue(self, translator: Translator, pair: LanguagePair) -> str | None:
+        """Send the pair's canary and say what is wrong; None where nothing is."""
+        source = self._entry.canary(pair) or ""
+        try:
+            async with asyncio.timeout(self._timeout):
+                plan = await translator.prepare(pair, source, PLAIN_TEXT)
+                result = await translator.complete(plan, f"canary-{uuid.uuid4().hex}", WorkItem(canary=True))
+        except TimeoutError:
+            return self._too_late
+        except EngineGoneError:
+            return "its engine died under the canary"
+        except PairwayError as error:
+            return f"its canary was refused: {error.detail}"
+        except Exception as error:  # whatever it is, the pair does not work; the engine lives and is tried again
+            log.exception("canary raised", extra={"model": self._entry.name, "pair": str(pair)})
+            return f"its canary failed: {type(error).__name__}"
+        issue = canary_texts.canary_issue(source, result.translation or "")
+        return issue or (f"its canary: {result.warnings[0].message}" if result.warnings else None)
