@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import uvloop
 
-from tests.waiting import wait_until
+from benchmarks.harness.waiting import wait_until
 
 # At once: fewer than a listening socket's queue.
 MAX_CONNECTING: Final = 200

@@ -20,8 +20,8 @@ from benchmarks.harness.load import Sample, failures
 from benchmarks.harness.servers import cpu_seconds
 from benchmarks.harness.statistics import percentile_ms
 from benchmarks.harness.texts import TextSource
+from benchmarks.harness.waiting import wait_until
 from tests.faults.scene import Scene
-from tests.waiting import wait_until
 
 BEFORE_SECONDS: Final = 15.0
 IDLE_HOLD_SECONDS: Final = 20.0

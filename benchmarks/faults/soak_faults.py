@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from benchmarks.harness.waiting import wait_until
 from tests.faults import rows_replica as replica
 from tests.faults.result import SHORT
 from tests.faults.rows_clients import bad_requests, leave, slow_engines
 from tests.faults.scene import Scene
-from tests.waiting import wait_until
 
 SHORTEST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 12.0

@@ -3,7 +3,9 @@
 * ``load``: closed and open loops, whatever sends the requests.
 * ``http_load``: HTTP clients of ``/translate`` in a process of their own.
 * ``texts``: the texts that a load sends.
-* ``servers``: Pairway's servers as processes.
+* ``processes``: free ports, servers as processes with logs.
+* ``servers``: Pairway's proxy as a process, and small questions to it.
+* ``waiting``: waiting for an outcome.
 * ``engine``: one model on a real engine in this process, without HTTP.
 * ``statistics``: percentiles.
 * ``targets``: what was measured beside what it must be.

@@ -24,10 +24,10 @@ import aiohttp
 import uvloop
 
 from benchmarks.harness.load import Sample, closed_loop, open_loop, poisson, raise_priority, steady
+from benchmarks.harness.processes import Server
 from benchmarks.harness.texts import Text, TextSource
+from benchmarks.harness.waiting import wait_until
 from shared.protocol.priority import PRIORITY_HEADER
-from tests.processes import Server
-from tests.waiting import wait_until
 
 # What a client obeys at most; more counts as no time at all.
 MAX_RETRY_SECONDS: Final = 60.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from tests.processes import Server, python_server
+from benchmarks.harness.processes import Server, python_server
 
 GET_SECONDS = 30.0
 

@@ -19,10 +19,10 @@ from typing import Any, Final
 import psutil
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
+from benchmarks.harness.processes import ROOT, Server, free_port, python_server, redis_server
+from benchmarks.harness.waiting import wait_until
 from benchmarks.origin.load_driver import Plan, PlanProcess, PointLoad
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
-from tests.processes import ROOT, Server, free_port, python_server, redis_server
-from tests.waiting import wait_until
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0

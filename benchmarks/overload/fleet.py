@@ -11,10 +11,10 @@ import psutil
 
 from benchmarks.harness.http_load import LoadPlan, LoadProcess, LoadTimes, Stream
 from benchmarks.harness.load import Sample
+from benchmarks.harness.processes import Server, free_port, python_server, redis_server
 from benchmarks.harness.servers import cpu_seconds, proxy_server, ready_replicas
 from benchmarks.harness.texts import TextSource
-from tests.processes import Server, free_port, python_server, redis_server
-from tests.waiting import wait_until
+from benchmarks.harness.waiting import wait_until
 
 PAIR: Final = "en-de"
 # vLLM is imported and the model loaded within this.

@@ -18,12 +18,12 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from benchmarks.harness.processes import Server, free_port, redis_server
 from benchmarks.proxy.load import DRAIN_SECONDS, MAX_EXTENSION, Plan
 from benchmarks.proxy.measurements import Measurement
 from benchmarks.proxy.peers.definitions import HERE, Peer
 from benchmarks.proxy.peers.environment import NotInstalledError, programs_of
 from benchmarks.proxy.requests import NUMBER, TRANSLATION
-from tests.processes import Server, free_port, redis_server
 
 # LiteLLM imports for half a minute on one slow core.
 START_SECONDS: Final = 120.0

@@ -15,7 +15,9 @@ from typing import Any, Final, NamedTuple
 import psutil
 from redis import Redis
 
+from benchmarks.harness.processes import Server, free_port, redis_server
 from benchmarks.harness.servers import cpu_seconds, http_get, proxy_server, ready_replicas
+from benchmarks.harness.waiting import wait_until
 from benchmarks.scale.fleet import SimulatedFleet
 from benchmarks.scale.measurements import FleetMeasurements, IdleProxy, Sweep, by_kind
 from proxy.balancing.local_stats import LocalStats
@@ -28,8 +30,6 @@ from proxy.metrics import ProxyMetrics
 from proxy.settings import ProxySettings
 from proxy.upstream.client import ReplicaClient
 from shared.runtime import gc_tuning
-from tests.processes import Server, free_port, redis_server
-from tests.waiting import wait_until
 
 PREFIX: Final = "pairway:"
 READY_SECONDS: Final = 120.0
