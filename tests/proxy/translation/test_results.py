@@ -1,0 +1,36 @@
+"""Replicas' answers as translations, two legs as one, and errors with notes."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.routing.routes import Route
+from proxy.translation.results import merge_legs, read_results, with_note
+from shared.protocol.errors import RelayedError, ReplicaFailedError
+from shared.protocol.messages import TranslateRequest, Translation
+from tests.proxy.samples import pair
+
+
+def test_read_results_checks_number_and_form() -> None:
+    request = TranslateRequest(text=["a", "b"], source_lang="en", target_lang="de")
+    one = b'{"translation":"x","source_lang":"en","target_lang":"de","model":"m","route":["en","de"]}'
+    assert [each.translation for each in read_results(request, b'{"results":[%s,%s]}' % (one, one))] == ["x", "x"]
+    with pytest.raises(ReplicaFailedError, match="2 texts with 1"):
+        read_results(request, b'{"results":[%s]}' % one)
+    with pytest.raises(ReplicaFailedError, match="read"):
+        read_results(request, b"{}")
+
+
+def test_merge_legs_names_route_and_both_models() -> None:
+    first = Translation(translation="x", source_lang="de", target_lang="en", model="a", route=["de", "en"])
+    last = Translation(translation="y", source_lang="en", target_lang="fr", model="b", route=["en", "fr"])
+    merged = merge_legs(first, last, Route((pair("de>en"), pair("en>fr"))))
+    assert (merged.translation, merged.source_lang, merged.target_lang) == ("y", "de", "fr")
+    assert (merged.model, merged.route) == ("a+b", ["de", "en", "fr"])
+
+
+def test_with_note_leaves_the_error_unchanged() -> None:
+    error = RelayedError(code="too-large", http_status=413, title="t", detail="d.", facts={"limit": 1})
+    noted = with_note(error, "Note.")
+    assert (noted.detail, error.detail) == ("d. (Note.)", "d.")
+    assert (noted.code, noted.http_status, noted.title, noted.facts) == ("too-large", 413, "t", {"limit": 1})
