@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import signal
+import ssl
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import fasttext
 import pytest
 from hypothesis import settings
 from redis import Redis
@@ -28,6 +30,9 @@ from tests.processes import Server, free_port, redis_server
 PREFIX = "pairway-test:"
 # What operators keep until they revoke it: keys, and the index of them.
 KEPT = (f"{PREFIX}key:", f"{PREFIX}keys")
+
+# For clients of servers without TLS: to read the machine's certificates takes longer than most tests.
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 TESTS = Path(__file__).parent
 # Fixtures that start the real engine, and folders whose tests start a whole system.
@@ -119,6 +124,16 @@ def _children_hear_hang_ups() -> None:
     """Under `nohup` this process ignores SIGHUP, and so would all that it starts; a handler does not pass an exec."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _go_on)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_language_model() -> Iterator[None]:
+    """Load the model that tells languages once in a process: each app has a detector of its own, each test an app."""
+    # Any: fasttext has no types.
+    library: Any = fasttext
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "load_model", functools.cache(library.load_model))
+        yield
 
 
 def _go_on(_number: int, _frame: object) -> None:

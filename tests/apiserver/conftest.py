@@ -23,6 +23,7 @@ from apiserver.hosting.model_host import EngineFactory
 from apiserver.settings import ApiServerSettings
 from shared.server.limits import ConnectionLimiter
 from shared.server.server import DrainingServer, server_config
+from tests.conftest import NO_AUTHORITIES
 from tests.scripted_engine import ScriptedFactory
 from tests.waiting import wait_until
 
@@ -101,7 +102,9 @@ async def serving(factory: EngineFactory | None, settings: ApiServerSettings) ->
         port = int(listener.getsockname()[1])
         # Not serve(): that would take over the test process's signals.
         task = asyncio.create_task(server._serve([listener]))  # pyright: ignore[reportPrivateUsage]
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10, headers=JSON) as client:
+        async with httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", timeout=10, headers=JSON, verify=NO_AUTHORITIES
+        ) as client:
             await wait_until(lambda: server.started, 5, "server started")
             try:
                 yield Served(app, client, port, server, task)

@@ -14,7 +14,7 @@ from proxy.context import ProxyContext
 from proxy.fleet.discovery import Resolver, system_resolver
 from proxy.settings import ProxySettings
 from shared.languages import LanguagePair
-from tests.conftest import PREFIX
+from tests.conftest import NO_AUTHORITIES, PREFIX
 from tests.fakes import FakeReplica, Serving
 from tests.waiting import wait_until
 
@@ -112,7 +112,7 @@ async def proxy(
     try:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(
-            base_url=serving.url, timeout=20, limits=limits, trust_env=False, headers=JSON
+            base_url=serving.url, timeout=20, limits=limits, trust_env=False, headers=JSON, verify=NO_AUTHORITIES
         ) as client:
             running = RunningProxy(serving, client)
             if ready:
