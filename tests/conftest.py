@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-import fasttext
+import fasttext  # pyright: ignore[reportMissingTypeStubs] - it has no types
 import pytest
 from hypothesis import settings
 from redis import Redis
@@ -129,7 +129,6 @@ def _children_hear_hang_ups() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _one_language_model() -> Iterator[None]:
     """Load the model that tells languages once in a process: each app has a detector of its own, each test an app."""
-    # Any: fasttext has no types.
     library: Any = fasttext
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(library, "load_model", functools.cache(library.load_model))
