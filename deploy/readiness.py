@@ -38,7 +38,7 @@ class ReadinessMonitor:
     say: Callable[[str, str], None]
     reports: dict[str, ReplicaReport] = field(default_factory=dict[str, ReplicaReport], init=False)
     health: ProxyHealth | None = field(default=None, init=False)
-    said: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str], init=False)
+    shown: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str], init=False)
 
     async def wait(self) -> list[str]:
         """Poll until every pair of every API server is ready and known to the proxy so; return the pairs."""
@@ -92,6 +92,6 @@ class ReadinessMonitor:
 
     def _say_if_new(self, name: str, subject: str, message: str) -> None:
         """Say what is new."""
-        if self.said.get((name, subject)) != message:
-            self.said[name, subject] = message
+        if self.shown.get((name, subject)) != message:
+            self.shown[name, subject] = message
             self.say(name, message)

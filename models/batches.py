@@ -78,11 +78,11 @@ def shuffled(examples: Sequence[Example], tokens: int, rng: random.Random) -> li
 
 def buckets(examples: Sequence[Example]) -> list[tuple[int, list[Example]]]:
     """Return the examples by their length, rounded up to LENGTH_STEP."""
-    found: defaultdict[int, list[Example]] = defaultdict(list)
+    by_length: defaultdict[int, list[Example]] = defaultdict(list)
     for example in examples:
         length = len(example.prompt) + len(example.answer)
-        found[-(-length // LENGTH_STEP) * LENGTH_STEP].append(example)
-    return list(found.items())
+        by_length[-(-length // LENGTH_STEP) * LENGTH_STEP].append(example)
+    return list(by_length.items())
 
 
 def cut(length: int, bucket: Sequence[Example], tokens: int) -> Iterator[Batch]:

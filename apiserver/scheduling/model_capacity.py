@@ -48,7 +48,7 @@ class ModelCapacity:
     def with_capacity(self, report: ModelReport, revision: str | None) -> ModelReport:
         """Return the engine's report with the capacity, the rate and the model's revision in it."""
         capacities = self.admission.class_capacities()
-        return report.model_copy(update={"room": capacities, "rate": self._meter.rate, "revision": revision})
+        return report.model_copy(update={"capacity": capacities, "rate": self._meter.rate, "revision": revision})
 
     def set_gauges(self, metrics: ApiServerMetrics) -> None:
         """Set the gauges."""

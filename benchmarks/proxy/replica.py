@@ -45,7 +45,7 @@ def report(name: str, steps: int) -> bytes:
         step_age_s=0.0,
         kv_used=0.0,
         revision="1",
-        room=dict.fromkeys(Priority, ROOM),
+        capacity=dict.fromkeys(Priority, ROOM),
     )
     return (
         ReplicaReport(

@@ -143,6 +143,6 @@ def _model(name: str, load: int, look: int) -> ModelReport:
         step_age_s=0.02,
         kv_used=0.25,
         revision=f"{name}-1a2b3c4d5e6f",
-        room=capacity,
+        capacity=capacity,
         rate=80.0,
     )

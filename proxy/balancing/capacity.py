@@ -72,7 +72,7 @@ _NOTHING: Final = [0.0] * len(Priority)
 
 def _by_rank(report: ModelReport) -> tuple[list[float], list[float]]:
     """Return what is ahead of each class, and its limit: none where it is not said, and for 0 one that nothing is below."""
-    capacities = [report.room.get(priority) for priority in Priority]
+    capacities = [report.capacity.get(priority) for priority in Priority]
     return (
         [capacity.ahead if capacity else 0.0 for capacity in capacities],
         [(capacity.limit or -math.inf) if capacity else math.inf for capacity in capacities],

@@ -293,7 +293,7 @@ class ReplicaStats:
     def capacity_for(self, model: str, priority: Priority) -> Capacity | None:
         """Return a model's capacity for short requests of a class; None where the last report does not say."""
         report = self._models.get(model)
-        reported = report and report.room.get(priority)
+        reported = report and report.capacity.get(priority)
         if report is None or reported is None:
             return None
         added = self.capacity.added.get(model)

@@ -8,7 +8,7 @@ from shared.protocol import access_errors, errors
 
 CODES: Final = frozenset(
     kind.code
-    for each in (errors, access_errors)
-    for kind in vars(each).values()
+    for module in (errors, access_errors)
+    for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, errors.PairwayError)
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cached_property
 
-from pydantic import BaseModel, Field, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
@@ -72,10 +72,13 @@ class ClassCapacity(BaseModel):
 class ModelReport(BaseModel):
     """One engine: requests running and waiting, the most that run at once, steps made, seconds since the last, KV use.
 
-    ``steps`` begin again at 0 with each start of the engine. ``room`` (its name on the wire) is the capacity for each class of requests, ``rate``
-    how many units of cost the engine gets done in a second when it is full, None before that is known.
+    ``steps`` begin again at 0 with each start of the engine. ``capacity`` (``room`` in JSON) is that of each class of
+    requests, ``rate`` how many units of cost the engine gets done in a second when it is full, None before that is known.
     ``revision`` changes with the weights and with all settings that change what the model answers.
     """
+
+    # Both servers write and read JSON by the alias; Python code uses the name.
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     running: int
     waiting: int
@@ -84,7 +87,9 @@ class ModelReport(BaseModel):
     step_age_s: float | None
     kv_used: float
     revision: str | None
-    room: dict[Priority, ClassCapacity] = {}
+    capacity: dict[Priority, ClassCapacity] = Field(
+        default_factory=dict[Priority, ClassCapacity], validation_alias="room", serialization_alias="room"
+    )
     rate: float | None = Field(default=None, ge=0)
 
 

@@ -186,8 +186,8 @@ class Connection(UpgradeIgnoringProtocol):
     @override
     def on_headers_complete(self) -> None:
         """Start the request, if it names one host, and the time for its body."""
-        if fault := host_error(self.headers, self.parser.get_http_version()):  # pyright: ignore[reportOptionalMemberAccess] - None only once the connection is lost
-            raise self._recorded(BadRequestError(fault))
+        if error := host_error(self.headers, self.parser.get_http_version()):  # pyright: ignore[reportOptionalMemberAccess] - None only once the connection is lost
+            raise self._recorded(BadRequestError(error))
         super().on_headers_complete()
         self._head_open, self._head_bytes_received = False, 0
         self._read_timer = _cancelled(self._read_timer)

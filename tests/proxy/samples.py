@@ -56,9 +56,9 @@ def models(
 ) -> dict[str, ModelReport]:
     """Return what a report says of one model that is so full for every class, by many callers unless said otherwise."""
     crowd = ahead if callers is None else callers
-    room = {priority: ClassCapacity(ahead=ahead, callers=crowd, limit=limit) for priority in Priority}
+    capacity = {priority: ClassCapacity(ahead=ahead, callers=crowd, limit=limit) for priority in Priority}
     model = ModelReport(
-        running=0, waiting=0, limit=64, steps=1, step_age_s=0.1, kv_used=0, revision="r", room=room, rate=rate
+        running=0, waiting=0, limit=64, steps=1, step_age_s=0.1, kv_used=0, revision="r", capacity=capacity, rate=rate
     )
     return {name: model}
 
