@@ -63,7 +63,10 @@ OPERATOR_ROUTES = (fleet.routes, keys.routes)
 
 
 def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
-    """Build the app; it probes the fleet while its lifespan lasts, and serves after the first sweep or a time-out."""
+    """Build the app, which probes the fleet while its lifespan lasts.
+
+    It serves once the first sweep has ended, or after ``FIRST_SWEEP_SECONDS``.
+    """
     draining = asyncio.Event()
 
     @asynccontextmanager
@@ -102,7 +105,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
 
 
 def create_operator_app(main: FastAPI) -> FastAPI:
-    """Build the app of the operators' own port, which works with the main app's parts while its lifespan lasts."""
+    """Build the app of the operators' own port, with the main app's context."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
     app.state = main.state
     configure_app(app)
@@ -113,7 +116,7 @@ def create_operator_app(main: FastAPI) -> FastAPI:
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What the groups of parts are built from; ``stack`` closes in reverse what they open."""
+    """What all builders need; ``stack`` closes in reverse what they open."""
 
     settings: ProxySettings
     stack: AsyncExitStack
@@ -126,7 +129,7 @@ class Foundation:
 async def build_context(
     settings: ProxySettings, owner: str, resolver: Resolver, draining: asyncio.Event, stack: AsyncExitStack
 ) -> ProxyContext:
-    """Build every part of the proxy named ``owner``; no Redis and no replica is asked yet."""
+    """Build every part of the proxy named ``owner``; nothing is asked yet."""
     client = ReplicaClient.open(
         connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout, token=settings.replica_token
     )
@@ -243,7 +246,7 @@ def build_translation(
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:
-    """Build the cache that proxies share, if the settings name a Redis for it."""
+    """Build the cache that proxies share, if there is a Redis for it."""
     settings = foundation.settings
     url = settings.cache_redis_url.get_secret_value()
     if not url:

@@ -32,7 +32,7 @@ class KeysContext:
 
 @dataclass(frozen=True, slots=True)
 class FleetContext:
-    """The fleet: its state, this proxy's lease, operators' changes, and the loops that keep it up to date."""
+    """The fleet: its state, the prober lease, operators' overrides, and loops."""
 
     registry: Registry
     lease: LeaderLease
@@ -42,7 +42,7 @@ class FleetContext:
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
-    """The pipeline of translation requests, with its loops; ``listed_pivots`` are None where pivoting is off."""
+    """The pipeline of translation requests; ``listed_pivots`` is None without pivoting."""
 
     service: TranslationService
     coalescer: RequestCoalescer

@@ -10,7 +10,7 @@ from shared.runtime.metrics import KNOWN_SAMPLES, LATENCY_BUCKETS, ServerMetrics
 
 
 class ProxyMetrics(ServerMetrics):
-    """What a proxy counts: attempts at replicas, refusals, the fleet, languages, and its cache."""
+    """What a proxy counts, of requests, replicas, keys and caches."""
 
     def __init__(self) -> None:
         super().__init__("pairway_proxy")

@@ -1,4 +1,4 @@
-"""ProcessSupervisor: several processes behind one socket, so that one proxy can use more than one core."""
+"""ProcessSupervisor: several processes of a proxy behind one socket."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ RESTART_SECONDS: Final = 1.0
 
 
 class ProcessSupervisor:
-    """Runs ``serve(number)`` in processes of their own, numbered from 0; mutable state: which number has which process id.
+    """Runs ``serve(number)`` in processes of their own, numbered from 0.
 
+    Mutable state: the number of each process id.
     One that dies is restarted, again and again where it can not start; one that can not start at first ends all, for then
     something is wrong that an operator has just set. ``serve`` returns the exit status; ``on_end`` is called when all are to end. A signal to end reaches each once, for they are no part of the terminal's group; and
     they end when this process does, however it ends.
@@ -44,7 +45,7 @@ class ProcessSupervisor:
         self._lifeline, self._own_end = os.pipe()
 
     def run(self) -> int:
-        """Start them and wait for their end; 0 when a signal ended them, 1 when one could not start at first."""
+        """Start all and wait; return 1 when one could not start at first."""
         for number in END_SIGNALS:
             signal.signal(number, self._forward)
         for number in range(self._count):

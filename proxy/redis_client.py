@@ -1,4 +1,4 @@
-"""Redis: the connection, the names of all keys, and the one error for whatever fails."""
+"""Redis: the connection, the names of keys, and the error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_CONNECTIONS: Final = 8
 
 
 class RedisKeys:
-    """Names of the keys in the fleet's Redis, each after the settings' prefix; docs/operations.md lists them."""
+    """Names of the keys in the fleet's Redis; docs/operations.md lists them."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix

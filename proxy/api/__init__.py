@@ -1,1 +1,11 @@
-"""HTTP endpoints: parse, delegate, render."""
+"""HTTP endpoints: parse, delegate, render.
+
+- ``translate``: ``POST /translate``.
+- ``status``: health, languages, probes, usage.
+- ``fleet``: the fleet, its overrides, and metrics.
+- ``keys``: API keys.
+- ``health_view``: the JSON of ``/health`` and ``/languages``.
+- ``fleet_view``: the JSON of ``/fleet``.
+- ``auth``: authentication of operators and watchers.
+- ``bodies``: bodies of operators' requests.
+"""

@@ -1,4 +1,4 @@
-"""Who may call an endpoint, and the key's id on the request's log line."""
+"""Authentication of operators and watchers; the key's id in the log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def require_operator(request: Request) -> None:
 
 
 async def require_watcher(request: Request) -> None:
-    """Let in who looks at the fleet: an operator where keys are on, anybody where they are off.
+    """Let in who only looks: operators where keys are on, else anybody.
 
     Raises:
         PairwayError: keys are on, and nothing was shown that opens this.

@@ -1,4 +1,4 @@
-"""Endpoints for operators: the fleet and metrics to look at, and changes of the fleet."""
+"""Endpoints for operators: the fleet, its overrides, and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON of ``GET /fleet``: every replica, where it comes from, how it is, and why it is out."""
+"""The JSON of ``GET /fleet`` and of the answers to overrides."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ class Changed(BaseModel):
 
 
 class FleetView:
-    """Renders the fleet at the Unix time ``now``, as the registry knows it and as this proxy has measured it."""
+    """Renders the registry's fleet with what this proxy has measured.
+
+    ``now`` is Unix seconds.
+    """
 
     def __init__(self, registry: Registry, local_stats: LocalStats, now: float) -> None:
         self._registry = registry

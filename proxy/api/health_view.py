@@ -1,4 +1,4 @@
-"""The JSON of ``GET /health`` for dashboards and of ``GET /languages`` for clients."""
+"""The JSON of ``GET /health`` and of ``GET /languages``."""
 
 from __future__ import annotations
 
@@ -96,8 +96,9 @@ class _Line(NamedTuple):
 
 
 class HealthPage:
-    """Writes the answer to ``GET /health`` as JSON. Mutable state: each replica's line but for its age and its load.
+    """Writes the answer to ``GET /health`` as JSON.
 
+    Mutable state: each replica's line but for its age and its load.
     With 1,000 replicas writing all of it again keeps the event loop for some 50 ms; ages, loads and the judgement are of
     the moment all the same.
     """

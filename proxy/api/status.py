@@ -1,4 +1,4 @@
-"""The state of the proxy and of a caller's key: health, languages, probes, usage."""
+"""Endpoints for the proxy's state: health, languages, probes, usage."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AppliedOverride:
-    """An override in force, whether Redis has it, and the URLs of the replicas it is about."""
+    """An override in force, whether Redis has it, and its replicas' URLs."""
 
     override: Override
     shared: bool
@@ -23,7 +23,10 @@ class AppliedOverride:
 
 
 class FleetAdmin:
-    """Changes the registry; holds no state of its own. Each change holds here before it is written to Redis."""
+    """Changes the registry for operators.
+
+    Each override holds here before it is written to Redis.
+    """
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
         self._registry = registry

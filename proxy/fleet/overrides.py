@@ -1,4 +1,7 @@
-"""Overrides: what operators changed of the fleet at run time. One per URL; the latest wins wherever two meet."""
+"""Overrides: what operators changed of the fleet at run time.
+
+There is one for each URL; the latest wins wherever two meet.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ class OverrideKind(StrEnum):
 
 
 class Override(BaseModel):
-    """An operator's latest change of one URL, an address or a name for several; also the record kept in Redis.
+    """An operator's latest change of one URL, also the record in Redis.
 
-    ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or not settings name it too.
+    The URL is an address, or a name for several. ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or not settings name it too.
     ``weight`` takes the place of the one that the replica reports.
     """
 
@@ -51,7 +54,10 @@ class Override(BaseModel):
 
 
 class Overrides:
-    """Mutable state: the latest override of each URL, at most ``MAX_OVERRIDES``; ``clock`` gives Unix seconds."""
+    """Mutable state: the latest override of each URL, at most ``MAX_OVERRIDES``.
+
+    ``clock`` gives Unix seconds.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -66,7 +72,9 @@ class Overrides:
         return self._by_url.get(url)
 
     def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
-        """Keep an operator's override; with ``new_verdict`` it is the latest one on its addresses.
+        """Keep an operator's override.
+
+        With ``new_verdict`` it is the latest one on its addresses.
 
         Raises:
             FleetFullError: there are ``MAX_OVERRIDES`` already.
@@ -84,7 +92,10 @@ class Overrides:
         return override
 
     def merge(self, overrides: Iterable[Override]) -> bool:
-        """Take later overrides of others, and drop what was undone long ago; say whether anything is new."""
+        """Take later overrides of others; say whether anything is new.
+
+        What was undone long ago is dropped.
+        """
         before = dict(self._by_url)
         for override in overrides:
             ours = self._by_url.get(override.url)
@@ -107,7 +118,7 @@ class Overrides:
         return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
     def kind(self, url: str, names: Iterable[str]) -> OverrideKind:
-        """Return what holds for an address that these names stand for: the latest override of any of them."""
+        """Return the latest override of an address and its names."""
         latest = max(self._of(url, names), key=lambda each: each.since, default=None)
         return latest.verdict if latest else OverrideKind.SERVING
 

@@ -1,4 +1,4 @@
-"""Prober: asks every replica for its report, and keeps the registry up to date."""
+"""Prober: asks every replica for its report; updates the registry."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
-    """Mutable state: the running probes, results that are not in the registry yet, and what was logged and counted.
+    """Probes the fleet, and publishes the results in the registry.
+
+    Mutable state: the running probes, results not yet published, and what was logged and counted.
 
     ``probe_all`` and ``probe_unhealthy`` are ticks of two loops; no replica is probed twice at the same time.
     """
@@ -72,8 +74,8 @@ class Prober:
     async def probe_all(self) -> None:
         """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
 
-        Of the leading proxy only healthy replicas are believed. One that it could not reach, or of
-        which it knows nothing fresh, is probed here too: it may be another's network that is broken, Redis may have
+        Of the leading proxy only healthy replicas are believed. One that it could not reach, or of which it knows nothing
+        fresh, is probed here too: it may be another's network that is broken, Redis may have
         come back empty, and a leader that hangs blinds nobody. The first sweep waits for every answer.
         """
         registry = self._registry
@@ -101,13 +103,13 @@ class Prober:
         self._update_metrics()
 
     def _trusts(self, replica: Replica) -> bool:
-        """Say whether to believe another proxy: the replica is healthy, and no probe of ours has just found otherwise."""
+        """Say whether another proxy's report outweighs our own last probe."""
         own = self._registry.probed_replicas[replica.url]
         seen = own.missed > 0 or own.report is not None
         return replica.is_healthy and (own.is_healthy or not seen or self._clock() - own.probed_at > OWN_PROBE_SECONDS)
 
     async def probe_unhealthy(self) -> None:
-        """Probe unhealthy replicas, and publish what came back in a moment; the rest comes next time."""
+        """Probe unhealthy replicas; publish what comes back within a moment."""
         self._publish_results(())
         unhealthy = [replica for replica in self._registry.probed_replicas.values() if not replica.is_healthy]
         oldest = heapq.nsmallest(MAX_UNHEALTHY_PROBES, unhealthy, key=lambda replica: replica.probed_at)
@@ -123,7 +125,7 @@ class Prober:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start_probes(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
-        """Return a probe of each replica, started now or before; those that were last seen alive come first."""
+        """Return a running probe of each replica, the last seen alive first."""
         probed = self._registry.probed_replicas
         ordered = sorted(urls, key=lambda url: probed[url].missed)
         for number, url in enumerate(url for url in ordered if url not in self._tasks):
@@ -152,7 +154,7 @@ class Prober:
         return self._registry.probed_replicas.get(url) or Replica.unseen(url, self._clock())
 
     def _publish_results(self, done: Iterable[asyncio.Task[None]]) -> None:
-        """Put all results into the registry, whichever loop asked; raise an error of our own."""
+        """Publish all results, whichever loop asked; raise errors of our own."""
         results, self._results = self._results, {}
         if results:
             self._registry.update(results.values())

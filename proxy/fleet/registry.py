@@ -96,14 +96,14 @@ class Registry:
         return self.overrides.fleet_urls(self.configured)
 
     def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]]) -> None:
-        """Set the addresses that these names stand for; one to which no name leads any more has left the fleet."""
+        """Set these names' addresses; those without a name leave the fleet."""
         before = self._addresses
         self._addresses = before | {name: tuple(urls) for name, urls in urls_by_name.items()}
         if self._addresses != before:
             self._rebuild()
 
     def update(self, replicas: Iterable[Replica]) -> None:
-        """Take the latest state of replicas; those that left the fleet meanwhile are ignored."""
+        """Take the latest state of replicas that are in the fleet."""
         self.probed_replicas |= {replica.url: replica for replica in replicas if replica.url in self.probed_replicas}
         self._rebuild()
 
@@ -120,7 +120,10 @@ class Registry:
         return override
 
     async def share_override(self, override: Override) -> bool:
-        """Write an override for the other proxies; say whether Redis has it (else the next sweeps try)."""
+        """Write an override for the other proxies; say whether Redis has it.
+
+        If not, the next sweeps try again.
+        """
         if self.redis_is_away:
             return False
         with self._noting_errors("overrides"):
@@ -128,7 +131,7 @@ class Registry:
         return "overrides" not in self._errors
 
     async def sync_overrides(self) -> None:
-        """Take the overrides of other proxies from Redis, and write those that it has lost or never had."""
+        """Merge overrides with those in Redis, in both directions."""
         if self.redis_is_away:
             return
         with self._noting_errors("overrides"):
@@ -160,12 +163,12 @@ class Registry:
             await self._store.write(tuple(self.probed_replicas.values()), self._remembered, self._report_ttl)
 
     async def restore(self) -> None:
-        """Read from the store, once at start, which pairs were known and what operators changed."""
+        """Read known pairs and overrides from the store, once at start."""
         await self.read_shared()
         await self.sync_overrides()
 
     def _rebuild(self) -> None:
-        """Build the Snapshot of what is known now; what left the fleet is dropped from it, its pairs stay known."""
+        """Build the Snapshot; pairs of replicas that left stay known."""
         now = self._clock()
         fleet_urls = self.fleet_urls()
         self._addresses = {name: self._addresses[name] for name in fleet_urls if name in self._addresses}
@@ -202,7 +205,7 @@ class Registry:
 
     @contextmanager
     def _noting_errors(self, subject: str) -> Generator[None]:
-        """Go on alone where Redis fails, and note the error, or that there is none."""
+        """Go on where Redis fails, and keep the error or clear it."""
         try:
             yield
         except StoreUnavailableError as error:

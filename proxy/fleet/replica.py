@@ -1,4 +1,4 @@
-"""Replica: one API server as this proxy sees it, its state, and the pairs it can serve now."""
+"""Replica: one API server as this proxy sees it."""
 
 from __future__ import annotations
 

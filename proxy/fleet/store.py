@@ -1,4 +1,4 @@
-"""The fleet in Redis: the lease, replicas' records, known pairs and overrides, with time-outs and scripts."""
+"""The fleet in Redis: lease, replicas, known pairs and overrides."""
 
 from __future__ import annotations
 

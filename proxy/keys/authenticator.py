@@ -29,17 +29,17 @@ OPERATOR: Final = "operator token"
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """A caller who was let in, with their key where keys are on."""
+    """A caller who was let in; ``key`` is None where keys are off."""
 
     caller: Caller
     key: ApiKey | None = None
 
 
 class Authenticator:
-    """Lets callers in by their keys, or anybody where keys are off; ``meter`` counts what they use.
+    """Lets callers in by their keys, or anybody where keys are off.
 
-    ``on_headers`` takes headers for whatever the answer will be, ``on_key`` the id of the key that was shown, for the log.
-    With ``serves_without_redis`` keys seen lately are let in while Redis is away.
+    ``meter`` counts what they use. ``on_headers`` takes headers for whatever the answer will be, ``on_key`` the id of the
+    key that was shown, for the log. With ``serves_without_redis`` keys seen lately are let in while Redis is away.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Authenticator:
         on_headers: Callable[[Mapping[str, str]], None],
         on_key: Callable[[str], None],
     ) -> Authentication:
-        """Let in the caller with a key for one translation request, and count it.
+        """Let in a caller for one translation request, and count it.
 
         Raises:
             PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
@@ -103,7 +103,7 @@ class Authenticator:
         await self.identify(authorization, Scope.OPERATE, on_key)
 
     async def require_watcher(self, authorization: str | None, on_key: Callable[[str], None]) -> None:
-        """Let in who only looks at the fleet: an operator where keys are on, anybody where they are off.
+        """Let in who only looks: operators where keys are on, else anybody.
 
         Raises:
             PairwayError: what was shown does not open this.
@@ -133,7 +133,10 @@ class Authenticator:
         return key
 
     async def warn(self, *, published: bool) -> None:
-        """Log what an operator should know at start: nobody has a key, or everybody may though the proxy is ``published``."""
+        """Log settings of keys that can hardly be meant.
+
+        That is: keys that nobody has, or none on a proxy that a web server has ``published``.
+        """
         if published:
             how = "PROXY_KEYS=on, or off if everybody may"
             log.warning("keys are off, and a web server before us lets others in", extra={"set": how})

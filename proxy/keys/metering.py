@@ -1,4 +1,4 @@
-"""Metering: counts what each key uses, refuses what is over its limits, and gives back what was not served."""
+"""Metering: counts what each key uses, within its limits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ log = logging.getLogger(__name__)
 
 
 class KeyMeter:
-    """Counts requests and characters of keys. Mutable state: the refunds under way, at most one for each request.
+    """Counts requests and characters of keys, and refuses what is over their limits.
 
+    Mutable state: the refunds under way, at most one for each request.
     ``on_headers`` takes headers for whatever the answer will be.
     """
 
@@ -60,7 +61,8 @@ class KeyMeter:
         return usage
 
     async def refund(self, key: ApiKey, chars: int, charged: UsageResult) -> None:
-        """Give characters back, also when this request is cancelled: the task lives on, for one call of Redis."""
+        """Give characters back, also when this request is cancelled."""
+        # The task outlives a cancelled request, for one call of Redis.
         task = asyncio.create_task(self._give_back(key, chars, charged))
         self._refunds.add(task)
         task.add_done_callback(self._refunds.discard)
@@ -73,7 +75,7 @@ class KeyMeter:
     def charging(
         self, key: ApiKey | None, chars: int, on_headers: Callable[[Mapping[str, str]], None]
     ) -> CharacterCharge:
-        """Charge characters to a key's day while the block lasts; refund them if it fails before any part was sent."""
+        """Return the charge for a request's characters, to be used as a context manager."""
         return CharacterCharge(self, key, chars, on_headers)
 
     async def _count(self, key: ApiKey, delta: UsageDelta) -> UsageResult:
@@ -99,9 +101,9 @@ class KeyMeter:
 
 
 class CharacterCharge:
-    """The characters of one request, as a context manager; without a key none are counted.
+    """Charge for the characters of one request, as a context manager.
 
-    Mutable state: whether any part of the answer was sent.
+    Without a key none are counted. Mutable state: whether any part of the answer was sent.
     """
 
     __slots__ = ("_charged", "_chars", "_key", "_meter", "_on_headers", "_sent")
@@ -127,12 +129,12 @@ class CharacterCharge:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Refund them if the block failed, unless a part was sent: who hangs up before the end has that part."""
+        """Refund them if the block failed before any part was sent."""
         if kind is not None and self._key is not None and self._charged is not None and not self._sent:
             await self._meter.refund(self._key, self._chars, self._charged)
 
     def watch(self, on_delta: OnDelta | None) -> OnDelta | None:
-        """Return ``on_delta`` wrapped so that the charge knows whether a part was sent."""
+        """Return ``on_delta`` wrapped: the charge notes what was sent."""
         if on_delta is None:
             return None
 

@@ -1,4 +1,7 @@
-"""Quotas: what each key has used of its limits, counted as the script in Redis counts, and how callers see it."""
+"""Quotas: what each key has used of its limits.
+
+``LocalCounts`` counts as the script in Redis does; ``limit_headers`` and ``Usage`` show it to callers.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,10 @@ class KeyUsage:
 
 
 class LocalCounts:
-    """Mutable state: what this proxy has let through, of at most ``MAX_COUNTED`` keys; ``clock`` gives Unix seconds."""
+    """What this proxy has let through, of at most ``MAX_COUNTED`` keys.
+
+    Mutable state: the usage of each key. ``clock`` gives Unix seconds.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -129,7 +135,7 @@ class LocalCounts:
         )
 
     def undo(self, key_id: str, delta: UsageDelta, result: UsageResult) -> None:
-        """Take off again what was counted: Redis did not allow it, or could not be asked."""
+        """Take back what was counted: Redis did not allow or answer it."""
         usage = self.usages.get(key_id)
         if usage is None or not result.granted:
             return

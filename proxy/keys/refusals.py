@@ -1,4 +1,4 @@
-"""Refusals: errors for callers whose key does not let them in, counted by reason."""
+"""Refusals: errors for callers who are not let in, counted by reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RETRY_AFTER_SECONDS: Final = 1.0
 
 
 class Refusals:
-    """Returns the error for each reason to refuse a caller, and counts it."""
+    """Returns the error for each reason, and counts it."""
 
     def __init__(self, metrics: ProxyMetrics) -> None:
         self._metrics = metrics
@@ -26,7 +26,7 @@ class Refusals:
         return KeyRequiredError(f"This needs the header Authorization: {bearer_token.SCHEME} KEY.")
 
     def invalid_key(self) -> KeyRefusedError:
-        """Return the error for a key that is wrong or over; it does not say which."""
+        """Return the error for a key that is wrong or over."""
         self._count("key")
         return KeyRefusedError("This key is not valid here: it is wrong, revoked or expired.")
 
@@ -53,7 +53,7 @@ class Refusals:
         )
 
     def too_many_characters(self, key: KeyView, chars: int, usage: UsageResult) -> RateLimitedError:
-        """Return the error for a key whose day has too few characters left."""
+        """Return the error for a request with more characters than are left."""
         self._count("characters")
         limit = key.chars_per_day
         return RateLimitedError(
@@ -63,7 +63,7 @@ class Refusals:
         )
 
     def larger_than_a_day(self, chars: int, limit: int) -> TooLargeError:
-        """Return the error for a request that no day of its key has room for."""
+        """Return the error for a request with more characters than a day has."""
         self._count("characters")
         detail = f"The request has {chars} characters, and this key may translate {limit} a day; send less."
         return TooLargeError("The request", size=chars, limit=limit, unit="characters", detail=detail)
