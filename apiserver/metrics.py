@@ -38,7 +38,7 @@ class ApiServerMetrics(ServerMetrics):
             registry=self.registry,
         )
         self.rate = gauge(
-            "pairway_apiserver_drain_rate",
+            "pairway_apiserver_throughput_units_per_second",
             "Units of cost that the engine gets done per second when it is full; absent before that is known.",
             ["model"],
         )

@@ -132,7 +132,7 @@ async def test_the_least_urgent_is_refused_first_at_once_and_with_a_time_to_come
     text = (await served.client.get("/metrics")).text
     assert 'pairway_apiserver_refused_total{model="en-de",priority="bulk"} 1.0' in text
     assert 'pairway_apiserver_refused_total{model="en-de",priority="interactive"} 1.0' in text
-    assert 'pairway_apiserver_drain_rate{model="en-de"} ' in text
+    assert 'pairway_apiserver_throughput_units_per_second{model="en-de"} ' in text
     assert 'pairway_apiserver_limit_units{model="en-de",priority="bulk"} 2' in text
     engine.gate.set()
     assert {(await each).status_code for each in hold} == {200}
