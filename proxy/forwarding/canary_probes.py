@@ -1,4 +1,7 @@
-"""Canary probes: tiny real translations sent to replicas in doubt, so that no client has to try them."""
+"""Canary probes: tiny real translations sent to replicas in doubt.
+
+They find out what else a client's request would have to find out.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ MAX_CONCURRENT: Final = 64
 
 
 class CanaryProber:
-    """Mutable state: the canaries under way, at most one for each replica and pair."""
+    """Sender of canaries.
+
+    Mutable state: the canaries under way, at most one for each replica and pair.
+    """
 
     def __init__(
         self,
@@ -77,7 +83,7 @@ class CanaryProber:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Look for replicas that stand still, and send the canaries that are due."""
+        """Detect replicas that stand still; send the canaries that are due."""
         detect_stalls(self._stats)
         for url, pair, rank in find_suspects(self._stats, self._registry.snapshot):
             if len(self._tasks) >= MAX_CONCURRENT:
@@ -97,7 +103,7 @@ class CanaryProber:
             log.error("canary raised", extra={"replica": key[0], "pair": str(key[1])}, exc_info=error)
 
     def _text(self, url: str, pair: LanguagePair) -> str | None:
-        """Return the text that the replica itself names for this pair; None if it names none."""
+        """Return the canary text that the replica names for this pair."""
         report = self._registry.snapshot.replicas[url].report
         texts = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
         return next(iter(texts), None)

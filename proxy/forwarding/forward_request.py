@@ -1,4 +1,4 @@
-"""Forward request: texts of one pair for one replica, their deltas, and the history of attempts."""
+"""Forward request: texts of one pair for one replica, and its attempts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from shared.protocol.sse import OnDelta
 
 
 class AttemptFailedError(Exception):
-    """One replica could not serve the request; another may. ``error`` is for the client if none can."""
+    """Failure of one replica; another may serve the request.
+
+    ``error`` is for the client if none can.
+    """
 
     def __init__(self, error: PairwayError) -> None:
         super().__init__(error.detail)
@@ -27,10 +30,13 @@ class AttemptFailedError(Exception):
 
 
 class DeltaRelay:
-    """Passes a replica's deltas on to the client; once ``is_started``, no other replica can take over."""
+    """Callback that passes a replica's deltas on to the client.
+
+    Once one was passed on (``is_started``), no other replica can take over.
+    """
 
     def __init__(self, on_delta: OnDelta, indices: Sequence[int]) -> None:
-        """Take the client's callback, and the index in the client's request of each of the replica's texts."""
+        """Take the client's callback, and each text's index in its request."""
         self._on_delta = on_delta
         self._indices = indices
         self.is_started = False
@@ -54,7 +60,10 @@ _PROXY_FIELDS: Final = {"source_lang", "target_lang", "pivot"}
 
 @dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
 class ForwardRequest:
-    """What is sent to one replica: texts of one pair, as the client named it; ``delta_relay`` where it wants a stream."""
+    """Texts for one replica; ``pair`` is the pair that the client named.
+
+    ``delta_relay`` is set where the client wants a stream.
+    """
 
     pair: LanguagePair
     call: TranslationCall
@@ -72,11 +81,14 @@ class ForwardRequest:
 
     @property
     def is_started(self) -> bool:
-        """Whether a part of a replica's answer is on its way to the client."""
+        """Whether a delta was passed on to the client."""
         return self.delta_relay is not None and self.delta_relay.is_started
 
     def body_for(self, pair: LanguagePair) -> bytes:
-        """Return the request to a replica: the pair that the route chose, and nothing that only a proxy can obey."""
+        """Return the JSON for a replica, with the pair of the route.
+
+        Options that only a proxy can obey are left out.
+        """
         fields = self.request.model_dump(mode="json", exclude_defaults=True, exclude=_PROXY_FIELDS)
         fields["source_lang"], fields["target_lang"] = pair
         return to_json(fields)
@@ -84,9 +96,10 @@ class ForwardRequest:
 
 @dataclass(slots=True)
 class AttemptHistory:
-    """Attempts of one request so far: who was tried, how they failed, how many could not even be reached.
+    """Attempts of one request so far.
 
-    ``prepaid_attempts`` are those that the retry budget has paid for and that were not made yet.
+    ``errors`` are by URL; ``unreachable_count`` replicas could not even be reached; ``prepaid_attempts`` are those that
+    the retry budget has paid for and that were not made yet.
     """
 
     forward_request: ForwardRequest

@@ -1,4 +1,4 @@
-"""Forwarder: sends a request to replicas until one serves it or the retry policy ends it."""
+"""Forwarder: sends a request to replicas until one serves it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.protocol.errors import ReplicaFailedError
 
 
 class Forwarder:
-    """Holds no state of its own."""
+    """Sender of requests, as the retry policy decides; holds no state."""
 
     def __init__(
         self, registry: Registry, upstream_request: UpstreamRequest, retry_policy: RetryPolicy, metrics: ProxyMetrics
@@ -29,7 +29,9 @@ class Forwarder:
         self._metrics = metrics
 
     async def send(self, request: ForwardRequest) -> bytes:
-        """Return the body of the first replica that serves the request; none gets it twice.
+        """Return the body of the first replica that serves the request.
+
+        None gets it twice.
 
         Raises:
             PairwayError: none could, or one broke off after a delta was passed on; the error says why.
@@ -49,7 +51,7 @@ class Forwarder:
         raise AssertionError  # not reached: the loop above returns or raises
 
     async def _try_first(self, history: AttemptHistory) -> bytes:
-        """Make the first attempt, and a second one beside it when it takes unusually long."""
+        """Make the first attempt, with a hedge if it takes unusually long."""
         selection = self._retry_policy.first(history, self._registry.snapshot)
         wait = CancellableWait()
         delay = self._retry_policy.hedge_delay(selection, history, self._registry.snapshot)
@@ -88,6 +90,6 @@ class Forwarder:
             raise
 
     def _abandon(self, history: AttemptHistory, wait: CancellableWait) -> None:
-        """End the wait for a replica that is DOWN or stands still, if another can take over."""
+        """End the wait for a lost replica if another can take over."""
         if wait.lasts and self._retry_policy.may_abandon(history, self._registry.snapshot):
             wait.end(ReplicaLostError())

@@ -1,4 +1,7 @@
-"""Hedge: a second attempt beside a slow first one; whichever is answered first wins, the other is cancelled."""
+"""Hedge: a second attempt beside a slow first one.
+
+Whichever is answered first wins, the other is cancelled.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,17 @@ from shared.protocol.errors import RelayedError
 
 
 class HedgeWonError(Exception):
-    """The wait for a replica was ended: another replica answered first."""
+    """End of the wait for a replica: another one answered first."""
 
 
 class ReplicaLostError(Exception):
-    """The wait for a replica was ended: it is down or stands still, and another can take over."""
+    """End of the wait for a replica that is down or stands still; another can take over."""
 
 
 class CancellableWait:
-    """The wait for a replica, as a context manager, which others can end: it raises their reason then.
+    """Context manager of a wait for a replica, which others can end.
+
+    It raises their reason then.
 
     Mutable state: the wait under way, and why it was ended.
     """
@@ -64,13 +69,16 @@ class CancellableWait:
 
 
 class Hedge:
-    """Begins a second attempt after ``delay`` seconds, while the block lasts; use as a context manager.
+    """Context manager that begins a second attempt after ``delay`` seconds, while the block lasts.
 
     Mutable state: the timer, and the second attempt's task once it has begun.
     """
 
     def __init__(self, delay: float, begin: Callable[[], asyncio.Task[bytes] | None], first: CancellableWait) -> None:
-        """Take what begins the attempt (None: it may not), and the wait of the first one, which it ends when it wins."""
+        """Take the first attempt's wait, which the hedge ends when it wins.
+
+        ``begin`` begins the second attempt, or returns None if it may not be made.
+        """
         self._delay = delay
         self._begin = begin
         self._first = first
@@ -100,6 +108,9 @@ class Hedge:
             self._task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[bytes]) -> None:
-        """End the first one's wait where this is an answer, if only that the request is wrong; else it may still come."""
+        """End the first attempt's wait if the hedge was answered.
+
+        An answer is also that the request is wrong. After any other error the first attempt may still be answered.
+        """
         if not task.cancelled() and (task.exception() is None or isinstance(task.exception(), RelayedError)):
             self._first.end(HedgeWonError())

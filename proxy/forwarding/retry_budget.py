@@ -1,4 +1,7 @@
-"""RetryBudget: how many second attempts a proxy may make, so that retries never become the storm. Pure."""
+"""Retry budget: how many retries and hedges a proxy may make. Pure.
+
+It keeps retries from overloading a fleet that fails.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ _RESERVE: Final = FREE_PER_SECOND * LIFE_SECONDS * REQUESTS_PER_ATTEMPT
 
 
 class RetryBudget:
-    """Within any ten seconds at most 100 second attempts, and one for every five first ones; hedges are paid here too.
+    """Budget of retries and hedges: ten a second, and one for every five requests.
+
+    Both count within any ten seconds.
 
     Mutable state: deposits less withdrawals of each of the last ten seconds, and their sum; whole numbers, a fifth of
     an attempt each.
@@ -45,7 +50,7 @@ class RetryBudget:
         self._add(1)
 
     def withdraw(self) -> bool:
-        """Pay for one more attempt; False: there is nothing left, so make none."""
+        """Pay for one more attempt; False: make none, nothing is left."""
         if self.left < 1:
             return False
         self._add(-REQUESTS_PER_ATTEMPT)

@@ -1,4 +1,4 @@
-"""Retry policy: whether a request is sent to another replica, when, and to which one. Pure."""
+"""Retry policy: whether, when and where a request is sent again. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ MAX_UNREACHABLE: Final = 10
 
 
 class RetryPolicy:
-    """Decides on each attempt of a request; what it allows is paid from the retry budget.
+    """Decides on each attempt of a request.
 
-    A request is sent to no replica twice, and to ``max_attempts`` replicas at most, hedges included.
+    What it allows is paid from the retry budget. A request is sent to no replica twice, and to ``max_attempts``
+    replicas at most, hedges included.
     """
 
     def __init__(self, selector: ReplicaSelector, stats: LocalStats, budget: RetryBudget, max_attempts: int) -> None:
@@ -49,7 +50,7 @@ class RetryPolicy:
         return selection
 
     def next(self, history: AttemptHistory, last: AttemptFailedError, snapshot: Snapshot) -> Selection:
-        """Return the replica for the next attempt after a failure, and pay for it.
+        """Select the replica for the attempt after a failure; pay for it.
 
         Raises:
             PairwayError: no further attempt may be made; says how the others failed, or that the time is over.
@@ -68,9 +69,9 @@ class RetryPolicy:
         return selection
 
     def hedge_delay(self, first: Selection, history: AttemptHistory, snapshot: Snapshot) -> float | None:
-        """Return the seconds after which a hedge may begin, None for never: not for streams, nor while the fleet is slow.
+        """Return the seconds after which a hedge may begin.
 
-        The hedge policy counts the request.
+        None: never, as for streams and while the fleet is slow. The hedge policy counts the request.
         """
         request = history.forward_request
         hedge_policy = self._stats.pair_stats(first.pair).latencies[first.rank].hedge_policy
@@ -81,7 +82,10 @@ class RetryPolicy:
         return None if delay is None or delay >= history.deadline.remaining() else delay
 
     def hedge(self, first: Selection, history: AttemptHistory, snapshot: Snapshot) -> Selection | None:
-        """Return the replica for a hedge beside the first attempt, and pay for it; None where it may not be made."""
+        """Select the replica for a hedge; pay for it.
+
+        None: it may not be made.
+        """
         if self._is_exhausted(history):
             return None
         selection = self._selector.select_hedge(first, history.tried_urls, history.forward_request.cost, snapshot)
@@ -91,7 +95,7 @@ class RetryPolicy:
         return selection
 
     def may_abandon(self, history: AttemptHistory, snapshot: Snapshot) -> bool:
-        """Say whether to stop waiting for a lost replica, and pay for the attempt that takes over.
+        """Decide whether to stop waiting for a lost replica; pay for the next attempt.
 
         Not where no other replica can take over: the lost one may still answer.
         """
@@ -111,7 +115,7 @@ class RetryPolicy:
         return history.attempts >= self._max_attempts or history.unreachable_count >= MAX_UNREACHABLE
 
     def _select(self, history: AttemptHistory, snapshot: Snapshot) -> Selection | PairwayError:
-        """Return the best replica that was not tried yet; the error to give where there is none.
+        """Select the best untried replica, or return the error for the client.
 
         Raises:
             DeadlineExceededError: the time is over.
@@ -131,7 +135,7 @@ class RetryPolicy:
         return selection
 
     def _has_untried_replica(self, history: AttemptHistory, snapshot: Snapshot) -> bool:
-        """Say whether there is a replica that the request could still go to."""
+        """Say whether the request could still go to another replica."""
         try:
             pair = find_pair(history.forward_request.pair, snapshot)
         except PairwayError:

@@ -1,4 +1,4 @@
-"""Upstream request: one request to one replica, and what its response or silence means."""
+"""Upstream request: one request to one replica, and what comes back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class UpstreamRequest:
-    """Sends requests to replicas and maps what comes back; holds no state of its own."""
+    """Sends requests to replicas, classifies their responses; holds no state."""
 
     def __init__(self, client: ReplicaClient, stats: LocalStats, metrics: ProxyMetrics) -> None:
         self._client = client
@@ -114,7 +114,7 @@ _FAILURE_TYPES: Final = tuple(_FAILURES)
 
 
 def _conclude_refusal(attempt: Attempt, history: AttemptHistory, response: ReplicaResponse) -> Exception:
-    """Note what a response other than a translation says of the replica; return the error to raise."""
+    """Record a response that is no translation; return the error to raise."""
     url, pair = attempt.selection.url, attempt.selection.pair
     refusal = classify(pair, response.status, response.problem, response.retry_after, history.deadline)
     if refusal.outcome is AttemptOutcome.FAILED:
@@ -135,7 +135,10 @@ def _headers(request: ForwardRequest) -> dict[str, str]:
 
 
 def _outcome_label(response: ReplicaResponse) -> str:
-    """Name a response's outcome for metrics; labels are bounded whatever a replica writes."""
+    """Name a response's outcome for metrics.
+
+    Labels are bounded whatever a replica writes.
+    """
     if response.status == HTTPStatus.OK:
         return "ok"
     if response.problem is not None:

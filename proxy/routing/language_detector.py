@@ -1,8 +1,8 @@
-"""Language detector, restricted to what the fleet can translate from, with "none of these" as an answer.
+"""Language detector, restricted to what the fleet can translate from.
 
-The library knows 176 languages. Taking the best of the *served* ones is worth more than the choice of library, but
-alone it would force every other language into one of them; therefore the served languages must together hold
-``MIN_SERVED_SHARE`` of the probability. Measured in docs/decisions/0004-language-detector.md.
+"None of these" is an answer, too. The library knows 176 languages. Taking the best of the *served* ones is worth more
+than the choice of library, but alone it would force every other language into one of them; therefore the served
+languages must together hold ``MIN_SERVED_SHARE`` of the probability. Measured in docs/decisions/0004-language-detector.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class LanguageDetector:
         self._stands_for: dict[str, str | None] = {}
 
     def detect(self, text: str, served: Collection[str], where: str) -> Detected:
-        """Return the served language that the text is most likely in; ``confidence`` is its share among those served.
+        """Return the served language that the text is most likely in.
+
+        ``confidence`` is its share among those served.
 
         Raises:
             LanguageUndetectedError: the text is in none of them, or has no letters to tell by; ``where`` names it.
@@ -56,7 +58,7 @@ class LanguageDetector:
         return Detected(lang=lang, confidence=round(share / total, 3))
 
     def _shares(self, text: str, served: Collection[str]) -> dict[str, float]:
-        """Return the probability of each served language; several detected languages may stand for one served."""
+        """Return each served language's probability, summed over what it stands for."""
         shares = dict.fromkeys(sorted(served), 0.0)
         if self._served != shares.keys():
             self._served, self._stands_for = frozenset(shares), {}
@@ -67,7 +69,7 @@ class LanguageDetector:
         return shares
 
     def _served_for(self, label: str) -> str | None:
-        """Return the served language that the model's label stands for; worked out once per set of served ones."""
+        """Return the served language that the model's label stands for, cached."""
         if label not in self._stands_for:
             try:
                 self._stands_for[label] = stand_in(canonical_tag(label), sorted(self._served))

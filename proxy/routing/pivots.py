@@ -11,7 +11,7 @@ from shared.languages import LanguagePair, closeness, language_and_script
 
 @dataclass(frozen=True, slots=True)
 class Pivots:
-    """How a pivot is chosen: the ``preferred`` languages in their order, then the quickest by ``latency``.
+    """Choice of pivots: ``preferred`` languages in order, then the quickest.
 
     ``latency`` returns the seconds that a pair takes per unit of work, as this proxy has seen it.
     """
@@ -20,7 +20,7 @@ class Pivots:
     latency: Callable[[LanguagePair], float]
 
     def cost(self, legs: tuple[LanguagePair, LanguagePair]) -> tuple[int, float, str]:
-        """Return what to keep low: a language that models know best loses least, whatever the time."""
+        """Return the sort key of a route; preferred pivots lose least quality."""
         pivot = legs[0].target
         ranks = (n for n, each in enumerate(self.preferred) if closeness(each, pivot) is not None)
         rank = next(ranks, len(self.preferred))
@@ -28,13 +28,13 @@ class Pivots:
 
 
 def pairs_of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
-    """Return the pairs filed under any language that can stand in for this one."""
+    """Return the pairs of all languages that can stand in for this one."""
     kin = language_and_script(tag)
     return [pair for language, filed in pairs.items() if language_and_script(language) == kin for pair in filed]
 
 
 def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
-    """Yield every two known pairs that lead from the one language to the other."""
+    """Yield every two known pairs that together make this pair."""
     ends = {language_and_script(pair.source), language_and_script(pair.target)}
     seconds: dict[tuple[str, str], list[LanguagePair]] = {}
     for second in pairs_of_kin(snapshot.by_target, pair.target):
@@ -46,7 +46,7 @@ def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[Lan
 
 
 def pivot_pairs(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
-    """Return the pairs that only a pivot serves now, each with the pivot and whether it is ready.
+    """Return pairs that only a pivot serves now: pivot, and whether ready.
 
     By the languages' own tags; of several pivots the best that is ready, else the best.
     """

@@ -1,4 +1,4 @@
-"""Routes: the pairs, one or two in turn, that can serve a request's languages now."""
+"""Routes: the one or two pairs that can serve a request now."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_WAIT_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The pairs through which a request goes: one, or two through a pivot language."""
+    """Pairs that a request goes through: one, or two with a pivot."""
 
     legs: tuple[LanguagePair, ...]
 
@@ -36,7 +36,7 @@ class Route:
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
-    """Return the known pairs that can stand in for this one, best first.
+    """Return known pairs that can stand in for this one, best first.
 
     Raises:
         UnknownPairError: there is none.
@@ -64,7 +64,7 @@ def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
 
 
 def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) -> Route:
-    """Return the direct route, else, where pivots are allowed, the best one of which both legs are ready.
+    """Return the direct route, else the best ready one through a pivot.
 
     Raises:
         UnknownPairError: no known pair can stand in, and no two known pairs lead there.
@@ -86,7 +86,7 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
 
 
 def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
-    """Return the error for a known pair without a ready replica; says how the replicas that have it are."""
+    """Return the error for a known pair; it names its replicas' states."""
     # A replica that is READY can still lack this one pair.
     states = [
         "not ready for this pair" if replica.state is ReplicaState.READY else str(replica.state)
@@ -102,7 +102,10 @@ def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableE
 
 
 def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
-    """Return when the first replica expects to have the pair ready; what is usual where none of them knows."""
+    """Return the seconds until the first replica expects to be ready.
+
+    Where none says, what is usual.
+    """
     waits = [
         report.ready_in_s
         for replica in snapshot.replicas.values()

@@ -1,7 +1,8 @@
 """Visible text of HTML and Markdown, extracted roughly, for language detection.
 
-The API server parses markup properly. Here words are separated from markup twice: roughly, for the language; and where that
-finds no words, strictly: what is not clearly markup counts as words, so that nothing comes back untranslated by mistake.
+The API server parses markup properly. Here words are separated from markup twice: roughly, for the language; and where
+that finds no words, strictly: what is not clearly markup counts as words, so that nothing comes back untranslated by
+mistake.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dispatcher: finds the routes of a request's texts, has them admitted and translated, and puts the answer together."""
+"""Dispatcher: routes, admits and translates a request; puts the answer together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shared.protocol.sse import OnDelta
 
 
 class Dispatcher:
-    """Sends each request where its pair is served; holds no state of its own."""
+    """Dispatcher of requests to where their pairs are served; holds no state."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Dispatcher:
         self._admission = admission
 
     async def translate(self, call: TranslationCall) -> bytes:
-        """Return the answer's JSON: a replica's own bytes where one serves it all, else put together.
+        """Return the answer's JSON: a replica's own bytes if one serves it all.
 
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
@@ -73,7 +73,7 @@ class Dispatcher:
     def _answer_without_replica(
         self, pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
     ) -> bytes | None:
-        """Return the answer where nothing needs a translation; None where a replica has to look."""
+        """Return the answer if nothing needs a translation; else None."""
         request = call.request
         if known_pair is None:
             if closeness(pair.target, pair.source) is None:
@@ -91,7 +91,7 @@ class Dispatcher:
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
     def _known_pair(self, pair: LanguagePair) -> LanguagePair | None:
-        """Return the known pair closest to this one, None where only a pivot could lead there."""
+        """Return the closest known pair; None where only a pivot may serve."""
         snapshot = self._registry.snapshot
         if pair in snapshot.ready:  # nearly always
             return pair
@@ -104,7 +104,7 @@ class Dispatcher:
         return find_route(pair, self._registry.snapshot, self._pivots if request.pivot else None)
 
     async def _translate_detected(self, call: TranslationCall) -> bytes:
-        """Detect and route each text alone; texts of one language are sent together."""
+        """Detect and route each text; send texts of one language together."""
         request, on_delta = call.request, call.on_delta
         groups = await self._language_grouper.group(request, self._registry.snapshot.source_languages)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
@@ -152,7 +152,7 @@ class Dispatcher:
 
 
 def _renumbered(on_delta: OnDelta, indices: Sequence[int]) -> OnDelta:
-    """Return where a group's deltas go: to the texts' indices in the client's request."""
+    """Return a callback that maps a group's indices to the client's."""
     return lambda index, text: on_delta(indices[index], text)
 
 

@@ -16,9 +16,10 @@ from shared.protocol.messages import Detected, TextFormat, TranslateRequest, Tra
 
 @dataclass(slots=True)
 class LanguageGroups:
-    """Texts of one request by detected language, each by its index in the request.
+    """Texts of one request by detected language.
 
-    ``results`` holds the translations known so far: at first those of texts that need none.
+    Texts are named by their index in the request. ``results`` holds the translations known so far: at first those of
+    texts that need none.
     """
 
     request: TranslateRequest
@@ -48,14 +49,14 @@ class LanguageGroups:
 
 
 class LanguageGrouper:
-    """Detects the language of each text of a request; holds no state of its own."""
+    """Detector of the languages of a request's texts; holds no state."""
 
     def __init__(self, detector: LanguageDetector, metrics: ProxyMetrics) -> None:
         self._detector = detector
         self._metrics = metrics
 
     async def group(self, request: TranslateRequest, source_languages: Collection[str]) -> LanguageGroups:
-        """Group the texts; each is in one of the source languages or in the target language.
+        """Group the texts by language: a source language or the target language.
 
         Raises:
             LanguageUndetectedError: a text seems to be in none of them.
@@ -80,7 +81,7 @@ class LanguageGrouper:
 
 
 async def _visible_text(text: str, text_format: TextFormat) -> str | None:
-    """Return what a reader reads, without keeping other requests waiting: in a thread, or else after their turn."""
+    """Return the visible text without keeping other requests waiting."""
     if len(text) > INLINE_CHARS:
         return await asyncio.to_thread(visible_text, text, text_format)
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Pivot translator: has texts translated along a route, by one replica or through a pivot language by two in turn."""
+"""Pivot translator: translates along a route of one or two legs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from shared.languages import LanguagePair
 
 
 class PivotTranslator:
-    """Holds no state of its own."""
+    """Translator along a route; holds no state."""
 
     def __init__(self, forwarder: Forwarder) -> None:
         self._forwarder = forwarder
 
     async def translate(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
-        """Return the answer's JSON; a direct one is the replica's own bytes. One Deadline holds for all legs.
+        """Return the answer's JSON; a direct one is the replica's own bytes.
 
-        ``on_delta`` gets the last leg's parts, by their index in the request.
+        One Deadline holds for all legs. ``on_delta`` gets the last leg's parts, by their index in the request.
 
         Raises:
             PairwayError: a leg could not be served; the error says why.

@@ -1,4 +1,4 @@
-"""Results: parse replicas' translations, merge those of two legs, annotate errors of a part."""
+"""Results: parses replicas' translations, merges two legs, annotates errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _parse(model: type[M], body: bytes) -> M:
 
 
 def with_note(error: RelayedError, note: str) -> RelayedError:
-    """Return the same error with a note at the end of its detail."""
+    """Return a copy of the error with a note in its detail."""
     return RelayedError(
         code=error.code,
         http_status=error.http_status,

@@ -1,4 +1,4 @@
-"""Translation service: a call's answer from the cache, from an equal request under way, or from the dispatcher."""
+"""Translation service: answers from the cache, a shared computation or the dispatcher."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AnswerSource(StrEnum):
 
 
 class TranslationService:
-    """Holds no state of its own; without a cache only what is under way is shared."""
+    """Entry of the pipeline; without a cache only computations are shared."""
 
     def __init__(
         self, dispatcher: Dispatcher, coalescer: RequestCoalescer, cache: TranslationCache | None, metrics: ProxyMetrics
@@ -38,11 +38,10 @@ class TranslationService:
         self._metrics = metrics
 
     async def translate(self, call: TranslationCall, on_source: Callable[[AnswerSource], None]) -> bytes:
-        """Return the answer's JSON; ``on_source`` is called with the cache status before the first delta.
+        """Return the answer's JSON.
 
-        It is not called where there is no cache, but for an answer shared with another request.
-
-        Nothing of a caller who opted out is kept or shared, nor are they answered with anything of others.
+        ``on_source`` is called with the cache status before the first delta; without a cache only for an answer shared
+        with another request. Nothing of a caller who opted out is kept or shared, and nothing of others answers them.
 
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
@@ -80,7 +79,7 @@ class TranslationService:
     async def _stream(
         self, call: TranslationCall, lookup: CacheLookup | None, on_source: Callable[[AnswerSource], None]
     ) -> bytes:
-        """Have it translated as a whole: each reader of a stream has a pace of their own."""
+        """Translate all texts, unshared: each client reads at its own pace."""
         if self._cache is not None:
             on_source(AnswerSource.MISS)
         self._count(lookup, 0)

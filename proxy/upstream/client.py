@@ -29,7 +29,8 @@ from shared.protocol.messages import Problem
 from shared.protocol.report import ReplicaReport
 from shared.protocol.sse import OnDelta
 
-# Shorter than the servers keep an idle connection (shared/server/server.py: 75 s), so that they never close one under a request.
+# Shorter than the servers keep an idle connection (shared/server/server.py: 75 s), so that they never close one under a
+# request.
 IDLE_SECONDS: Final = 30.0
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 # aiohttp rounds longer time-outs than its threshold up to whole seconds; a Deadline is to the millisecond.
@@ -155,7 +156,10 @@ class ReplicaClient:
 
 
 def _session(connect_timeout: float, total_timeout: float | None) -> aiohttp.ClientSession:
-    """Return a session with connections of its own; ``total_timeout`` holds where a request sets no other."""
+    """Return a session with connections of its own.
+
+    ``total_timeout`` holds where a request sets no other.
+    """
     timeout = aiohttp.ClientTimeout(total=total_timeout, sock_connect=connect_timeout, ceil_threshold=NEVER_ROUNDED)
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS)
     return aiohttp.ClientSession(
@@ -187,12 +191,15 @@ def _translate_url(url: str) -> URL:
 
 
 def _payload(body: bytes) -> bytes | BytesIO:
-    """Hand over a large body as a file, which aiohttp sends in parts, so that other requests get their turn."""
+    """Wrap a large body as a file.
+
+    aiohttp sends a file in parts, so that other requests get their turn.
+    """
     return body if len(body) <= LARGE_BODY_BYTES else BytesIO(body)
 
 
 async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Read an answer of at most so many bytes, by its length where it says one, else part by part."""
+    """Read a body of at most ``limit`` bytes."""
     if response.content_length is not None:
         if response.content_length > limit:
             raise BrokenAnswerError(f"an answer of {response.content_length} bytes")

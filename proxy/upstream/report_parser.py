@@ -1,4 +1,4 @@
-"""Parser of replicas' reports; equal pairs of many reports are parsed once and shared."""
+"""Parser of replicas' reports; equal pairs are parsed once and shared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _PAIRS: Final = TypeAdapter(ServedPairs)
 
 
 class ReportParser:
-    """Parser that shares equal pairs. Mutable state: the JSON of pairs seen so far, and what it means.
+    """Parser that shares equal pairs between reports.
+
+    Mutable state: the JSON of pairs seen so far, and what it means.
 
     A replica serves the pairs that it served a second ago, and that its like serve; of a multilingual model's report
     they are all but a few numbers. Reports that share them are quickly compared, too.

@@ -9,7 +9,10 @@ from shared.protocol.messages import Problem
 
 @dataclass(slots=True)  # not frozen: that makes it three times slower to make
 class ReplicaResponse:
-    """Status, body and, for errors that the replica explained, the problem; ``retry_after`` is in seconds."""
+    """Status and body; for errors that the replica explained, the problem.
+
+    ``retry_after`` is in seconds.
+    """
 
     status: int
     body: bytes

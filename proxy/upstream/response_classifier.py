@@ -1,4 +1,4 @@
-"""Meaning of a replica's response: for the client, and for the trust in that replica."""
+"""Classifier of replicas' responses: for the client and for the replica's statistics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class AttemptOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that is no translation: ``error`` is what to tell the client, unless ``elsewhere`` another may serve."""
+    """Response that is no translation.
+
+    ``error`` is for the client, unless another replica may serve the request (``elsewhere``).
+    """
 
     outcome: AttemptOutcome
     error: PairwayError
@@ -53,7 +56,10 @@ class Refusal:
 def classify(
     pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, deadline: Deadline
 ) -> Refusal:
-    """Classify an answer to a request with that Deadline by its problem's code, by its status only where it has none."""
+    """Classify a response that is no translation.
+
+    Its problem's code decides; its status only where it has none.
+    """
     wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or RETRY_AFTER_SECONDS)
     error = ReplicaFailedError(_failure_detail(status, problem))
     failed = Refusal(AttemptOutcome.FAILED, error, elsewhere=True)

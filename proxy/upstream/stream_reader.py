@@ -1,4 +1,4 @@
-"""Reader of streamed translations: passes deltas on and returns the last event as the response."""
+"""Reader of streamed translations: passes deltas on, returns the response."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def read_stream(response: aiohttp.ClientResponse, on_delta: OnDelta, deadl
 
 
 def _pass_on(events: Iterable[sse.Event], on_delta: OnDelta) -> ReplicaResponse | None:
-    """Pass on the deltas up to the stream's last event; return that event, None if it has not come yet."""
+    """Pass deltas on; return the stream's last event if it has come."""
     for event in events:
         match event.name:
             case sse.DELTA:
@@ -73,7 +73,7 @@ def _pass_on(events: Iterable[sse.Event], on_delta: OnDelta) -> ReplicaResponse 
 
 
 async def _read_end(response: aiohttp.ClientResponse, deadline: Deadline) -> None:
-    """Read the stream's end after its result, so that the connection can be used again."""
+    """Read the stream's end, so that the connection can be reused."""
     left = deadline.remaining() - MARGIN_SECONDS
     with suppress(TimeoutError, aiohttp.ClientError):
         async with asyncio.timeout(min(END_SECONDS, left)):
@@ -81,7 +81,7 @@ async def _read_end(response: aiohttp.ClientResponse, deadline: Deadline) -> Non
 
 
 def pass_on_whole(body: bytes, on_delta: OnDelta) -> None:
-    """Pass on an answer that came as a whole as if it had come in parts.
+    """Pass on the translations of an answer that did not stream.
 
     Raises:
         BrokenAnswerError: it cannot be read.
