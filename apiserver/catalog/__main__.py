@@ -1,4 +1,4 @@
-"""``python -m apiserver.catalog check FILE…``: say what is wrong in catalogs, before a server starts.
+"""``python -m apiserver.catalog check FILE…``: name every issue of catalogs, before a server starts.
 
 The server's own check at start does not know vLLM's engine arguments, whose import takes many seconds; this one imports it.
 """

@@ -1,4 +1,4 @@
-"""The short sentences whose translation proves that a pair really works, and when it does."""
+"""Canary texts: short sentences whose translation shows that a pair really works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a catalog may tell vLLM's engine: arguments that exist, and a share of a device that several engines use."""
+"""Checks of vLLM's engine arguments: they exist, have the right type, and share a device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 # How an entry can say what part of a GPU's memory is its own.
 MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
-# The kinds that a scalar of YAML can be told apart by, in words.
+# The kinds of YAML's scalars, in words.
 _WORDS: Final[dict[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -22,7 +22,7 @@ class EngineArgumentError(ValueError):
 
 
 def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str | None:
-    """Say what is wrong with an argument and what would be right; None where nothing is, or it can not be told.
+    """Say what is wrong with an argument and what would be right; None where nothing is, or only vLLM knows.
 
     ``types`` are vLLM's arguments with the type that each is declared with; of a type that is more than scalars, vLLM
     itself judges the value.

@@ -1,6 +1,6 @@
-"""Which model serves which pair of languages, and how its engine runs: ``models.yaml``.
+"""Catalog loader: reads ``models.yaml``: which model serves which pairs, and how its engine runs.
 
-The order of the file is an order of preference: of several models that serve a pair, the first is asked first.
+The order of the file is an order of preference: of several models that serve a pair, the first is preferred.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": Se
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All models of a catalog in its order, and those of them that this server hosts, their folders made absolute."""
+    """All models of a catalog in its order, and those that this server hosts, with absolute folders."""
 
     models: tuple[ModelEntry, ...]
     hosted: tuple[ModelEntry, ...]
@@ -51,7 +51,7 @@ class Catalog:
 
 
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
-    """Return the named models of the catalog (all when none is named) in its order, their folders made absolute.
+    """Return the named models of the catalog (all when none is named) in its order, with absolute folders.
 
     Raises:
         CatalogError: as for :func:`read`.
@@ -160,7 +160,7 @@ def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
 
 
 def _located(path: Path, entry: ModelEntry) -> ModelEntry:
-    """Return the entry with its folder made absolute.
+    """Return the entry with an absolute folder.
 
     Raises:
         FileNotFoundError: no model is there.

@@ -1,4 +1,4 @@
-"""ModelEntry: one model of the catalog: where its weights are, what it serves, how it is asked, how its engine runs."""
+"""Model entries of the catalog: weights, pairs, prompt, sampling and engine arguments of each model."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from apiserver.catalog.canary_texts import CANARIES
+from apiserver.catalog.yaml_file import Where
 from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.custom import CustomPrompt
 from apiserver.prompts.family import PromptFamily
@@ -35,8 +36,6 @@ PROMPT_KINDS: Final = frozenset({"word", "template"})
 SHOWN_CHARS: Final = 80
 # ISO 639-2 leaves qaa to qtz to whoever wants them: they name no language that a model could know.
 _LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
-
-Where = tuple[str | int, ...]
 
 
 class EntryError(ValueError):
@@ -112,7 +111,7 @@ class SegmentLimits(BaseModel):
 
 
 class ModelEntry(BaseModel):
-    """One model: where its weights are, what it serves, how it is asked, how its engine runs."""
+    """One model: its weights, pairs, prompt, sampling and engine arguments."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""The catalog's file: YAML read with the line of everything in it, so that what is wrong can be shown where it stands."""
+"""The catalog's YAML file, read with the line of every value, so that issues name theirs."""
 
 from __future__ import annotations
 

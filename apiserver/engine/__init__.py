@@ -1,1 +1,9 @@
-"""The engine interface, and vLLM behind it."""
+"""The engine interface, and vLLM behind it.
+
+- ``interface``: a request, its result, and what every engine can do.
+- ``vllm_engine``: one model in one AsyncLLM of vLLM.
+- ``vllm_adapters``: sampling parameters, errors and statistics between vLLM and us.
+- ``tokenizer``: tokenises so that no control token comes out of a text.
+- ``prompt_encoder``: from words to the token ids of a whole prompt.
+- ``step_metrics``: an engine's steps, and its metrics under its own name.
+"""

@@ -18,7 +18,7 @@ class EngineGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """One engine request: a prompt, how to choose tokens, the most tokens to make; lower ``priority`` goes first."""
+    """One engine request: a prompt, its sampling, the most output tokens; lower ``priority`` goes first."""
 
     prompt_ids: Sequence[int]
     sampling: Sampling
@@ -28,10 +28,10 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """What an engine made of a prompt: its text, why it stopped, and its token ids.
+    """An engine's output for a prompt: its text, why it stopped, and its token ids.
 
     ``finish_reason`` is ``stop`` where the model came to an end; anything else (``length``, ``abort``, …) is not whole.
-    ``repeats`` says that the engine ended it because it went round in circles, ``leaked_controls`` that it made control
+    ``repeats`` says that the engine ended it because it went round in circles, ``leaked_controls`` that there were control
     tokens in mid-answer (they are not in the text).
     """
 

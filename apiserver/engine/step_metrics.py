@@ -1,4 +1,4 @@
-"""What an engine has done so far: its steps, and its metrics under its own name."""
+"""Step metrics: an engine's steps, and its metrics under its own name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prometheus_client.samples import Sample
 from typing_extensions import override
 
 # Values that a histogram keeps uncounted at most: some ten steps of a full batch.
-MAX_KEPT: Final = 1000
+MAX_PENDING: Final = 1000
 
 
 class EngineMetrics:
@@ -42,19 +42,19 @@ class StepHistogram(Histogram):
     """A histogram for a value of every token: what is observed is counted later, many at once.
 
     Finding each value's bucket costs four times as much as keeping it. Mutable state: values not counted yet, fewer than
-    ``MAX_KEPT``. One thread.
+    ``MAX_PENDING``. One thread.
     """
 
     @override
     def _metric_init(self) -> None:
         super()._metric_init()
-        self._kept: list[float] = []
+        self._pending: list[float] = []
 
     @override
     def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:
         """Keep a value; examples are not."""
-        self._kept.append(amount)
-        if len(self._kept) >= MAX_KEPT:
+        self._pending.append(amount)
+        if len(self._pending) >= MAX_PENDING:
             self._count()
 
     @override
@@ -63,9 +63,9 @@ class StepHistogram(Histogram):
         return super()._child_samples()
 
     def _count(self) -> None:
-        kept, self._kept = self._kept, []
-        self._sum.inc(sum(kept))  # pyright: ignore[reportUnknownMemberType] - untyped there
-        for place, times in Counter(bisect_left(self._upper_bounds, amount) for amount in kept).items():
+        pending, self._pending = self._pending, []
+        self._sum.inc(sum(pending))  # pyright: ignore[reportUnknownMemberType] - untyped there
+        for place, times in Counter(bisect_left(self._upper_bounds, amount) for amount in pending).items():
             self._buckets[place].inc(times)  # pyright: ignore[reportUnknownMemberType] - untyped there
 
 

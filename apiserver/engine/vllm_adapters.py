@@ -49,13 +49,13 @@ def mapped_errors() -> Generator[None]:
     try:
         yield
     except Exception as error:
-        ours = _ours(error)
-        if ours is None:
+        mapped = _pairway_error(error)
+        if mapped is None:
             raise
-        raise ours from error
+        raise mapped from error
 
 
-def _ours(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
+def _pairway_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
     from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - see the module's docstring
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Model host: keeps one model alive: starts its engine, checks each pair, watches, starts again."""
+"""Model host: starts one model's engine, checks its pairs, watches it, restarts it."""
 
 from __future__ import annotations
 

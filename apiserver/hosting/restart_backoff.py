@@ -1,4 +1,4 @@
-"""Restart backoff: when a model's engine is started next, and in how many seconds its pairs should be served again."""
+"""Restart backoff: when an engine starts next, and when its pairs should be ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompt families: for each, its models' prompts, languages, ends and sampling, exactly as their cards have them.
+"""Built-in prompt families: prompts, languages, stop tokens and sampling, as the models' cards have them.
 
 Source of every entry: the model's card or README, as of November 2026; a comment says where a figure or a string comes
 from elsewhere. Where a card advises beam search the family is greedy: vLLM's engine has none.

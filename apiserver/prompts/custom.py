@@ -1,4 +1,4 @@
-"""A prompt that a catalog writes out itself, for a model of no family here; it becomes a family like the others."""
+"""Custom prompts: templates that a catalog writes out itself; they become families."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class CustomPrompt(BaseModel):
 
 
 def _checked(template: str, required: frozenset[str], allowed: frozenset[str]) -> str:
-    found = slots_of(template)
-    if unknown := sorted(found.keys() - allowed):
-        slots = ", ".join(f"{{{name}}}" for name in sorted(allowed))
-        raise ValueError(f"{{{unknown[0]}}} is no slot here; there are {slots}, and {{{{ is a brace")
+    slots = slots_of(template)
+    if unknown := sorted(slots.keys() - allowed):
+        known = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+        raise ValueError(f"{{{unknown[0]}}} is no slot here; there are {known}, and {{{{ is a brace")
     for name in sorted(required):
-        if found[name] != 1:
-            raise ValueError(f"{{{name}}} must stand there once; it stands there {found[name]} times")
+        if slots[name] != 1:
+            raise ValueError(f"{{{name}}} must stand there once; it stands there {slots[name]} times")
     return template

@@ -1,8 +1,8 @@
-"""Prompts as pieces: what a model is told around a client's words, so that no word can become a control token. Pure.
+"""Prompt families: how models of one family are asked, rendered into prompts for one pair.
 
-A prompt is a row of pieces. Control pieces are the model's own control tokens, written by us. Everything between two of
-them, our instruction and the client's text alike, is one piece of words: a tokenizer of the SentencePiece kind puts a
-space before each stretch that it is given, so an instruction cut off from its text would get other tokens than the
+A prompt is a sequence of pieces. Control pieces are the model's own control tokens, written by us. Everything between two of
+them, our instruction and the client's text alike, is one text piece: a tokenizer of the SentencePiece kind puts a
+space before each piece that it is given, so an instruction cut off from its text would get other tokens than the
 model was trained on. The text is put in where the template has its slot, after the template was split at the control
 tokens; what the text holds is never looked at.
 """
@@ -81,7 +81,7 @@ class MessageTemplate:
 
 @dataclass(frozen=True, slots=True)
 class PromptFamily:
-    """How models of one family are asked, and what they know.
+    """One family of models: how they are asked, and what they know.
 
     ``message`` is the user's message in the model's chat template (``chat``), with ``system`` and the template's
     ``arguments``; or else the whole prompt, written with the control tokens ``tokens``. ``chinese`` replaces it where
@@ -114,7 +114,7 @@ class PromptFamily:
 
     @property
     def term_prompt(self) -> bool:
-        """Whether terms can be told to the model, instead of being put into the text."""
+        """Whether the prompt can give terms to the model, instead of the text."""
         return self.terms is not None
 
     def unknown(self, tag: str) -> str | None:
@@ -140,8 +140,8 @@ class PromptFamily:
                     seen.setdefault(number, tag)
         if len(seen) < 2:
             return None
-        found = ", ".join(f"{tag} is in group {number}" for number, tag in sorted(seen.items()))
-        return f"a model of {self.name} knows the languages of one group and {self.via}: {found}"
+        groups = ", ".join(f"{tag} is in group {number}" for number, tag in sorted(seen.items()))
+        return f"a model of {self.name} knows the languages of one group and {self.via}: {groups}"
 
     def for_pair(self, pair: LanguagePair, template: ChatTemplate, controls: Collection[str]) -> PairPrompt:
         """Render the family's prompt for a pair; ``controls`` are all control tokens of the model's tokenizer.
@@ -156,24 +156,24 @@ class PromptFamily:
         for token in (with_slots(token, slots) for token in self.tokens):
             if token not in controls:
                 raise PromptError(f"prompt {self.name} is written with {token}, which the model's tokenizer has not")
-        message, terms = self._wordings(pair)
+        message, terms = self._message_templates(pair)
         return PairPrompt(
             self._parts(pair, message, template, controls),
             None if terms is None else self._parts(pair, terms, template, controls),
             () if terms is None else cut(with_slots(terms.term_line, {"term": TERM, "translation": TRANSLATION})),
         )
 
-    def _wordings(self, pair: LanguagePair) -> tuple[MessageTemplate, MessageTemplate | None]:
+    def _message_templates(self, pair: LanguagePair) -> tuple[MessageTemplate, MessageTemplate | None]:
         if "zh" not in {pair.source.split("-")[0], pair.target.split("-")[0]}:
             return self.message, self.terms
         return self.chinese or self.message, self.chinese_terms or self.terms
 
     def _parts(
-        self, pair: LanguagePair, wording: MessageTemplate, template: ChatTemplate, controls: Collection[str]
+        self, pair: LanguagePair, message_template: MessageTemplate, template: ChatTemplate, controls: Collection[str]
     ) -> tuple[MessagePart, ...]:
-        slots = self._pair_slots(pair, wording)
+        slots = self._pair_slots(pair, message_template)
         inner = {"text": TEXT, "terms": TERMS, "delimiter": DELIMITER}
-        message = whole = with_slots(wording.message, {**slots, **inner})
+        message = whole = with_slots(message_template.message, {**slots, **inner})
         if self.chat:
             messages = [{"role": "user", "content": message}]
             if self.system is not None:
@@ -184,47 +184,51 @@ class PromptFamily:
                 raise PromptError(
                     f"the model's chat template can not render prompt {self.name}: {type(error).__name__}: {error}"
                 ) from error
-        wanted, found = sentinels_in(message), sentinels_in(whole)
-        if wanted != found or wanted[TEXT] != 1:
+        expected, rendered = sentinels_in(message), sentinels_in(whole)
+        if expected != rendered or expected[TEXT] != 1:
             raise PromptError(
-                f"the model's chat template renders the text of prompt {self.name} {found[TEXT]} times; "
+                f"the model's chat template renders the text of prompt {self.name} {rendered[TEXT]} times; "
                 "it must stand there once, as it is"
             )
         return tuple(
-            ControlToken(stretch) if is_control else cut(stretch) for stretch, is_control in _stretches(whole, controls)
+            ControlToken(part) if is_control else cut(part) for part, is_control in _split_at_controls(whole, controls)
         )
 
     def _known(self, tag: str) -> str:
         """Return the family's own tag for a language that it knows."""
         return tag if self.languages is None else stand_in(tag, self.languages) or tag
 
-    def _pair_slots(self, pair: LanguagePair, wording: MessageTemplate) -> dict[str, str]:
+    def _pair_slots(self, pair: LanguagePair, message_template: MessageTemplate) -> dict[str, str]:
         return {
-            "source": self._name(pair.source, wording),
-            "target": self._name(pair.target, wording),
+            "source": self._name(pair.source, message_template),
+            "target": self._name(pair.target, message_template),
             "source_code": self._known(pair.source),
             "target_code": self._known(pair.target),
         }
 
-    def _name(self, tag: str, wording: MessageTemplate) -> str:
+    def _name(self, tag: str, message_template: MessageTemplate) -> str:
         known = self._known(tag)
-        if tag in wording.names:
-            return wording.names[tag]
+        if tag in message_template.names:
+            return message_template.names[tag]
         if self.regional and Language.get(tag).territory is not None:
-            return Language.get(tag).display_name(wording.language)
-        if known in wording.names:
-            return wording.names[known]
-        if (name := COMMON_NAMES.get((wording.language, known))) is not None:
+            return Language.get(tag).display_name(message_template.language)
+        if known in message_template.names:
+            return message_template.names[known]
+        if (name := COMMON_NAMES.get((message_template.language, known))) is not None:
             return name
         shown = Language.get(known)
-        return shown.display_name(wording.language) if self.regional else shown.language_name(wording.language)
+        return (
+            shown.display_name(message_template.language)
+            if self.regional
+            else shown.language_name(message_template.language)
+        )
 
 
-def _stretches(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
-    """Split at control tokens, the longest first; each stretch with whether it is one."""
+def _split_at_controls(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
+    """Split at control tokens, the longest first; each part with whether it is one."""
     present = [token for token in controls if token and token in rendered and not sentinels_in(token)]
     if not present:
         return [(rendered, False)]
     pattern = "|".join(re.escape(token) for token in sorted(present, key=len, reverse=True))
-    stretches = re.split(f"({pattern})", rendered)
-    return [(stretch, index % 2 == 1) for index, stretch in enumerate(stretches) if stretch]
+    parts = re.split(f"({pattern})", rendered)
+    return [(part, index % 2 == 1) for index, part in enumerate(parts) if part]

@@ -1,4 +1,4 @@
-"""Sampling: how the next token is chosen, at first and when a first output was unusable."""
+"""Sampling: how the next token is chosen, at first and at a retry."""
 
 from __future__ import annotations
 

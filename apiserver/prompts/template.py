@@ -1,4 +1,4 @@
-"""Template: words with slots in braces, and how it is filled so that nothing filled in is ever read as template. Pure.
+"""Templates: texts with slots in braces, filled so that no value is ever read as template.
 
 A template is filled in two steps. What is the same for every text (the languages' names) is put in as strings. What
 differs from text to text is a sentinel until the rendered prompt has been cut up at the sentinels; then the words are
@@ -38,7 +38,7 @@ def slots_of(template: str) -> Counter[str]:
     """
     if _SENTINELS.search(template):
         raise PromptError("the private-use characters U+E000 to U+E004 can not stand in a prompt")
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     try:
         fields = list(Formatter().parse(template))
     except ValueError as error:
@@ -48,8 +48,8 @@ def slots_of(template: str) -> Counter[str]:
             continue
         if form or conversion or not name.isidentifier():
             raise PromptError(f"{{{name}}} is no slot; a slot is a name in braces, and {{{{ is a brace")
-        found[name] += 1
-    return found
+        counts[name] += 1
+    return counts
 
 
 def with_slots(template: str, values: Mapping[str, str]) -> str:
@@ -76,7 +76,7 @@ def cut(rendered: str) -> tuple[str, ...]:
 
 
 def filled(parts: tuple[str, ...], values: Mapping[str, str]) -> str:
-    """Join what ``cut`` made, with ``values`` in the places of the sentinels."""
+    """Join what ``cut`` returned, with ``values`` in the places of the sentinels."""
     return "".join(values.get(part, part) for part in parts)
 
 

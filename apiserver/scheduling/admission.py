@@ -65,7 +65,7 @@ class AdmissionRequest:
     lane: Lane = field(init=False)  # where its work goes
 
     def __post_init__(self) -> None:
-        """Find the lane once: it is asked for again and again."""
+        """Compute the lane once: it is used again and again."""
         object.__setattr__(self, "lane", Lane.of(self.priority, is_long=self.long))
 
     @classmethod

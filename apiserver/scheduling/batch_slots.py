@@ -16,7 +16,7 @@ from shared.protocol.lanes import SHORT_UNITS, Lane
 # Long texts together run at most one in so many of the requests that the engine runs at once. A step's time grows with
 # its batch, so this is what a short text feels of a long one (measured: benchmarks/README.md, "Long texts").
 LONG_SHARE: Final = 4
-# Once it is planned, a text is long by what the engine is really asked for: more segments than this. Admission and the
+# Once it is planned, a text is long by its engine requests: more segments than this. Admission and the
 # proxy, which know only characters, go by shared/protocol/lanes.py; sentences are often of half a unit, and a paragraph that was
 # taken on as short must not wait behind all short texts.
 SHORT_SEGMENTS: Final = 2 * SHORT_UNITS

@@ -8,7 +8,7 @@ import threading
 import pytest
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
-from apiserver.engine.step_metrics import MAX_KEPT, EngineMetrics, StepHistogram
+from apiserver.engine.step_metrics import MAX_PENDING, EngineMetrics, StepHistogram
 from shared.runtime.metrics import MergedCollector
 from shared.runtime.threads import in_daemon_thread
 from tests.waiting import wait_until
@@ -103,7 +103,7 @@ def test_a_step_histogram_says_what_an_ordinary_one_does() -> None:
         kind("vllm:seconds", "…", ["model_name"], buckets=(0.1, 1.0), registry=registry).labels("en-de")
         for kind, registry in zip((StepHistogram, Histogram), registries, strict=True)
     )
-    for values in ([0.0, 0.1, 0.5], [1.0, 7.0], [0.25] * (2 * MAX_KEPT + 1)):
+    for values in ([0.0, 0.1, 0.5], [1.0, 7.0], [0.25] * (2 * MAX_PENDING + 1)):
         for value in values:
             kept.observe(value)
             counted.observe(value)
