@@ -7,8 +7,6 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -18,51 +16,8 @@ from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.processes import Server, free_port, python_server
 from tests.proxy.proxies import proxy
-from tests.waiting import Awake, wait_until
-
-
-async def readiness(client: httpx.AsyncClient) -> int:
-    """Return the status, 0 where nobody listens."""
-    try:
-        return (await client.get("/readyz")).status_code
-    except httpx.TransportError:
-        return 0
-
-
-@asynccontextmanager
-async def proxy_process(
-    folder: Path, redis: RedisAtHand, *fakes: FakeReplica, **settings: str
-) -> AsyncGenerator[tuple[Server, httpx.AsyncClient]]:
-    port = free_port()
-    environment = {
-        "PROXY_PORT": str(port),
-        "PROXY_REPLICAS": ",".join(fake.url for fake in fakes),
-        "PROXY_REDIS_URL": redis.url,
-        "PROXY_REDIS_PREFIX": PREFIX,
-        "PROXY_PROBE_INTERVAL": "0.2",
-        "PROXY_PROBE_TIMEOUT": "10",  # a report that comes late finds no replica dead
-        **{f"PROXY_{name.upper()}": value for name, value in settings.items()},
-    }
-    server = python_server("proxy", folder, environment, "proxy")
-    server.start()
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=20) as client:
-
-            async def ready() -> bool:
-                return await readiness(client) == 200
-
-            await wait_until(ready, 20, "the proxy is ready")
-            yield server, client
-    finally:
-        server.stop()
-
-
-async def left_with(server: Server) -> int:
-    assert server.process is not None
-    with Awake() as awake:
-        code = await asyncio.to_thread(server.process.wait, 60)
-    assert awake.seconds < 20
-    return code
+from tests.proxy.proxy_process import exit_code_of, proxy_process, readiness
+from tests.waiting import wait_until
 
 
 async def test_a_proxy_that_is_told_to_stop_drains_gives_its_lease_back_and_leaves_with_0(
@@ -83,7 +38,7 @@ async def test_a_proxy_that_is_told_to_stop_drains_gives_its_lease_back_and_leav
         sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
         assert (await client.post("/translate", json=sent)).status_code == 200
         await wait_until(closed, 4, "the socket closes")
-        assert await left_with(server) == 0
+        assert await exit_code_of(server) == 0
         assert not redis.client.exists(f"{PREFIX}prober")
         assert "Traceback" not in server.tail(100)
 
@@ -100,7 +55,7 @@ async def test_a_request_longer_than_the_base_time_is_answered_by_a_proxy_that_s
         await wait_until(lambda: one.texts_in_hand == 1, 5, "in flight")
         server.signal(signal.SIGTERM)
         assert (await asked).status_code == 200
-        assert await left_with(server) == 0
+        assert await exit_code_of(server) == 0
 
 
 async def test_a_prober_that_is_killed_is_followed_within_3_s_and_nobody_notices(
@@ -191,7 +146,7 @@ async def test_two_processes_share_the_port_and_one_that_dies_is_started_anew(
         assert second in now
         assert len(now) == 2
         server.signal(signal.SIGINT)
-        assert await left_with(server) == 0
+        assert await exit_code_of(server) == 0
         assert not any(map(psutil.pid_exists, now))
         assert "Traceback" not in server.tail(200)
 
@@ -225,7 +180,7 @@ async def test_processes_that_can_not_start_are_not_tried_again(tmp_path: Path, 
         server = python_server("proxy", tmp_path, environment, "proxy")
         server.start()
         try:
-            assert await left_with(server) == 1
+            assert await exit_code_of(server) == 1
         finally:
             server.stop()
         assert "address already in use" in server.tail(100)
@@ -262,7 +217,7 @@ async def test_one_that_can_not_be_started_anew_is_tried_again_and_ends_nobody(t
         await wait_until(lambda: len(starts.read_text().split()) == 3, 10, "tried again")
         assert first.is_running()
         server.signal(signal.SIGTERM)
-        assert await left_with(server) == 0
+        assert await exit_code_of(server) == 0
     finally:
         server.stop()
 
@@ -279,7 +234,7 @@ async def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path, redis: R
         server = python_server("proxy", tmp_path, environment, "proxy")
         server.start()
         try:
-            assert await left_with(server) == 1
+            assert await exit_code_of(server) == 1
         finally:
             server.stop()
         assert "no socket" in server.tail()

@@ -14,7 +14,7 @@ from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas, serving
 from tests.processes import free_port, python_server
 from tests.proxy.proxies import proxy
-from tests.proxy.test_proxy_process import left_with, proxy_process
+from tests.proxy.proxy_process import exit_code_of, proxy_process
 
 OPERATOR = "an-operator-token-of-tests"
 ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
@@ -66,7 +66,7 @@ async def test_proxy_with_operator_port_serves_both_and_stops(tmp_path: Path, re
             assert response.headers["date"]
         assert (await client.get("/fleet")).status_code == 404
         server.signal(signal.SIGTERM)
-        assert await left_with(server) == 0
+        assert await exit_code_of(server) == 0
         warned = [line for line in server.tail(100).splitlines() if "any client can claim any address" in line]
         assert json.loads(warned[0])["trusted_proxies"] == ["0.0.0.0/0", "::/0"]
 
@@ -82,7 +82,7 @@ async def test_taken_operator_port_ends_proxy_with_1(tmp_path: Path, redis: Redi
         server = python_server("proxy", tmp_path, environment, "proxy")
         server.start()
         try:
-            assert await left_with(server) == 1
+            assert await exit_code_of(server) == 1
         finally:
             server.stop()
     assert not redis.client.exists(f"{PREFIX}prober"), "the lease is given back"

@@ -16,7 +16,7 @@ from tests.conftest import RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.processes import Server
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.proxy.test_proxy_process import proxy_process
+from tests.proxy.proxy_process import proxy_process
 from tests.waiting import wait_until
 
 HELLO = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
