@@ -1,4 +1,4 @@
-"""Cleanup: what a model wrote around a translation goes, what belongs to it stays."""
+"""Cleanup: text around a translation is removed, the translation stays."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ RIGHT = "Wo ist der Bahnhof?"
         (RIGHT.replace(" ", "\n\t"), []),
     ],
 )
-def test_what_stands_around_the_translation_goes(output: str, removed: list[str]) -> None:
-    found = clean(output, SOURCE, PAIR)
-    assert found.text == RIGHT
-    assert list(found.removed) == removed
-    assert not has_leftover_chat(found.text, SOURCE)
+def test_text_around_the_translation_is_removed(output: str, removed: list[str]) -> None:
+    cleaned = clean(output, SOURCE, PAIR)
+    assert cleaned.text == RIGHT
+    assert list(cleaned.removed) == removed
+    assert not has_leftover_chat(cleaned.text, SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_what_stands_around_the_translation_goes(output: str, removed: list[str]
         ("Here is the thing we talked about: money.", "Hier ist das, worüber wir sprachen: Geld."),
     ],
 )
-def test_what_the_source_says_too_stays(source: str, output: str) -> None:
+def test_text_that_the_source_has_too_stays(source: str, output: str) -> None:
     assert clean(output, source, PAIR) == CleanedText(output, ())
 
 
 @pytest.mark.parametrize("output", ["", "   \n", "<think>and never an end", "Here is the translation:", '"'])
-def test_an_answer_without_a_translation_is_empty_or_left_alone(output: str) -> None:
+def test_output_without_translation_becomes_empty(output: str) -> None:
     assert clean(output, SOURCE, PAIR).text in {"", '"'}
 
 
-def test_no_break_spaces_of_french_stay_and_runs_become_one_space() -> None:
+def test_white_space_runs_become_one_space() -> None:
     assert clean("Où est\u00a0? \u00a0Là\u202f! \r\n Ici", SOURCE, PAIR).text == "Où est\u00a0? Là\u202f! Ici"
 
 
@@ -104,7 +104,7 @@ def test_no_break_spaces_of_french_stay_and_runs_become_one_space() -> None:
         ("I'm sorry, but I can't come.", "Leider kann ich nicht kommen.", False),
     ],
 )
-def test_what_cleanup_could_not_take_away_is_said(words: str, source: str, left: bool) -> None:
+def test_leftover_chat_is_found(words: str, source: str, left: bool) -> None:
     assert has_leftover_chat(words, source) is left
 
 
@@ -115,13 +115,13 @@ def test_what_cleanup_could_not_take_away_is_said(words: str, source: str, left:
         *("<think>", "</think>", "<｜end▁of▁sentence｜>", "<0x0A>", "<extra_id_0>", "<unk>", "<|eot_id|>"),
     ],
 )
-def test_control_tokens_are_told_from_the_sources_own(token: str) -> None:
+def test_control_tokens_of_the_source_are_kept(token: str) -> None:
     assert has_control_tokens(f"Wo ist {token} der Bahnhof?", SOURCE)
     assert not has_control_tokens(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?")
     assert clean(f"Wo ist {token} der Bahnhof?", f"Where is {token} the station?", PAIR).removed == ()
 
 
-CHATTER = st.sampled_from(
+CHAT_PARTS = st.sampled_from(
     [
         *(
             "<think>",
@@ -141,11 +141,11 @@ CHATTER = st.sampled_from(
         *("\n", "\n\n", "word", " ", "\u00a0", ":", "German:", "**", "User:", "\u2028", "\x1c", "Translation:"),
     ]
 )
-ANY = st.lists(CHATTER | st.text(st.characters(codec=None), max_size=3), max_size=15).map("".join)
+ANY = st.lists(CHAT_PARTS | st.text(st.characters(codec=None), max_size=3), max_size=15).map("".join)
 
 
 @given(ANY, ANY)
-def test_cleaned_words_hold_no_hard_white_space(output: str, source: str) -> None:
+def test_cleaned_text_has_no_hard_white_space(output: str, source: str) -> None:
     text = clean(output, source, PAIR).text
     assert text == text.strip()
     assert all(run in {" ", "\u00a0", "\u202f"} for run in re.findall(r"\s+", text))
@@ -153,7 +153,7 @@ def test_cleaned_words_hold_no_hard_white_space(output: str, source: str) -> Non
 
 
 @given(st.text(st.characters(codec=None), max_size=40))
-def test_an_echo_is_never_touched_but_for_white_space(text: str) -> None:
+def test_echo_changes_only_in_white_space(text: str) -> None:
     assert re.sub(r"\s", "", clean(text, text, PAIR).text) == re.sub(r"\s", "", text)
 
 

@@ -32,12 +32,12 @@ def test_repetitions_are_counted(text: str, words: int, phrase: int) -> None:
 
 
 @given(st.text(st.sampled_from("ab .,あ\ud800"), max_size=40))
-def test_a_phrase_is_words_too(text: str) -> None:
-    found = count_repetitions(text, 2.0)
-    assert found.words >= found.phrase >= 1
+def test_phrase_count_is_at_most_the_word_count(text: str) -> None:
+    counts = count_repetitions(text, 2.0)
+    assert counts.words >= counts.phrase >= 1
 
 
-def test_a_long_text_takes_bounded_time() -> None:
+def test_long_text_takes_bounded_time() -> None:
     started = time.process_time()
     count_repetitions("one two three four five " * 10_000, 8.0)
     assert time.process_time() - started < 2  # takes 30 ms

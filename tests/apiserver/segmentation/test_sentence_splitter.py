@@ -1,4 +1,4 @@
-"""Sentence ends: language by language, around marks, and whatever sentencex trips over."""
+"""Sentence ends: by language, around placeholders, and where sentencex fails."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ HOSTILE = st.text(
         ("xyz", ["An unknown language. ", "Goes by the rules of English."]),
     ],
 )
-def test_sentences_of_a_language_are_found(language: str, expected: list[str]) -> None:
+def test_sentences_of_each_language_are_found(language: str, expected: list[str]) -> None:
     assert sentences("".join(expected), language) == expected
 
 
@@ -70,21 +70,21 @@ def test_sentences_of_a_language_are_found(language: str, expected: list[str]) -
         [f"Dr. {OPEN}Smith{CLOSE} has it, e.g. {OPEN}Times{CLOSE}. ", "Yes."],
     ],
 )
-def test_tags_stay_with_their_words_and_names_are_words(expected: list[str]) -> None:
+def test_placeholders_stay_with_their_sentence(expected: list[str]) -> None:
     assert sentences("".join(expected), "en") == expected
 
 
-def test_a_sentence_longer_than_the_window_has_its_ends_found_behind_it() -> None:
+def test_end_of_a_sentence_longer_than_the_window_is_found() -> None:
     long = "word " * WINDOW + "end. "
     assert sentences(long + "Next one. Last.", "en") == [long, "Next one. ", "Last."]
 
 
-def test_windows_do_not_show_in_a_long_line() -> None:
+def test_windows_do_not_change_the_ends() -> None:
     expected = [f"Mr. Smith has {number}.5 of them, e.g. here. " for number in range(500)]
     assert sentences("".join(expected), "en") == expected
 
 
-def test_a_panic_of_the_library_costs_its_sentences_and_nothing_else() -> None:
+def test_library_panic_loses_only_its_sentences() -> None:
     text = "A\u00a0. One. Two."
     assert window_ends(text, "fr") == []
     assert sentences(text, "fr") == ["A\u00a0. One. ", "Two."]
@@ -92,7 +92,7 @@ def test_a_panic_of_the_library_costs_its_sentences_and_nothing_else() -> None:
 
 @given(HOSTILE, st.sampled_from(["en", "de", "ja", "th", "fr", "da", "it", "und", "", "zh-Hant"]))
 @settings(max_examples=300, deadline=None)
-def test_ends_rise_strictly_inside_any_line_and_never_inside_a_cluster(line: str, language: str) -> None:
+def test_ends_rise_and_never_split_a_cluster(line: str, language: str) -> None:
     ends = sentence_ends(line, language)
     assert all(first < second for first, second in pairwise([0, *ends, len(line)])) or not ends
     assert set(ends) <= set(cluster_ends(line))

@@ -1,4 +1,4 @@
-"""Guards: each catches what it is for, says so, and leaves right translations alone."""
+"""Quality guard: each issue is found, and right translations have none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import PLACEHOLDER_LOST, max_output_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
@@ -17,13 +16,13 @@ RIGHT = "Der Ausschuss trifft sich morgen früh, um den neuen Haushalt zu bespre
 
 
 @pytest.fixture(scope="module")
-def guards() -> QualityGuard:
+def guard() -> QualityGuard:
     return QualityGuard(OutputLanguage())
 
 
-def codes(guards: QualityGuard, source: str, output: str | GenerationResult, pair: str = "en-de") -> list[str]:
-    made = output if isinstance(output, GenerationResult) else GenerationResult(output, "stop")
-    return [fault.code for fault in guards.find_issues(source, made, LanguagePair(*pair.split("-", 1)))]
+def codes(guard: QualityGuard, source: str, output: str | GenerationResult, pair: str = "en-de") -> list[str]:
+    result = output if isinstance(output, GenerationResult) else GenerationResult(output, "stop")
+    return [issue.code for issue in guard.find_issues(source, result, LanguagePair(*pair.split("-", 1)))]
 
 
 @pytest.mark.parametrize(
@@ -39,12 +38,10 @@ def codes(guards: QualityGuard, source: str, output: str | GenerationResult, pai
         (GenerationResult(" \n\u00a0", "stop"), "output-empty"),
     ],
 )
-def test_what_is_no_whole_translation_is_never_usable(
-    guards: QualityGuard, output: GenerationResult, code: str
-) -> None:
-    [fault] = guards.find_issues(SOURCE, output, LanguagePair("en", "de"))
-    assert fault.code == code
-    assert not fault.usable
+def test_unfinished_output_is_unusable(guard: QualityGuard, output: GenerationResult, code: str) -> None:
+    [issue] = guard.find_issues(SOURCE, output, LanguagePair("en", "de"))
+    assert issue.code == code
+    assert not issue.usable
 
 
 @pytest.mark.parametrize(
@@ -70,8 +67,8 @@ def test_what_is_no_whole_translation_is_never_usable(
         (RIGHT.replace("Haushalt", "{haushalt}"), "placeholder-invented"),
     ],
 )
-def test_each_guard_catches_what_it_is_for(guards: QualityGuard, output: str | GenerationResult, code: str) -> None:
-    assert code in codes(guards, SOURCE, output)
+def test_each_issue_is_found(guard: QualityGuard, output: str | GenerationResult, code: str) -> None:
+    assert code in codes(guard, SOURCE, output)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +96,8 @@ def test_each_guard_catches_what_it_is_for(guards: QualityGuard, output: str | G
         ("en-de", "Say <think> or </s>.", "Sag <think> oder </s>."),
     ],
 )
-def test_right_translations_are_left_alone(guards: QualityGuard, pair: str, source: str, output: str) -> None:
-    assert codes(guards, source, output, pair) == []
+def test_right_translations_have_no_issues(guard: QualityGuard, pair: str, source: str, output: str) -> None:
+    assert codes(guard, source, output, pair) == []
 
 
 @pytest.mark.parametrize(
@@ -115,44 +112,32 @@ def test_right_translations_are_left_alone(guards: QualityGuard, pair: str, sour
         ("en-ru", "Where is the station?", "Де знаходиться залізничний вокзал у цьому місті?"),
     ],
 )
-def test_other_scripts_and_their_neighbours_are_told_apart(
-    guards: QualityGuard, pair: str, source: str, output: str
-) -> None:
-    assert set(codes(guards, source, output, pair)) & {"output-echoes-source", "output-wrong-language"}
+def test_outputs_in_other_scripts_have_issues(guard: QualityGuard, pair: str, source: str, output: str) -> None:
+    assert set(codes(guard, source, output, pair)) & {"output-echoes-source", "output-wrong-language"}
 
 
-def test_several_faults_are_all_said_and_never_with_the_text(guards: QualityGuard) -> None:
+def test_all_issues_are_reported_without_the_text(guard: QualityGuard) -> None:
     output = GenerationResult(f"{SOURCE} Note: %s <|im_end|> {SOURCE} {SOURCE}", "stop")
-    faults = guards.find_issues(SOURCE, output, LanguagePair("en", "de"))
-    assert len(faults) >= 4
-    assert all(fault.usable and "committee" not in fault.message and fault.weight > 0 for fault in faults)
-    assert len({fault.code for fault in faults}) == len(faults)
+    issues = guard.find_issues(SOURCE, output, LanguagePair("en", "de"))
+    assert len(issues) >= 4
+    assert all(issue.usable and "committee" not in issue.message and issue.weight > 0 for issue in issues)
+    assert len({issue.code for issue in issues}) == len(issues)
 
 
-def test_tidied_text_keeps_what_the_engine_said() -> None:
+def test_with_text_keeps_the_other_fields() -> None:
     assert GenerationResult("x ", "stop", leaked_controls=True).with_text("x") == GenerationResult(
         "x", "stop", leaked_controls=True
     )
 
 
-def test_lost_placeholders_are_never_shown() -> None:
-    assert PLACEHOLDER_LOST.code == "placeholder-lost"
-    assert not PLACEHOLDER_LOST.usable
-
-
-def test_the_budget_grows_with_the_source_and_leaves_room_for_a_word() -> None:
-    assert max_output_tokens(0) >= 16
-    assert max_output_tokens(1000) >= 2500
-
-
-PIECES = st.sampled_from(
+PARTS = st.sampled_from(
     ["the ", "der ", "い", "字", "한", "д", "Note:", "<|x|>", "%s", "{a}", "\n", "1", "http://x.y "]
 )
-ANY = st.lists(PIECES | st.text(st.characters(codec=None), max_size=3), max_size=20).map("".join)
+ANY = st.lists(PARTS | st.text(st.characters(codec=None), max_size=3), max_size=20).map("".join)
 PAIRS = st.sampled_from(["en-de", "ja-en", "zh-ko", "en-ar", "en-tlh", "ru-uk"])
 
 
 @settings(max_examples=200, deadline=None)
 @given(ANY, ANY, PAIRS)
-def test_any_output_for_any_source_is_judged(guards: QualityGuard, source: str, output: str, pair: str) -> None:
-    assert isinstance(codes(guards, source, output, pair), list)
+def test_any_output_can_be_checked(guard: QualityGuard, source: str, output: str, pair: str) -> None:
+    assert isinstance(codes(guard, source, output, pair), list)

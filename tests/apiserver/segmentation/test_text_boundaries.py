@@ -14,18 +14,18 @@ PAIR = "\ud83d\ude00"  # two surrogates that JSON left apart
 
 
 @pytest.mark.parametrize("text", ["", "a", "e\u0301", FAMILY, PAIR, "a" + "\u0301" * 5000])
-def test_a_text_of_one_cluster_has_no_middle(text: str) -> None:
+def test_text_of_one_cluster_has_no_middle_break(text: str) -> None:
     assert middle_break(text, "en") is None
 
 
 @pytest.mark.parametrize("text", ["e\u0301" * 20, FAMILY * 4, PAIR * 20, "，\u0301" * 20, " \u0301" * 20])
-def test_no_reach_is_so_short_that_a_cluster_is_cut(text: str) -> None:
+def test_best_break_never_splits_a_cluster(text: str) -> None:
     for reach in range(1, len(text)):
         place = best_break(text, 0, max(1, reach // 2), reach, "zh")
         assert place is None or (0 < place <= reach and place in cluster_ends(text))
 
 
-def test_a_cluster_that_reaches_too_far_has_no_break() -> None:
+def test_cluster_longer_than_the_reach_has_no_break() -> None:
     assert best_break("a" + "\u0301" * 500, 0, 50, 100, "en") is None
 
 
@@ -46,12 +46,12 @@ def test_a_cluster_that_reaches_too_far_has_no_break() -> None:
         ("en", FAMILY * 2, FAMILY),
     ],
 )
-def test_the_best_kind_of_place_near_the_aim_is_taken(language: str, text: str, left: str) -> None:
+def test_best_break_prefers_sentence_then_clause_then_word(language: str, text: str, left: str) -> None:
     place = best_break(text, 0, len(text) // 2, len(text) - 1, language)
     assert text[:place] == left
 
 
-def test_clauses_end_at_punctuation_and_not_inside_numbers_or_addresses() -> None:
+def test_clauses_end_at_punctuation_outside_numbers() -> None:
     clauses = ["At 10:30, ", "for 3,50; ", "http://a.b,c ", "then（好，", "是）、", "end: "]
     text = "".join(clauses) + "last."
     ends = [0, *clause_ends(text), len(text)]
@@ -66,7 +66,7 @@ def test_clauses_end_at_punctuation_and_not_inside_numbers_or_addresses() -> Non
 @pytest.mark.parametrize(
     "unit", [".", ",", "。", "a", "a,", ". ", '."', "，”", "\u0301", "ก", "漢", FAMILY[:2], "\ud800"]
 )
-def test_the_ends_in_200_000_characters_of_one_kind_are_found(unit: str) -> None:
+def test_breaks_of_a_hostile_long_text_are_found(unit: str) -> None:
     text = (unit * 200_000)[:200_000]
     clause_ends(text)
     place = middle_break(text, "th")

@@ -1,4 +1,4 @@
-"""Markdown: syntax comes back as it was, and no translated word becomes syntax."""
+"""Markdown: syntax is kept as it was, and no translated word becomes syntax."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyromark import Options
 from apiserver.formats.document import Block, PlaceholderKind, placeholder_char
 from apiserver.formats.parser import parse
 from shared.protocol.messages import TextFormat
-from tests.apiserver.reassembly import source_of, texts, written
+from tests.apiserver.formats.reassembly import source_of, texts, write
 
 WHOLE = [
     "*b*", "**c d**", "`code`", '[l](/u "t u")', "[m *n*](/u)", "<b>x</b>", "&amp;", "\\*", "\\_", "\\[", "\\#", "\\`", "a",
@@ -37,7 +37,7 @@ RENDERED = pyromark.Markdown(
 
 def translated(text: str, words: str = "X") -> str:
     """Write every word as X, the way a translation would replace it."""
-    return written(parse(text, TextFormat.MARKDOWN), lambda part: re.sub(r"[^\W\d_]+", lambda _: words, part))
+    return write(parse(text, TextFormat.MARKDOWN), lambda part: re.sub(r"[^\W\d_]+", lambda _: words, part))
 
 
 def as_shown(text: str) -> str:
@@ -46,26 +46,26 @@ def as_shown(text: str) -> str:
 
 
 def shown_with(text: str, words: str) -> str:
-    """What a browser shows of a text, whatever stands between marks replaced by these words."""
-    return RENDERED.html(written(parse(text, TextFormat.MARKDOWN), lambda part: words if part.strip() else part))
+    """What a browser shows of a text, all words replaced by these."""
+    return RENDERED.html(write(parse(text, TextFormat.MARKDOWN), lambda part: words if part.strip() else part))
 
 
 @settings(deadline=None)
 @given(ANYTHING)
-def test_the_parts_are_the_text(text: str) -> None:
+def test_parts_join_to_the_text(text: str) -> None:
     assert source_of(parse(text, TextFormat.MARKDOWN)) == text
 
 
 @settings(deadline=None)
 @given(ANYTHING)
-def test_any_text_can_be_written_again(text: str) -> None:
+def test_any_text_can_be_written(text: str) -> None:
     assert isinstance(translated(text), str)
 
 
 @settings(max_examples=300, deadline=None)
 @given(WELL_FORMED)
-def test_the_same_words_make_the_same_page(text: str) -> None:
-    assert as_shown(written(parse(text, TextFormat.MARKDOWN))) == as_shown(text)
+def test_unchanged_words_give_the_same_page(text: str) -> None:
+    assert as_shown(write(parse(text, TextFormat.MARKDOWN))) == as_shown(text)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_same_words_make_the_same_page(text: str) -> None:
         ("a <b c", "X \\<X X"),
     ],
 )
-def test_malformed_markdown_comes_back_no_worse(text: str, answer: str) -> None:
+def test_malformed_markdown_is_kept(text: str, answer: str) -> None:
     assert translated(text) == answer
 
 
@@ -94,7 +94,7 @@ def test_malformed_markdown_comes_back_no_worse(text: str, answer: str) -> None:
         ":::words\n:::\n", "{% words %}\n", "<p translate=no>words</p>\n", "|`a`|\n|---|\n",
     ],
 )  # fmt: skip
-def test_what_is_not_words_makes_no_block(text: str) -> None:
+def test_text_without_words_has_no_block(text: str) -> None:
     assert parse(text, TextFormat.MARKDOWN).blocks == ()
 
 
@@ -126,9 +126,9 @@ def test_what_is_not_words_makes_no_block(text: str) -> None:
         ("a &#10; b \U000f0000 c\n", ["a ⟦0⟧ b ⟦1⟧ c"]),
     ],
 )
-def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -> None:
-    found = texts(parse(text, TextFormat.MARKDOWN))
-    assert [re.sub(r"^⟦\d+⟧ (?=a)", "", block) for block in found] == blocks
+def test_blocks_hold_visible_words(text: str, blocks: list[str]) -> None:
+    blocks_found = texts(parse(text, TextFormat.MARKDOWN))
+    assert [re.sub(r"^⟦\d+⟧ (?=a)", "", block) for block in blocks_found] == blocks
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -
         ("line  \r\nline\r\n\r\nnext\r\n", "X  \r\nX\r\n\r\nX\r\n"),
     ],
 )
-def test_syntax_stays_where_it_was(text: str, answer: str) -> None:
+def test_syntax_is_kept(text: str, answer: str) -> None:
     assert translated(text) == answer
 
 
@@ -161,7 +161,7 @@ def test_syntax_stays_where_it_was(text: str, answer: str) -> None:
         ("![words] ![words][] a\n\n[words]: /u\n", "![words] ![words][] X\n\n[words]: /u\n"),
     ],
 )
-def test_a_link_keeps_its_definition_when_its_words_change(text: str, answer: str) -> None:
+def test_link_keeps_its_definition(text: str, answer: str) -> None:
     assert translated(text) == answer
 
 
@@ -183,7 +183,7 @@ def test_no_word_becomes_syntax(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     "words", ["C#", "a_b", "5 * 3", "a < b", "AT&T", "C:\\dir", "costs $5", "a - b", "1.5", "#1", "a!"]
 )
-def test_words_that_are_no_syntax_are_written_as_they_are(words: str) -> None:
+def test_words_without_syntax_are_not_escaped(words: str) -> None:
     assert translated("a\n", words) == f"{words}\n"
     assert translated("[a] b\n", words) == f"[{words}] {words}\n"
 
@@ -199,27 +199,27 @@ def test_words_that_are_no_syntax_are_written_as_they_are(words: str) -> None:
         ("a {} b", "a <strong></strong> b"),
     ],
 )
-def test_emphasis_is_read_as_emphasis_next_to_any_letter(translation: str, answer: str) -> None:
+def test_emphasis_works_next_to_any_letter(translation: str, answer: str) -> None:
     (block,) = parse("a **b** c\n", TextFormat.MARKDOWN).blocks
     text = translation.replace("{", placeholder_char(0)).replace("}", placeholder_char(1))
     assert block.write(text) == answer
 
 
-def test_neighbouring_pairs_do_not_run_into_each_other() -> None:
+def test_neighbouring_emphasis_stays_apart() -> None:
     (block,) = parse("x *a* *b* x\n", TextFormat.MARKDOWN).blocks
     assert block.write(block.text.replace(" ", "")) == "x<em>a</em><em>b</em>x"
 
 
-def test_pairs_and_names_are_told_apart() -> None:
+def test_tags_are_paired_and_code_is_a_name() -> None:
     (block,) = parse("a [**b**](c) `d` <br/>\n", TextFormat.MARKDOWN).blocks
-    assert [(mark.kind, mark.source) for mark in block.placeholders] == [
+    assert [(placeholder.kind, placeholder.source) for placeholder in block.placeholders] == [
         (PlaceholderKind.OPEN, "[**"),
         (PlaceholderKind.CLOSE, "**](c)"),
         (PlaceholderKind.NAME, "`d`"),
     ]
 
 
-def test_words_in_a_block_of_html_cannot_end_it() -> None:
+def test_words_in_an_html_block_cannot_end_it() -> None:
     assert translated("<div>\nword\n</div>\n", "x\n\n# y") == "<div>\nx  # y\n</div>\n"
 
 
@@ -228,13 +228,13 @@ HOSTILE = ["[", "*", "> ", "- ", "_a ", "`", "<!--", "![", "[a](", "[a](b) ", "*
            "<i translate=no>a\n\n", '[a](b "', "é"]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_a_long_row_of_anything_is_taken_apart(piece: str) -> None:
-    text = piece * (30_000 // len(piece))
+@pytest.mark.parametrize("part", HOSTILE)
+def test_long_repetition_is_parsed(part: str) -> None:
+    text = part * (30_000 // len(part))
     assert source_of(parse(text, TextFormat.MARKDOWN)) == text
 
 
-def test_blocks_inside_marks_come_before_their_block() -> None:
+def test_inner_blocks_come_before_their_block() -> None:
     blocks = parse('a ![alt](x "title") b', TextFormat.MARKDOWN).blocks
     assert all(isinstance(block, Block) for block in blocks)
     assert [block.source for block in blocks] == ["alt", "title", 'a ![alt](x "title") b']

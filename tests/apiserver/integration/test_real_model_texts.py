@@ -1,4 +1,4 @@
-"""The whole way of a text on the real engine: long, marked-up, hostile and odd ones."""
+"""Texts on the real engine: long, marked-up, hostile and random ones."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ HOSTILE = [
 
 
 async def outcomes(real: Real) -> dict[str, float]:
-    """Return how often guards' catches were mended, shown or given up so far."""
-    found: dict[str, float] = {}
+    """Return how often issues were mended, shown or given up so far."""
+    counts: dict[str, float] = {}
     for family in text_string_to_metric_families((await real.served.client.get("/metrics")).text):
         for sample in family.samples:
             if sample.name == "pairway_apiserver_guards_total":
                 outcome = sample.labels["outcome"]
-                found[outcome] = found.get(outcome, 0) + sample.value
-    return found
+                counts[outcome] = counts.get(outcome, 0) + sample.value
+    return counts
 
 
-async def test_a_loop_is_ended_by_the_engine_long_before_its_budget(real: Real) -> None:
+async def test_engine_ends_a_loop_early(real: Real) -> None:
     prompt = PromptEncoder.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids(
         "Good morning, my friend!", {}
     )
-    made = await real.engine.generate(GenerationRequest(prompt, Sampling(repetition_penalty=0.1), 400), "loop")
-    assert made.repeats
-    assert len(made.token_ids) < 200
+    result = await real.engine.generate(GenerationRequest(prompt, Sampling(repetition_penalty=0.1), 400), "loop")
+    assert result.repeats
+    assert len(result.token_ids) < 200
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_a_hostile_text_comes_back_whole_or_with_the_reason(real: Real, text: str) -> None:
+async def test_hostile_text_is_translated_or_refused(real: Real, text: str) -> None:
     answer = await real.served.translate(text)
     body = answer.json()
     if answer.status_code == 200:
@@ -71,13 +71,13 @@ async def test_a_hostile_text_comes_back_whole_or_with_the_reason(real: Real, te
         assert body["warnings"]
 
 
-async def test_guards_catch_and_mend_on_the_real_model(real: Real) -> None:
+async def test_issues_are_mended_on_the_real_model(real: Real) -> None:
     before = (await outcomes(real)).get("mended", 0)
     assert (await real.served.translate(HOSTILE)).status_code == 200
     assert (await outcomes(real)).get("mended", 0) > before
 
 
-async def test_a_long_document_comes_back_with_its_shape(real: Real) -> None:
+async def test_long_document_keeps_its_white_space(real: Real) -> None:
     paragraph = "Where is the station? I lost my keys yesterday.  Are you tired?\n\tYes. We are going home.\r\n\r\n"
     text = paragraph * 20
     answer = await real.served.translate(text)
@@ -88,7 +88,7 @@ async def test_a_long_document_comes_back_with_its_shape(real: Real) -> None:
     assert answer.json()["warnings"] == []
 
 
-async def test_a_streamed_documents_deltas_are_its_translation(real: Real) -> None:
+async def test_deltas_join_to_the_translation(real: Real) -> None:
     text = "Where is the station?\n\nAre you tired? Yes.\n" * 6
     body = {"text": text, "source_lang": "en", "target_lang": "de"}
     heard = await hear(real.served.client, body)
@@ -96,7 +96,7 @@ async def test_a_streamed_documents_deltas_are_its_translation(real: Real) -> No
     assert skeleton(heard.result["translation"]) == skeleton(text)
 
 
-async def test_tags_placeholders_terms_and_names_survive_the_real_model(real: Real) -> None:
+async def test_html_keeps_tags_terms_and_names(real: Real) -> None:
     html = (
         '<p class=x>Please <a href="/k?a=1&b=2">read this book</a>, {name}.</p><!-- c --><p translate="no">Stay here</p>'
         '<p>It is <b>5 km</b> to the station. <img src=i.png alt="The red car"> Blue Sky has the invoice.</p>'
@@ -112,7 +112,7 @@ async def test_tags_placeholders_terms_and_names_survive_the_real_model(real: Re
     assert "src=i.png" in translation
 
 
-async def test_markdown_keeps_its_marks(real: Real) -> None:
+async def test_markdown_keeps_its_syntax(real: Real) -> None:
     text = "# Good morning\n\n- Are you tired?\n- Use `make up` **now**.\n\n```\ncode stays\n```\n"
     answer = await real.served.translate(text, more={"format": "markdown"})
     translation: str = answer.json()["translation"]
@@ -122,7 +122,7 @@ async def test_markdown_keeps_its_marks(real: Real) -> None:
     assert translation.endswith("\n\n```\ncode stays\n```\n")
 
 
-PIECES = st.sampled_from(
+PARTS = st.sampled_from(
     [
         "Hello",
         " ",
@@ -145,8 +145,8 @@ PIECES = st.sampled_from(
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts=st.lists(st.lists(PIECES | st.text(max_size=4), max_size=8).map("".join), min_size=1, max_size=3))
-async def test_white_space_and_placeholders_of_any_text_survive_the_real_model(real: Real, texts: list[str]) -> None:
+@given(texts=st.lists(st.lists(PARTS | st.text(max_size=4), max_size=8).map("".join), min_size=1, max_size=3))
+async def test_any_text_keeps_white_space_and_placeholders(real: Real, texts: list[str]) -> None:
     answer = await real.served.translate(texts)
     assert answer.status_code == 200
     results = answer.json()["results"]

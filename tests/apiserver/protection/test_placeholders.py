@@ -1,4 +1,4 @@
-"""Placeholders: what must survive becomes marks, and the marks' sources give the text back."""
+"""Placeholders: what must survive becomes one, and their sources restore the text."""
 
 from __future__ import annotations
 
@@ -22,36 +22,40 @@ from apiserver.protection.placeholders import Protection, count_literals, has_in
 NOTHING = Protection.of([], {})
 
 
-def block(text: str, *marks: Placeholder) -> Block:
-    return Block(text, marks, text)
+def block(text: str, *placeholders: Placeholder) -> Block:
+    return Block(text, placeholders, text)
 
 
-def restored(made: Block) -> str:
+def restored(result: Block) -> str:
     return "".join(
-        char if (index := placeholder_index(char)) is None else made.placeholders[index].source for char in made.text
+        char if (index := placeholder_index(char)) is None else result.placeholders[index].source
+        for char in result.text
     )
 
 
-def marked(text: str, protection: Protection = NOTHING) -> list[tuple[str, str, str]]:
-    return [(mark.kind.value, mark.source, mark.target) for mark in protect(block(text), protection).placeholders]
+def protected(text: str, protection: Protection = NOTHING) -> list[tuple[str, str, str]]:
+    return [
+        (placeholder.kind.value, placeholder.source, placeholder.target)
+        for placeholder in protect(block(text), protection).placeholders
+    ]
 
 
-def test_a_text_without_literals_is_the_block_itself() -> None:
+def test_block_without_literals_is_unchanged() -> None:
     plain = block("Where is the station?")
     assert protect(plain, NOTHING) is plain
 
 
-def test_literals_become_marks_of_their_kind() -> None:
-    made = protect(block("Hello %s, write to a@b.de within 5 km for $3."), NOTHING)
-    names = ["".join(char if placeholder_index(char) is None else "#" for char in made.text)]
+def test_literals_become_placeholders_of_their_kind() -> None:
+    result = protect(block("Hello %s, write to a@b.de within 5 km for $3."), NOTHING)
+    names = ["".join(char if placeholder_index(char) is None else "#" for char in result.text)]
     assert names == ["Hello #, write to # within # for #."]
-    assert [(mark.kind, mark.source) for mark in made.placeholders] == [
+    assert [(placeholder.kind, placeholder.source) for placeholder in result.placeholders] == [
         (PlaceholderKind.NAME, "%s"),
         (PlaceholderKind.NAME, "a@b.de"),
         (PlaceholderKind.QUANTITY, "5 km"),
         (PlaceholderKind.QUANTITY, "$3"),
     ]
-    assert all(mark.is_text and mark.source == mark.target for mark in made.placeholders)
+    assert all(placeholder.is_text and placeholder.source == placeholder.target for placeholder in result.placeholders)
 
 
 @pytest.mark.parametrize(
@@ -68,13 +72,13 @@ def test_literals_become_marks_of_their_kind() -> None:
         ("{a}  {b}", ["{a}", "{b}"]),
     ],
 )
-def test_neighbours_that_no_words_part_are_one_mark(text: str, sources: list[str]) -> None:
-    assert [source for _, source, _ in marked(text)] == sources
+def test_neighbours_without_words_between_merge(text: str, sources: list[str]) -> None:
+    assert [source for _, source, _ in protected(text)] == sources
 
 
-def test_names_and_terms_become_marks() -> None:
+def test_names_and_terms_become_placeholders() -> None:
     protection = Protection.of(["Pairway", "Tom"], {"invoice": "Rechnung", "invoice number": "Rechnungsnummer"})
-    assert marked("Tom's Pairway invoice number, an Invoice, invoices", protection) == [
+    assert protected("Tom's Pairway invoice number, an Invoice, invoices", protection) == [
         ("name", "Tom", "Tom"),
         ("name", "Pairway", "Pairway"),
         ("name", "invoice number", "Rechnungsnummer"),
@@ -84,7 +88,7 @@ def test_names_and_terms_become_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "names", "terms", "made"),
+    ("text", "names", "terms", "result"),
     [
         ("see https://example.com/shop", ["example"], {"shop": "Laden"}, [("https://example.com/shop",) * 2]),
         ("the 5 km run", ["5 km run"], {}, [("5 km run",) * 2]),
@@ -94,52 +98,52 @@ def test_names_and_terms_become_marks() -> None:
         ("unit 5 km", [], {"unit 5": "x"}, [("5 km",) * 2]),
     ],
 )
-def test_where_they_overlap_literals_grow_together_and_terms_give_way(
-    text: str, names: list[str], terms: dict[str, str], made: list[tuple[str, str]]
+def test_overlapping_literals_merge_and_terms_yield(
+    text: str, names: list[str], terms: dict[str, str], result: list[tuple[str, str]]
 ) -> None:
-    assert [(source, target) for _, source, target in marked(text, Protection.of(names, terms))] == made
+    assert [(source, target) for _, source, target in protected(text, Protection.of(names, terms))] == result
 
 
-def test_marks_that_a_block_has_keep_their_index() -> None:
+def test_existing_placeholders_keep_their_index() -> None:
     bold = (Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 1), Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 0))
-    made = protect(block(f"{placeholder_char(0)}Hi %s{placeholder_char(1)}!", *bold), NOTHING)
-    assert made.text == f"{placeholder_char(0)}Hi {placeholder_char(2)}{placeholder_char(1)}!"
-    assert made.placeholders == (*bold, Placeholder(PlaceholderKind.NAME, "%s", "%s", is_text=True))
+    result = protect(block(f"{placeholder_char(0)}Hi %s{placeholder_char(1)}!", *bold), NOTHING)
+    assert result.text == f"{placeholder_char(0)}Hi {placeholder_char(2)}{placeholder_char(1)}!"
+    assert result.placeholders == (*bold, Placeholder(PlaceholderKind.NAME, "%s", "%s", is_text=True))
 
 
-def test_private_characters_that_are_no_marks_become_marks() -> None:
-    made = protect(block(f"a{placeholder_char(7)}b{placeholder_char(0)}c"), NOTHING)
-    assert made.text == f"a{placeholder_char(0)}b{placeholder_char(1)}c"
-    assert restored(made) == f"a{placeholder_char(7)}b{placeholder_char(0)}c"
+def test_private_characters_become_placeholders() -> None:
+    result = protect(block(f"a{placeholder_char(7)}b{placeholder_char(0)}c"), NOTHING)
+    assert result.text == f"a{placeholder_char(0)}b{placeholder_char(1)}c"
+    assert restored(result) == f"a{placeholder_char(7)}b{placeholder_char(0)}c"
 
 
-def test_a_block_never_has_more_marks_than_there_are_characters_for() -> None:
+def test_block_never_exceeds_max_placeholders() -> None:
     full = tuple(Placeholder(PlaceholderKind.ALONE, "", "") for _ in range(MAX_PLACEHOLDERS - 1))
-    made = protect(Block("{a} or {b}", full, ""), NOTHING)
-    assert made.text == f"{placeholder_char(MAX_PLACEHOLDERS - 1)} or {{b}}"
+    result = protect(Block("{a} or {b}", full, ""), NOTHING)
+    assert result.text == f"{placeholder_char(MAX_PLACEHOLDERS - 1)} or {{b}}"
 
 
-PIECES = st.sampled_from(
+PARTS = st.sampled_from(
     ["%s", "{a}", "<b>", "5 km", "$3", "a@b.de", "http://x.y/z", "Tom", "tom", "word", " ", "\n", "."]
 )
-TEXTS = st.lists(PIECES | st.text(st.characters(codec=None), max_size=4), max_size=12).map("".join)
+TEXTS = st.lists(PARTS | st.text(st.characters(codec=None), max_size=4), max_size=12).map("".join)
 
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS)
-def test_the_marks_sources_give_the_text_back(text: str) -> None:
-    made = protect(block(text), Protection.of(["Tom", "x"], {"word": "Wort", "w": ""}))
-    assert restored(made) == text
-    used = [index for char in made.text if (index := placeholder_index(char)) is not None]
-    assert used == list(range(len(made.placeholders)))
+def test_placeholder_sources_restore_the_text(text: str) -> None:
+    result = protect(block(text), Protection.of(["Tom", "x"], {"word": "Wort", "w": ""}))
+    assert restored(result) == text
+    used = [index for char in result.text if (index := placeholder_index(char)) is not None]
+    assert used == list(range(len(result.placeholders)))
 
 
 @given(TEXTS)
-def test_what_is_protected_once_has_no_literals_left(text: str) -> None:
-    made = protect(block(text), NOTHING)
-    outside = "".join("\n" if placeholder_index(char) is not None else char for char in made.text)
+def test_protecting_twice_changes_nothing(text: str) -> None:
+    result = protect(block(text), NOTHING)
+    outside = "".join("\n" if placeholder_index(char) is not None else char for char in result.text)
     assert sum(count_literals(outside).values()) <= sum(count_literals(text).values())
-    assert protect(made, NOTHING).text == made.text or count_literals(outside)
+    assert protect(result, NOTHING).text == result.text or count_literals(outside)
 
 
 def test_literals_are_counted() -> None:
@@ -157,11 +161,11 @@ def test_literals_are_counted() -> None:
         ("ten dollars", "10 $", False),
     ],
 )
-def test_a_placeholder_that_the_source_lacks_is_invented(source: str, output: str, expected: bool) -> None:
+def test_placeholder_not_in_the_source_is_invented(source: str, output: str, expected: bool) -> None:
     assert has_invented_placeholder(source, output) is expected
 
 
-def test_many_phrases_in_a_long_text_take_linear_time() -> None:
+def test_many_entries_in_a_long_text_take_linear_time() -> None:
     names, terms = [f"Name {n}" for n in range(256)], {f"term {n}": f"Wort {n}" for n in range(256)}
     text = "Name 7 wrote term 9 about 5 km to {x}. " * 5000
     started = time.process_time()

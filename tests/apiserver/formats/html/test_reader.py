@@ -1,4 +1,4 @@
-"""HTML: what is not words comes back as it was, whatever it was; words come out as a reader sees them."""
+"""HTML: everything but words is kept as it was, and blocks hold the words that a reader sees."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from apiserver.formats.document import MAX_PLACEHOLDERS, PlaceholderKind
 from apiserver.formats.parser import parse
 from shared.protocol.messages import TextFormat
-from tests.apiserver.reassembly import source_of, texts, written
+from tests.apiserver.formats.reassembly import source_of, texts, write
 
-PIECES = [
+PARTS = [
     "<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href=x title='a b'>", "</a>", "<", "&", "&amp;", "&nbsp;", "&#13;",
     "word ", "two words", " ", "\n", "\r\n", "\0", "<br>", "<div>", "</div>", "<ul>", "<li>", "</ul>", "<table>", "<tr>",
     "<td>", "</table>", "<!--", "-->", "<!-- c -->", "<code>", "</code>", "<svg>", "</svg>", "<script>", "</script>",
@@ -23,14 +23,14 @@ PIECES = [
     "<input value='a b' type=submit>", "<plaintext>", "<![CDATA[", "]]>", "<?x", "<!doctype html>", "é", "日本",
 ]  # fmt: skip
 # In a drawing these tags mean something else, which only a parser that builds the tree can tell: what is read as words
-# then is written as words, so the page can differ.
+# then is write as words, so the page can differ.
 DRAWN = {"<svg>", "</svg>", "<plaintext>"}
-MARKED_UP = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+MARKED_UP = st.lists(st.sampled_from(PARTS), max_size=25).map("".join)
 
 
 def translated(text: str) -> str:
     """Write every word as X, the way a translation would replace it."""
-    return written(parse(text, TextFormat.HTML), lambda words: re.sub(r"[^\W\d_]+", "X", words))
+    return write(parse(text, TextFormat.HTML), lambda words: re.sub(r"[^\W\d_]+", "X", words))
 
 
 def as_shown(text: str) -> str:
@@ -58,7 +58,7 @@ def as_shown(text: str) -> str:
         ("<![CDATA[ words ]]> word", "<![CDATA[ words ]]> X"),
     ],
 )
-def test_malformed_markup_comes_back_no_worse(text: str, answer: str) -> None:
+def test_malformed_markup_is_kept(text: str, answer: str) -> None:
     assert translated(text) == answer
 
 
@@ -73,27 +73,27 @@ def test_malformed_markup_comes_back_no_worse(text: str, answer: str) -> None:
         "<math><mi>x</mi></math>", "<div translate=no><img alt='words'></div>", "<?xml words?>", "\U000f0000 \U000f0001",
     ],
 )  # fmt: skip
-def test_what_is_not_words_makes_no_block(text: str) -> None:
+def test_text_without_words_has_no_block(text: str) -> None:
     assert parse(text, TextFormat.HTML).blocks == ()
 
 
 @settings(deadline=None)
 @given(MARKED_UP | st.text())
-def test_the_parts_are_the_text(text: str) -> None:
+def test_parts_join_to_the_text(text: str) -> None:
     assert source_of(parse(text, TextFormat.HTML)) == text
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from([piece for piece in PIECES if piece not in DRAWN]), max_size=25).map("".join))
-def test_the_same_words_make_the_same_page(text: str) -> None:
-    assert as_shown(written(parse(text, TextFormat.HTML))) == as_shown(text)
+@given(st.lists(st.sampled_from([part for part in PARTS if part not in DRAWN]), max_size=25).map("".join))
+def test_unchanged_words_give_the_same_page(text: str) -> None:
+    assert as_shown(write(parse(text, TextFormat.HTML))) == as_shown(text)
 
 
 @settings(deadline=None)
 @given(MARKED_UP)
 def test_no_word_becomes_markup(text: str) -> None:
     document = parse(text, TextFormat.HTML)
-    nasty = written(document, lambda words: words and "<b>&amp;\"'</p>")
+    nasty = write(document, lambda words: words and "<b>&amp;\"'</p>")
     assert len(parse(nasty, TextFormat.HTML).parts) == len(document.parts)
 
 
@@ -120,7 +120,7 @@ def test_no_word_becomes_markup(text: str) -> None:
         ("a &#xf0000; b", ["a ⟦0⟧ b"]),
     ],
 )
-def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -> None:
+def test_blocks_hold_visible_words(text: str, blocks: list[str]) -> None:
     assert texts(parse(text, TextFormat.HTML)) == blocks
 
 
@@ -129,14 +129,14 @@ def test_blocks_hold_words_as_a_reader_sees_them(text: str, blocks: list[str]) -
     ["<p><b>whole</b></p>", "<a href=x><img src=y> whole </a>", "<span><i class=icon></i> whole</span>",
      "<b><i><u>whole</u></i></b>", " <!-- c --> whole <img src=x> ", "</b> whole <b>", "<b>whole <i class=icon></i></b>", "<p>\n\twhole\r\n</p>"],
 )  # fmt: skip
-def test_tags_around_all_the_words_stay_outside(text: str) -> None:
+def test_tags_around_all_words_are_outside_the_block(text: str) -> None:
     (block,) = parse(text, TextFormat.HTML).blocks
     assert (block.text, block.placeholders) == ("whole", ())
 
 
-def test_pairs_know_each_other_and_others_stand_alone() -> None:
+def test_paired_tags_are_partners_and_others_alone() -> None:
     (block,) = parse("a <b>b <i>c</b> d</i> <a>e</a> f", TextFormat.HTML).blocks
-    kinds = [(mark.kind, mark.source, mark.partner) for mark in block.placeholders]
+    kinds = [(placeholder.kind, placeholder.source, placeholder.partner) for placeholder in block.placeholders]
     assert kinds == [
         (PlaceholderKind.OPEN, "<b>", 2),
         (PlaceholderKind.ALONE, "<i>", None),
@@ -180,7 +180,7 @@ def test_translate_no_covers_its_element(text: str, blocks: list[str]) -> None:
         ("a <img alt='b'/> <img alt=c> d", "X <img alt='X'/> <img alt=X> X"),
     ],
 )
-def test_attributes_that_hold_words_are_translated_in_place(text: str, answer: str) -> None:
+def test_attributes_with_words_are_translated(text: str, answer: str) -> None:
     assert translated(text) == answer
 
 
@@ -192,28 +192,26 @@ def test_attributes_that_hold_words_are_translated_in_place(text: str, answer: s
         ('<img alt="Car">', '"&'),
     ],
 )
-def test_an_attributes_words_stay_inside_their_quotes(text: str, words: str) -> None:
-    (tag,) = [
-        token for token in turbohtml.tokenize(written(parse(text, TextFormat.HTML), lambda _: words)) if token.tag
-    ]
+def test_attribute_words_stay_inside_their_quotes(text: str, words: str) -> None:
+    (tag,) = [token for token in turbohtml.tokenize(write(parse(text, TextFormat.HTML), lambda _: words)) if token.tag]
     assert tag.attr("alt") == words
 
 
-def test_no_break_spaces_are_written_as_the_block_wrote_them() -> None:
-    assert written(parse("a&nbsp;b", TextFormat.HTML)) == "a&nbsp;b"
-    assert written(parse("a\u00a0b", TextFormat.HTML)) == "a\u00a0b"
+def test_no_break_spaces_keep_their_spelling() -> None:
+    assert write(parse("a&nbsp;b", TextFormat.HTML)) == "a&nbsp;b"
+    assert write(parse("a\u00a0b", TextFormat.HTML)) == "a\u00a0b"
 
 
 HOSTILE = ["<", "<a", "<!--", "&", "</", '<a href="', "<script>", "<div>", "x<b>", "</b>x", "<b>x</b>", "<p>x", "a</>",
            "<table><td>", "<p><table><td><div>", "<span translate=no>x", "x\U000f0000", "<svg><p>", "<a b=c ", "\r\n"]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_a_long_row_of_anything_is_taken_apart(piece: str) -> None:
-    text = piece * (50_000 // len(piece))
+@pytest.mark.parametrize("part", HOSTILE)
+def test_long_repetition_is_parsed(part: str) -> None:
+    text = part * (50_000 // len(part))
     assert source_of(parse(text, TextFormat.HTML)) == text
 
 
-def test_more_marks_than_there_are_leave_the_block_as_it_is() -> None:
+def test_too_many_placeholders_leave_the_block_as_it_is() -> None:
     text = "x<b>" * (MAX_PLACEHOLDERS + 2) + "</p>word"
     assert len(parse(text, TextFormat.HTML).blocks) == 1

@@ -1,4 +1,4 @@
-"""The whole way of a text, on an engine that answers whatever it likes: what must hold whatever that is."""
+"""Translator: whole texts on a scripted engine, and what must hold for any output."""
 
 from __future__ import annotations
 
@@ -44,19 +44,23 @@ def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedE
     entry = ModelEntry.model_validate({**ENTRY, "segment": {"tokens": 60, "sentences": 1}, **changes})
     engine = ScriptedEngine(entry)
     engine.answer = answer
-    frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
+    encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     metrics = ApiServerMetrics()
     slots = BatchSlots(engine.max_num_seqs, time.monotonic)
-    return Translator(RunningModel(entry, engine, frames, sampling_for(entry, engine)), GUARDS, metrics, slots), engine
+    return Translator(
+        RunningModel(entry, engine, encoders, sampling_for(entry, engine)), GUARDS, metrics, slots
+    ), engine
 
 
-async def translated(
-    translator: Translator, text: str, wish: TranslateOptions = PLAIN, work: WorkItem | None = None, **more: Any
+async def translate(
+    translator: Translator, text: str, options: TranslateOptions = PLAIN, work_item: WorkItem | None = None, **more: Any
 ) -> Translation:
-    return await translator.complete(await translator.prepare(EN_DE, text, wish), "r", work or WorkItem(), **more)
+    return await translator.complete(
+        await translator.prepare(EN_DE, text, options), "r", work_item or WorkItem(), **more
+    )
 
 
-def german(asked: Asked) -> GenerationResult:
+def german_words(asked: Asked) -> GenerationResult:
     """Answer with words of German, as many as were asked for, and everything that is no word in its place."""
     words = [
         word if not word.isalpha() or word in {"Tom", "Boston"} else GERMAN[number % len(GERMAN)]
@@ -65,12 +69,12 @@ def german(asked: Asked) -> GenerationResult:
     return GenerationResult(" ".join(words), "stop")
 
 
-def numbered(count: int) -> str:
+def sentences(count: int) -> str:
     """Return as many sentences, no two of them the same."""
     return " ".join(f"House {number} is here." for number in range(1000, 1000 + count))
 
 
-NASTY = st.sampled_from(
+OUTPUTS = st.sampled_from(
     [
         "", " ", "\n", "Haus", "ja ja ja ja ja ja ja ja", "</s>", "<|im_end|>", "%s", "{x}", "Tom", "7", "\U000f0000",
         "Sure! Here is the translation: Haus", "Haus\n\nNote: free", "“Haus”", "<b>", "家", "\u2028", "  ",
@@ -85,7 +89,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | st.text(max_size=5), max_size=14).map("".join)
 
 
-def nasty(seed: int, choices: list[str]) -> Answer:
+def random_outputs(seed: int, choices: list[str]) -> Answer:
     """Answer from the choices, or with the text, or by breaking off, as the seed has it."""
     rng = random.Random(seed)  # noqa: S311 - variety, not secrets
 
@@ -98,32 +102,32 @@ def nasty(seed: int, choices: list[str]) -> Answer:
 
 
 @settings(max_examples=250, deadline=None)
-@given(text=TEXTS, seed=st.integers(0, 1 << 30), choices=st.lists(NASTY | st.text(max_size=12), min_size=1, max_size=4))
-async def test_white_space_and_placeholders_survive_whatever_the_model_answers(
-    text: str, seed: int, choices: list[str]
-) -> None:
-    translator, _ = translator_of(nasty(seed, choices))
-    said: list[str] = []
-    answer = await translated(translator, text, on_delta=said.append)
+@given(
+    text=TEXTS, seed=st.integers(0, 1 << 30), choices=st.lists(OUTPUTS | st.text(max_size=12), min_size=1, max_size=4)
+)
+async def test_any_output_keeps_white_space_and_placeholders(text: str, seed: int, choices: list[str]) -> None:
+    translator, _ = translator_of(random_outputs(seed, choices))
+    deltas: list[str] = []
+    answer = await translate(translator, text, on_delta=deltas.append)
     if answer.translation is None:
-        assert said == []
+        assert deltas == []
         assert answer.warnings
         return
-    assert "".join(said) == answer.translation
+    assert "".join(deltas) == answer.translation
     assert skeleton(answer.translation) == skeleton(text)
     # As parts of the answer: a model may put a letter right beside one.
     assert all(answer.translation.count(literal) >= count for literal, count in count_literals(text).items())
 
 
 @settings(max_examples=100, deadline=None)
-@given(text=TEXTS, seed=st.integers(0, 1 << 30), form=st.sampled_from([TextFormat.HTML, TextFormat.MARKDOWN]))
-async def test_markup_comes_back_with_every_tag_whatever_the_model_answers(
-    text: str, seed: int, form: TextFormat
-) -> None:
-    markup = f"<p>One <b>{text}</b> two.</p>\n" if form is TextFormat.HTML else f"One **bold** two `{{x}}` {text}\n"
-    translator, _ = translator_of(nasty(seed, ["Haus"]))
-    answer = await translated(translator, markup, TranslateOptions(form, Protection.of((), {})))
-    if answer.translation is not None and form is TextFormat.HTML:
+@given(text=TEXTS, seed=st.integers(0, 1 << 30), text_format=st.sampled_from([TextFormat.HTML, TextFormat.MARKDOWN]))
+async def test_any_output_keeps_every_tag(text: str, seed: int, text_format: TextFormat) -> None:
+    markup = (
+        f"<p>One <b>{text}</b> two.</p>\n" if text_format is TextFormat.HTML else f"One **bold** two `{{x}}` {text}\n"
+    )
+    translator, _ = translator_of(random_outputs(seed, ["Haus"]))
+    answer = await translate(translator, markup, TranslateOptions(text_format, Protection.of((), {})))
+    if answer.translation is not None and text_format is TextFormat.HTML:
         for tag in ("<p>", "<b>", "</b>", "</p>"):
             assert answer.translation.count(tag) >= 1
 
@@ -136,40 +140,40 @@ async def test_markup_comes_back_with_every_tag_whatever_the_model_answers(
         "One. Two. Three. Four. Five. Six. Seven. Eight. Nine. Ten. Eleven.",
     ],
 )
-async def test_an_honest_model_gives_a_whole_answer_without_warnings(text: str) -> None:
-    translator, _ = translator_of(german)
-    answer = await translated(translator, text)
+async def test_good_outputs_give_no_warnings(text: str) -> None:
+    translator, _ = translator_of(german_words)
+    answer = await translate(translator, text)
     assert answer.translation is not None
     assert answer.warnings == []
     assert skeleton(answer.translation) == skeleton(text)
     assert count_literals(answer.translation) == count_literals(text)
 
 
-async def test_words_inside_tags_are_translated_before_what_they_stand_in() -> None:
-    translator, engine = translator_of(german)
+async def test_text_inside_tags_is_translated() -> None:
+    translator, engine = translator_of(german_words)
     html = '<p>See <img src=x alt="a red car"> here.</p>'
-    answer = await translated(translator, html, TranslateOptions(TextFormat.HTML, Protection.of((), {})))
+    answer = await translate(translator, html, TranslateOptions(TextFormat.HTML, Protection.of((), {})))
     assert answer.translation is not None
     assert 'alt="Das Haus meines"' in answer.translation
     assert "a red car" in {asked.text for asked in engine.asked}
 
 
-async def test_terms_and_protected_names_survive() -> None:
-    translator, _ = translator_of(german)
-    wish = TranslateOptions(TextFormat.TEXT, Protection.of(["Blue Sky"], {"invoice": "Rechnung"}))
-    answer = await translated(translator, "The invoice of Blue Sky is here.", wish)
+async def test_terms_and_names_are_kept() -> None:
+    translator, _ = translator_of(german_words)
+    options = TranslateOptions(TextFormat.TEXT, Protection.of(["Blue Sky"], {"invoice": "Rechnung"}))
+    answer = await translate(translator, "The invoice of Blue Sky is here.", options)
     assert answer.translation is not None
     assert "Rechnung" in answer.translation
     assert "Blue Sky" in answer.translation
     assert "invoice" not in answer.translation
 
 
-async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones() -> None:
-    translator, engine = translator_of(german, engine={"max_num_seqs": 16})
+async def test_long_text_holds_a_share_of_the_batch() -> None:
+    translator, engine = translator_of(german_words, engine={"max_num_seqs": 16})
     engine.gate.clear()
-    long = asyncio.create_task(translated(translator, numbered(100)))
-    other = asyncio.create_task(translated(translator, numbered(200)[1300:]))
-    short = asyncio.create_task(translated(translator, "Three. Four."))
+    long = asyncio.create_task(translate(translator, sentences(100)))
+    other = asyncio.create_task(translate(translator, sentences(200)[1300:]))
+    short = asyncio.create_task(translate(translator, "Three. Four."))
     await wait_until(lambda: engine.running == 16 // LONG_SHARE + 2, 5)
     for _ in range(20):
         await asyncio.sleep(0)
@@ -181,26 +185,26 @@ async def test_a_long_text_holds_a_share_of_the_batch_and_goes_behind_short_ones
     assert engine.most_running == 16 // LONG_SHARE + 2
 
 
-async def test_of_two_long_texts_the_first_is_done_first() -> None:
-    translator, engine = translator_of(german, engine={"max_num_seqs": 8})
+async def test_first_of_two_long_texts_finishes_first() -> None:
+    translator, engine = translator_of(german_words, engine={"max_num_seqs": 8})
     engine.delay = 0.002
     done: list[str] = []
 
     async def run(name: str, text: str) -> None:
-        await translated(translator, text)
+        await translate(translator, text)
         done.append(name)
 
-    first = asyncio.create_task(run("first", numbered(60)))
+    first = asyncio.create_task(run("first", sentences(60)))
     await wait_until(lambda: engine.running, 5)
-    second = asyncio.create_task(run("second", numbered(20)))
+    second = asyncio.create_task(run("second", sentences(20)))
     await asyncio.gather(first, second)
     assert done == ["first", "second"]
 
 
-async def test_a_place_in_the_batch_that_nobody_waits_for_any_more_is_handed_on() -> None:
-    translator, engine = translator_of(german, engine={"max_num_seqs": 4})
+async def test_slot_of_a_cancelled_text_is_passed_on() -> None:
+    translator, engine = translator_of(german_words, engine={"max_num_seqs": 4})
     engine.gate.clear()
-    tasks = [asyncio.create_task(translated(translator, numbered(20))) for _ in range(3)]
+    tasks = [asyncio.create_task(translate(translator, sentences(20))) for _ in range(3)]
     await wait_until(lambda: engine.running == 1, 5)
     for task in tasks[:2]:
         task.cancel()
@@ -210,33 +214,33 @@ async def test_a_place_in_the_batch_that_nobody_waits_for_any_more_is_handed_on(
     assert engine.running == 0
 
 
-async def test_a_short_text_does_not_queue_behind_the_long() -> None:
-    translator, engine = translator_of(german)
-    assert (await translated(translator, numbered(SHORT_SEGMENTS))).warnings == []
+async def test_short_text_uses_the_short_lane() -> None:
+    translator, engine = translator_of(german_words)
+    assert (await translate(translator, sentences(SHORT_SEGMENTS))).warnings == []
     assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE_SHORT}
 
 
-async def test_a_long_text_is_planned_off_the_event_loop_and_comes_back_whole() -> None:
-    translator, engine = translator_of(german)
-    text = numbered(INLINE_CHARS // 10).replace(". ", ".\n")
-    answer = await translated(translator, text)
+async def test_long_text_is_planned_in_a_thread() -> None:
+    translator, engine = translator_of(german_words)
+    text = sentences(INLINE_CHARS // 10).replace(". ", ".\n")
+    answer = await translate(translator, text)
     assert answer.translation is not None
     assert skeleton(answer.translation) == skeleton(text)
     assert len(engine.asked) == INLINE_CHARS // 10
 
 
-async def test_what_a_text_says_again_is_asked_for_once() -> None:
-    translator, engine = translator_of(german)
-    answer = await translated(translator, "One is here.\n" * 500 + "Two is there.")
+async def test_equal_segments_are_requested_once() -> None:
+    translator, engine = translator_of(german_words)
+    answer = await translate(translator, "One is here.\n" * 500 + "Two is there.")
     assert answer.translation is not None
     assert answer.translation.count("\n") == 500
     assert len(engine.asked) == 2
 
 
-async def test_an_engine_that_dies_ends_the_whole_text() -> None:
-    translator, engine = translator_of(german)
+async def test_dead_engine_ends_the_text() -> None:
+    translator, engine = translator_of(german_words)
     engine.gate.clear()
-    task = asyncio.create_task(translated(translator, numbered(30)))
+    task = asyncio.create_task(translate(translator, sentences(30)))
     await wait_until(lambda: engine.running, 5)
     engine.die()
     with pytest.raises(EngineGoneError):
@@ -244,10 +248,10 @@ async def test_an_engine_that_dies_ends_the_whole_text() -> None:
     assert engine.running == 0
 
 
-async def test_a_text_that_nobody_waits_for_is_aborted() -> None:
-    translator, engine = translator_of(german)
+async def test_cancelled_text_is_aborted() -> None:
+    translator, engine = translator_of(german_words)
     engine.gate.clear()
-    task = asyncio.create_task(translated(translator, numbered(30)))
+    task = asyncio.create_task(translate(translator, sentences(30)))
     await wait_until(lambda: engine.running, 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -256,25 +260,27 @@ async def test_a_text_that_nobody_waits_for_is_aborted() -> None:
     assert engine.aborted > 0
 
 
-async def test_a_mark_too_long_for_the_models_context_is_kept_all_the_same() -> None:
-    translator, _ = translator_of(german, prompt="hy-mt2")
+async def test_placeholder_longer_than_the_context_is_kept() -> None:
+    translator, _ = translator_of(german_words, prompt="hy-mt2")
     url = f"https://example.org/{'a' * 3000}"
-    answer = await translated(translator, f"Look at {url} today.")
+    answer = await translate(translator, f"Look at {url} today.")
     assert answer.translation is not None
     assert url in answer.translation
 
 
-async def test_terms_that_leave_no_room_are_too_large() -> None:
-    translator, _ = translator_of(german, prompt="hy-mt2")
-    wish = TranslateOptions(TextFormat.TEXT, Protection.of((), {f"word {number}": "x" * 100 for number in range(20)}))
+async def test_terms_longer_than_the_context_are_refused() -> None:
+    translator, _ = translator_of(german_words, prompt="hy-mt2")
+    options = TranslateOptions(
+        TextFormat.TEXT, Protection.of((), {f"word {number}": "x" * 100 for number in range(20)})
+    )
     with pytest.raises(TooLargeError, match="terms"):
-        await translator.prepare(EN_DE, "Good morning.", wish)
+        await translator.prepare(EN_DE, "Good morning.", options)
 
 
-async def test_what_guards_catch_and_what_came_of_it_is_counted() -> None:
+async def test_guard_outcomes_are_counted() -> None:
     answers = iter([GenerationResult("x", "length")])
-    translator, _ = translator_of(lambda asked: next(answers, None) or german(asked))
-    await translated(translator, "One is here.")
+    translator, _ = translator_of(lambda asked: next(answers, None) or german_words(asked))
+    await translate(translator, "One is here.")
     metrics = translator._metrics  # pyright: ignore[reportPrivateUsage]
     assert metrics.guards.labels("en-de", "output-too-long", "mended")._value.get() == 1  # pyright: ignore[reportPrivateUsage]
     assert metrics.segments.labels("en-de", "second")._value.get() == 1  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""Emoji out of the words and back among them."""
+"""Emoji: removed from a segment and restored in its translation."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from apiserver.protection.placeholders import Protection, protect
 from tests.text_skeleton import skeleton
 
 A, B, C = (placeholder_char(index) for index in range(3))
-MARKS = [
+PLACEHOLDERS = [
     Placeholder(PlaceholderKind.EMOJI, "🎉", "🎉", is_text=True),
     Placeholder(PlaceholderKind.EMOJI, "🔥", "🔥", is_text=True),
     Placeholder(PlaceholderKind.NAME, "%s", "%s"),
 ]
 
 
-def test_only_floating_marks_are_taken_out() -> None:
-    words, floats = remove_emoji(f"I like {A} you, {C}{B}!", MARKS)
+def test_only_emoji_are_removed() -> None:
+    words, emojis = remove_emoji(f"I like {A} you, {C}{B}!", PLACEHOLDERS)
     assert words == f"I like you, {C}!"
-    assert [(each.char, each.is_attached) for each in floats] == [(A, False), (B, True)]
+    assert [(each.char, each.is_attached) for each in emojis] == [(A, False), (B, True)]
 
 
-def test_words_without_them_are_left_alone() -> None:
-    assert remove_emoji(f"I like {C}.", MARKS) == (f"I like {C}.", ())
+def test_text_without_emoji_is_unchanged() -> None:
+    assert remove_emoji(f"I like {C}.", PLACEHOLDERS) == (f"I like {C}.", ())
 
 
 @pytest.mark.parametrize(
@@ -39,34 +39,38 @@ def test_words_without_them_are_left_alone() -> None:
         (f"One {A} two", "一", f"一 {A}"),
     ],
 )
-def test_they_come_back_near_where_they_were_and_in_order(source: str, words: str, expected: str) -> None:
-    assert restore_emoji(words, remove_emoji(source, MARKS)[1]) == expected
+def test_emoji_are_restored_near_their_position(source: str, words: str, expected: str) -> None:
+    assert restore_emoji(words, remove_emoji(source, PLACEHOLDERS)[1]) == expected
 
 
 @pytest.mark.parametrize("sign", ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", "✓", "👍🏽", "⏰"])
-def test_pictures_are_protected_as_floating(sign: str) -> None:
+def test_pictures_are_emoji(sign: str) -> None:
     block = protect(Block(f"I like {sign} you", (), ""), Protection.of((), {}))
-    assert [(mark.kind, mark.source) for mark in block.placeholders] == [(PlaceholderKind.EMOJI, sign)]
+    assert [(placeholder.kind, placeholder.source) for placeholder in block.placeholders] == [
+        (PlaceholderKind.EMOJI, sign)
+    ]
 
 
 @pytest.mark.parametrize("sign", ["\ufeff", "\u2066", "\u200b", "\u00ad", "\x00", "\x1b"])
-def test_what_is_not_seen_is_protected_too(sign: str) -> None:
+def test_invisible_characters_are_emoji(sign: str) -> None:
     block = protect(Block(f"{sign}I like you", (), ""), Protection.of((), {}))
-    assert [(mark.kind, mark.source) for mark in block.placeholders] == [(PlaceholderKind.EMOJI, sign)]
+    assert [(placeholder.kind, placeholder.source) for placeholder in block.placeholders] == [
+        (PlaceholderKind.EMOJI, sign)
+    ]
 
 
 @pytest.mark.parametrize("text", ["• One dog", "one\n\t- two", "★ Good", "→ Good"])
-def test_a_bullet_is_one_only_where_a_line_begins(text: str) -> None:
-    assert [mark.kind for mark in protect(Block(text, (), ""), Protection.of((), {})).placeholders] == [
+def test_bullets_are_emoji_at_line_starts(text: str) -> None:
+    assert [placeholder.kind for placeholder in protect(Block(text, (), ""), Protection.of((), {})).placeholders] == [
         PlaceholderKind.EMOJI
     ]
 
 
 @pytest.mark.parametrize("text", ["A → B", "one - two", "-5 dogs", "one * two", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
-def test_signs_that_say_something_stay_words(text: str) -> None:
+def test_meaningful_signs_stay_words(text: str) -> None:
     assert all(
-        mark.kind is not PlaceholderKind.EMOJI
-        for mark in protect(Block(text, (), ""), Protection.of((), {})).placeholders
+        placeholder.kind is not PlaceholderKind.EMOJI
+        for placeholder in protect(Block(text, (), ""), Protection.of((), {})).placeholders
     )
 
 
@@ -75,14 +79,14 @@ def test_signs_that_say_something_stay_words(text: str) -> None:
     st.lists(st.sampled_from(["a", "bc", " ", A, B, "。"]), max_size=12),
     st.lists(st.sampled_from(["x", " ", "y", "。"]), min_size=1, max_size=9),
 )
-def test_none_is_lost_and_no_hard_white_space_made(source: list[str], answer: list[str]) -> None:
+def test_restoring_keeps_all_emoji_and_single_spaces(source: list[str], answer: list[str]) -> None:
     text = " ".join(
-        "".join(char for place, char in enumerate(source) if char not in source[:place] or char not in {A, B}).split()
+        "".join(char for index, char in enumerate(source) if char not in source[:index] or char not in {A, B}).split()
     )
     words = " ".join("".join(answer).split())
-    bare, floats = remove_emoji(text, MARKS)
-    assert skeleton(bare) in (["", ""], [""])
-    back = restore_emoji(words, floats)
-    assert "".join(char for char in back if char in {A, B}) == "".join(char for char in text if char in {A, B})
+    text_without, emojis = remove_emoji(text, PLACEHOLDERS)
+    assert skeleton(text_without) in (["", ""], [""])
+    restored = restore_emoji(words, emojis)
+    assert "".join(char for char in restored if char in {A, B}) == "".join(char for char in text if char in {A, B})
     if words:
-        assert skeleton(back) == ["", ""]
+        assert skeleton(restored) == ["", ""]

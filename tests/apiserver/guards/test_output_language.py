@@ -1,4 +1,4 @@
-"""The door to language identification: which labels stand for a language, and how likely a text has them."""
+"""Output language: the labels of a language, and how likely a text has them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def languages() -> OutputLanguage:
         (("en", "tlh"), set[str]()),
     ],
 )
-def test_labels_stand_for_the_target_and_its_kin_but_never_for_the_source(
+def test_labels_include_kin_but_never_the_source(
     languages: OutputLanguage, pair: tuple[str, str], labels: set[str]
 ) -> None:
     assert set(languages.labels(LanguagePair(*pair))) == labels
 
 
-def test_kin_are_languages_in_which_one_sentence_may_be_right(languages: OutputLanguage) -> None:
+def test_kin_languages_are_known(languages: OutputLanguage) -> None:
     assert languages.are_kin(LanguagePair("da", "no"))
     assert languages.are_kin(LanguagePair("sr", "hr"))
     assert not languages.are_kin(LanguagePair("en", "de"))
     assert not languages.are_kin(LanguagePair("tlh", "en"))
 
 
-def test_the_right_language_has_nearly_all_of_the_share(languages: OutputLanguage) -> None:
+def test_right_language_has_nearly_the_whole_share(languages: OutputLanguage) -> None:
     assert languages.shares("Der Ausschuss trifft sich morgen früh, um den Haushalt zu besprechen.")["de"] > 0.9
 
 
@@ -52,7 +52,7 @@ def test_any_text_has_shares(languages: OutputLanguage, text: str) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(st.characters(codec=None), max_size=300))
-def test_the_likeliest_label_is_that_with_the_most_of_all_shares(languages: OutputLanguage, text: str) -> None:
+def test_likeliest_label_has_the_largest_share(languages: OutputLanguage, text: str) -> None:
     shares = languages.shares(text)
     label, share = languages.likeliest(text)
     assert share == pytest.approx(max(shares.values(), default=0.0), abs=1e-4)

@@ -1,0 +1,77 @@
+"""Glossary: names and terms match as whole words, the longest first."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.protection.glossary import GlossaryMatcher
+
+
+def matches(text: str, names: list[str], terms: dict[str, str] | None = None) -> list[tuple[str, str | None]]:
+    return [(text[start:end], target) for start, end, target in GlossaryMatcher.of(names, terms or {}).find(text)]
+
+
+@pytest.mark.parametrize("text", ["Pairways", "pairway", "unPairway", "Pairway2", "Pairwaý", "PAIRWAY", "Pair way"])
+def test_name_does_not_match_in_another_word_or_case(text: str) -> None:
+    assert matches(text, ["Pairway"]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Pairway", "Pairway's", "(Pairway)", "Pairwayを使う", "Pairway는", "使Pairway。", "my-Pairway"]
+)
+def test_name_matches_as_a_whole_word(text: str) -> None:
+    assert matches(text, ["Pairway"]) == [("Pairway", None)]
+
+
+def test_entries_match_anywhere_in_unspaced_scripts() -> None:
+    assert matches("東京都庁で", ["都庁"]) == [("都庁", None)]
+    assert matches("펭귄은", [], {"펭귄": "penguin"}) == [("펭귄", "penguin")]
+    assert matches("หนังสือเล่มนี้", ["เล่ม"]) == [("เล่ม", None)]
+
+
+def test_combining_mark_belongs_to_its_letter() -> None:
+    assert matches("हिन्दी", ["हिन्द"]) == []
+    assert matches("cafe\u0301", ["cafe"]) == []
+
+
+@pytest.mark.parametrize("written", ["invoice", "Invoice", "INVOICE"])
+def test_term_matches_in_any_case(written: str) -> None:
+    assert matches(f"The {written}.", [], {"invoice": "Rechnung"}) == [(written, "Rechnung")]
+    assert matches(f"The {written}s.", [], {"invoice": "Rechnung"}) == []
+
+
+def test_longest_entry_matches() -> None:
+    names = ["New", "New York", "New York Times"]
+    assert matches("New York Times, New Yorker", names) == [("New York Times", None), ("New", None)]
+
+
+def test_exact_case_is_preferred() -> None:
+    terms = {"US": "Vereinigte Staaten", "us": "uns"}
+    assert matches("us in the US, Us", [], terms) == [("us", "uns"), ("US", terms["US"]), ("Us", terms["US"])]
+    assert matches("May may", ["May"], {"may": "dürfen"}) == [("May", None), ("may", "dürfen")]
+
+
+def test_longer_lower_case_does_not_shift_offsets() -> None:
+    assert matches("İİİ Invoice", [], {"invoice": "fatura"}) == [("Invoice", "fatura")]
+
+
+def test_entry_with_private_character_never_matches() -> None:
+    assert matches("\U000f0000", ["\U000f0000"]) == []
+
+
+@given(
+    st.text(st.sampled_from("ab AB.あİ\u0301\ud800"), max_size=30),
+    st.lists(st.text(st.sampled_from("ab AB.あİ\ud800"), min_size=1, max_size=4), max_size=8),
+)
+def test_matches_are_in_the_text_without_overlaps(text: str, entries: list[str]) -> None:
+    names, terms = entries[::2], dict.fromkeys(entries[1::2], "x")
+    position = 0
+    for start, end, target in GlossaryMatcher.of(names, terms).find(text):
+        assert position <= start < end <= len(text)
+        if target is None:
+            assert text[start:end] in names
+        else:
+            assert text[start:end].lower() in {term.lower() for term in terms}
+        position = end

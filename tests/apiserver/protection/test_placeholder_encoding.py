@@ -1,0 +1,136 @@
+"""Placeholder encodings, and how placeholders are found again in an output."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
+from apiserver.prompts.family import PlaceholderStyle
+from apiserver.protection.placeholder_encoding import (
+    EncodedText,
+    encode_in_style,
+    encode_literally,
+    is_well_nested,
+    placeholders_in,
+)
+
+NUMBERED = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
+WORDS = PlaceholderStyle(names=("Tom", "Boston"), quantities=("7",))
+A, B, C, D = (placeholder_char(index) for index in range(4))
+
+
+def name(source: str, target: str | None = None) -> Placeholder:
+    return Placeholder(PlaceholderKind.NAME, source, target or source, is_text=True)
+
+
+def pair(first: int, second: int, tag: str = "b") -> list[Placeholder]:
+    return [
+        Placeholder(PlaceholderKind.OPEN, f"<{tag}>", f"<{tag}>", second),
+        Placeholder(PlaceholderKind.CLOSE, f"</{tag}>", f"</{tag}>", first),
+    ]
+
+
+def test_restore_needs_each_spelling_once() -> None:
+    encoded = EncodedText("Hello Tom", (("Tom", A),))
+    assert encoded.restore("Hallo") is None
+    assert encoded.restore("Hallo Tom, Tom") is None
+    assert encoded.restore("Hallo Tomas") is None
+    assert encoded.restore("Hallo Tom!") == f"Hallo {A}!"
+
+
+def test_equal_spellings_are_restored_in_order() -> None:
+    encoded = encode_literally(f"{A} of {B}", [name("%s"), name("%s")], terms_in_prompt=False)
+    assert encoded is not None
+    assert encoded.text == "%s of %s"
+    assert encoded.restore("%s von %s") == f"{A} von {B}"
+    assert encoded.restore("%s") is None
+
+
+def test_longer_spelling_is_matched_first() -> None:
+    encoded = encode_literally(f"{A} {B}", [name("{a}"), name("{{a}}")], terms_in_prompt=False)
+    assert encoded is not None
+    assert encoded.restore("{{a}} {a}") == f"{B} {A}"
+
+
+def test_number_is_not_matched_inside_another() -> None:
+    encoded = encode_in_style(
+        f"It weighs {A}.", [Placeholder(PlaceholderKind.QUANTITY, "5 kg", "5 kg", is_text=True)], WORDS
+    )
+    assert encoded is not None
+    assert encoded.text == "It weighs 7."
+    assert encoded.restore("Es wiegt 17.") is None
+    assert encoded.restore("Es wiegt 7.") == f"Es wiegt {A}."
+
+
+def test_term_is_encoded_in_the_target_language() -> None:
+    placeholders = [name("station", "Bahnhof")]
+    plain = encode_literally(f"the {A}", placeholders, terms_in_prompt=False)
+    in_prompt = encode_literally(f"the {A}", placeholders, terms_in_prompt=True)
+    assert plain is not None
+    assert in_prompt is not None
+    assert (plain.text, in_prompt.text) == ("the Bahnhof", "the station")
+    assert plain.restore("der Bahnhof") == in_prompt.restore("der Bahnhof") == f"der {A}"
+
+
+def test_tags_are_never_encoded_literally() -> None:
+    assert encode_literally(f"{A}x{B}", pair(0, 1), terms_in_prompt=False) is None
+
+
+def test_paired_tags_share_a_number() -> None:
+    placeholders = [*pair(0, 1), name("%s"), *pair(3, 4, "i")]
+    text = f"{A}a{B} {C} {D}b{placeholder_char(4)}"
+    encoded = encode_in_style(text, placeholders, NUMBERED)
+    assert encoded is not None
+    assert encoded.text == "<g1>a</g1> <x3/> <g4>b</g4>" or encoded.text.count("<g") == 2
+    assert encoded.restore(encoded.text) == text
+
+
+def test_unpaired_tag_is_encoded_alone() -> None:
+    encoded = encode_in_style(f"{A}a", pair(0, 1), NUMBERED)
+    assert encoded is not None
+    assert encoded.text == "<x1/>a"
+
+
+@pytest.mark.parametrize(
+    ("text", "placeholders"),
+    [
+        pytest.param(f"{A} Tom and Boston", [name("%s")], id="every word is taken by the text"),
+        pytest.param(f"{A} {B} {C}", [name("a"), name("b"), name("c")], id="more placeholders than words"),
+        pytest.param(f"{A}a{B}", pair(0, 1), id="no spelling for tags"),
+    ],
+)
+def test_missing_spelling_gives_no_encoding(text: str, placeholders: list[Placeholder]) -> None:
+    assert encode_in_style(text, placeholders, WORDS) is None
+
+
+def test_spelling_in_the_text_gives_no_encoding() -> None:
+    assert encode_in_style(f"<x1/> {A}", [Placeholder(PlaceholderKind.ALONE, "<br>", "<br>")], NUMBERED) is None
+
+
+def test_nesting_needs_closed_pairs_without_overlap() -> None:
+    placeholders = [
+        *pair(0, 1),
+        Placeholder(PlaceholderKind.OPEN, "<i>", "<i>", 3),
+        Placeholder(PlaceholderKind.CLOSE, "</i>", "</i>", 2),
+    ]
+    assert is_well_nested(f"{A}x{C}y{D}{B}", placeholders)
+    assert is_well_nested(f"{C}y{D} {A}x{B}", placeholders)
+    assert not is_well_nested(f"{B}x{A}", placeholders)
+    assert not is_well_nested(f"{A}x{C}y{B}z{D}", placeholders)
+    assert is_well_nested(f"x{B}", placeholders)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["a", " ", "Tom", "%s", "{x}", A, B, "é", "7"]), max_size=12).map("".join))
+def test_encoded_text_is_restored_or_refused(text: str) -> None:
+    once = "".join(char for index, char in enumerate(text) if char not in text[:index] or char not in {A, B})
+    placeholders = [name("%d"), name("{y}")]
+    for encoded in (
+        encode_literally(once, placeholders, terms_in_prompt=False),
+        encode_in_style(once, placeholders, WORDS),
+    ):
+        if encoded is not None:
+            assert not list(placeholders_in(encoded.text))
+            assert encoded.restore(encoded.text) in {once, None}

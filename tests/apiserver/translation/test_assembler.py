@@ -1,0 +1,138 @@
+"""Assembler: texts joined from segments that come back in any order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
+from apiserver.guards.issues import OutputIssue
+from apiserver.translation.assembler import UNTRANSLATED, Assembler
+from apiserver.translation.planner import GapStep, Plan, Step, TextStep
+from apiserver.translation.segment_translator import SegmentResult
+from shared.languages import LanguagePair
+
+EN_DE, ZH_EN = LanguagePair("en", "de"), LanguagePair("zh", "en")
+ODD = OutputIssue("output-too-wordy", "The answer is much longer than its source.", usable=True, weight=1)
+NONE = OutputIssue("output-empty", "The model answered with nothing.", usable=False, weight=9)
+BLOCK = Block("", (), "")
+
+
+def text_step(text: str, block: Block = BLOCK, *, translatable: bool = True) -> TextStep:
+    return TextStep(text, block, translatable)
+
+
+def plan_of(*steps: Step, pair: LanguagePair = EN_DE) -> Plan:
+    return Plan.of(pair, steps)
+
+
+def test_deltas_come_in_order() -> None:
+    deltas: list[str] = []
+    assembler = Assembler(plan_of("<", text_step("a"), GapStep("  ", BLOCK), text_step("b"), ">"), deltas.append)
+    assembler.add(3, SegmentResult("B"))
+    assert deltas == []
+    assembler.add(1, SegmentResult("A"))
+    assert "".join(deltas) == "<A  B"
+    assembler.close()
+    assert assembler.text == "".join(deltas) == "<A  B>"
+
+
+def test_text_is_none_if_every_segment_failed() -> None:
+    deltas: list[str] = []
+    assembler = Assembler(plan_of("- ", text_step("a"), GapStep(" ", BLOCK), text_step("b")), deltas.append)
+    assembler.add(1, SegmentResult(None, (NONE,)))
+    assembler.add(3, SegmentResult(None, (NONE,)))
+    assembler.close()
+    assert assembler.text is None
+    assert deltas == []
+    assert [(notice.code, notice.message) for notice in assembler.warnings()] == [(NONE.code, NONE.message)]
+
+
+def test_failed_segment_stays_with_a_warning() -> None:
+    deltas: list[str] = []
+    assembler = Assembler(plan_of(text_step("a"), GapStep("\n", BLOCK), text_step("b")), deltas.append)
+    assembler.add(0, SegmentResult(None, (NONE,)))
+    assembler.add(2, SegmentResult("B"))
+    assembler.close()
+    assert assembler.text == "".join(deltas) == "a\nB"
+    assert [notice.code for notice in assembler.warnings()] == [UNTRANSLATED]
+    assert "1 of 2 segments" in assembler.warnings()[0].message
+
+
+def test_each_issue_code_is_one_warning() -> None:
+    steps = [text_step("a"), text_step("b"), text_step("c")]
+    assembler = Assembler(plan_of(*steps), None)
+    assembler.add(0, SegmentResult("A", (ODD, ODD)))
+    assembler.add(1, SegmentResult("B", (ODD,)))
+    assembler.add(2, SegmentResult("C"))
+    assembler.close()
+    assert [(n.code, n.message) for n in assembler.warnings()] == [(ODD.code, f"{ODD.message} (2 of 3 segments)")]
+
+
+def test_segment_in_pieces_adds_a_warning() -> None:
+    assembler = Assembler(plan_of(text_step("a"), text_step("b")), None)
+    assembler.add(0, SegmentResult("A", stage="pieces"))
+    assembler.add(1, SegmentResult("B", stage="second"))
+    assembler.close()
+    assert [notice.code for notice in assembler.warnings()] == ["translated-in-pieces"]
+    assert "1 of 2 segments" in assembler.warnings()[0].message
+
+
+def test_text_without_segments_is_unchanged() -> None:
+    deltas: list[str] = []
+    assembler = Assembler(plan_of("12", text_step("34", translatable=False)), deltas.append)
+    assembler.close()
+    assert assembler.text == "".join(deltas) == "1234"
+    assert assembler.warnings() == []
+
+
+def test_close_before_last_segment_raises() -> None:
+    assembler = Assembler(plan_of(text_step("a")), None)
+    with pytest.raises(ValueError, match="step 0 of 1"):
+        assembler.close()
+
+
+def test_text_is_escaped_but_syntax_is_not() -> None:
+    placeholders = (
+        Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
+        Placeholder(PlaceholderKind.NAME, "a&b", "a&b", is_text=True),
+    )
+    block = Block("", placeholders, "", escape=lambda text: text.replace("&", "&amp;"))
+    assembler = Assembler(plan_of(text_step("x", block)), None)
+    assembler.add(0, SegmentResult(f"B & {placeholder_char(1)}{placeholder_char(0)}C"))
+    assembler.close()
+    assert assembler.text == "B &amp; a&amp;b<br>C"
+
+
+def test_space_is_added_between_sentences_across_a_tag() -> None:
+    block = Block("", (), "")
+    steps = (text_step("你好。", block), GapStep("", block), "<b>", text_step("再见。", block), "</b>")
+    assembler = Assembler(plan_of(*steps, pair=ZH_EN), None)
+    assembler.add(0, SegmentResult("Hello."))
+    assembler.add(3, SegmentResult("Goodbye."))
+    assembler.close()
+    assert assembler.text == "Hello. <b>Goodbye.</b>"
+
+
+def test_no_space_is_added_between_blocks() -> None:
+    steps = (text_step("你好。", Block("", (), "1")), GapStep("", BLOCK), text_step("再见。", Block("", (), "2")))
+    assembler = Assembler(plan_of(*steps, pair=ZH_EN), None)
+    assembler.add(0, SegmentResult("Hello."))
+    assembler.add(2, SegmentResult("Goodbye."))
+    assembler.close()
+    assert assembler.text == "Hello.Goodbye."
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.permutations(range(6)))
+def test_results_may_come_in_any_order(order: list[int]) -> None:
+    steps: list[Step] = []
+    for number in range(6):
+        steps += [text_step(str(number)), GapStep("\n", BLOCK)]
+    deltas: list[str] = []
+    assembler = Assembler(plan_of(*steps), deltas.append)
+    for number in order:
+        assembler.add(2 * number, SegmentResult(f"<{number}>"))
+    assembler.close()
+    assert assembler.text == "".join(deltas) == "<0>\n<1>\n<2>\n<3>\n<4>\n<5>\n"

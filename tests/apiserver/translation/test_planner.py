@@ -1,0 +1,97 @@
+"""Plans: which segments a text has, and what stays between them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
+from apiserver.protection.placeholders import Protection
+from apiserver.segmentation.segmenter import Budget
+from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text
+from shared.languages import LanguagePair
+from shared.protocol.messages import TextFormat
+from tests.text_skeleton import skeleton
+
+EN_DE = LanguagePair("en", "de")
+BUDGET = Budget(max_tokens=40, max_sentences=1, count=len)
+NOTHING = Protection.of((), {})
+
+
+def plan_of(text: str, text_format: TextFormat = TextFormat.TEXT, protection: Protection = NOTHING) -> Plan:
+    return plan_text(text, EN_DE, TranslateOptions(text_format, protection), BUDGET)
+
+
+def segment_texts(plan: Plan) -> list[str]:
+    """Return the segments' texts, a * for each placeholder."""
+    steps = [plan.steps[index] for index in plan.segment_indices]
+    return ["".join("*" if ord(c) >= 0xF0000 else c for c in step.text) for step in steps if isinstance(step, TextStep)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n", "123", "5 km", "🎉🎉", "https://example.org/a?b=1", "%s {x} ${y}", "—"]
+)
+def test_text_without_words_has_no_segments(text: str) -> None:
+    plan = plan_of(text)
+    assert plan.segment_indices == ()
+    assert untranslated_text(plan) == text
+
+
+def test_lines_and_sentences_are_segments() -> None:
+    text = "\tOne is here. Two is there.\r\n\r\n  - Three\n42\n"
+    plan = plan_of(text)
+    assert segment_texts(plan) == ["One is here.", "Two is there.", "Three"]
+    assert untranslated_text(plan) == text
+
+
+def test_placeholders_stay_inside_their_sentence() -> None:
+    assert segment_texts(plan_of("Hello {name}, you owe 5 kg.")) == ["Hello *, you owe *."]
+
+
+def test_tags_at_segment_ends_are_split_off() -> None:
+    html = "<p><b>All of it.</b></p><p>Some <i>of</i> it.</p>"
+    plan = plan_of(html, TextFormat.HTML)
+    assert segment_texts(plan) == ["All of it.", "Some *of* it."]
+    assert untranslated_text(plan) == html
+
+
+def test_tag_around_two_sentences_is_split_off_both() -> None:
+    html = "<p>One. <b>Two is bold. So is three.</b> Four.</p>"
+    plan = plan_of(html, TextFormat.HTML)
+    assert segment_texts(plan) == ["One.", "Two is bold.", "So is three.", "Four."]
+    assert untranslated_text(plan) == html
+
+
+def test_names_and_terms_are_placeholders() -> None:
+    plan = plan_of("Pairway is at the station.", protection=Protection.of(["Pairway"], {"station": "Bahnhof"}))
+    assert segment_texts(plan) == ["* is at the *."]
+    assert untranslated_text(plan) == "Pairway is at the Bahnhof."
+
+
+def test_block_escapes_words_but_not_syntax() -> None:
+    placeholders = (
+        Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
+        Placeholder(PlaceholderKind.NAME, "<x>", "<x>", is_text=True),
+    )
+    block = Block("", placeholders, "", escape=lambda text: text.replace("<", "&lt;"))
+    assert block.write(f"a<b{placeholder_char(0)}{placeholder_char(1)}") == "a&lt;b<br>&lt;x>"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["a b. ", "<b>", "</b>", "{x}", "\n", "  ", "*", "`c`", "%s", "。"]) | st.text(max_size=6),
+        max_size=12,
+    ).map("".join),
+    st.sampled_from(TextFormat),
+)
+def test_untranslated_steps_join_to_the_text(text: str, text_format: TextFormat) -> None:
+    plan = plan_of(text, text_format)
+    if text_format is TextFormat.TEXT:
+        assert untranslated_text(plan) == text
+    if not plan.segment_indices:
+        assert untranslated_text(plan) == text
+    for words in segment_texts(plan):
+        assert words == words.strip()
+        assert skeleton(words) == ["", ""]

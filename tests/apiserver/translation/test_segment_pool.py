@@ -1,0 +1,82 @@
+"""Segment pool: how many workers translate a text's segments, and which of these are translated."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, nullcontext
+
+import pytest
+
+from apiserver.engine.interface import EngineGoneError
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
+from apiserver.translation.planner import Plan, TextStep
+from apiserver.translation.segment_pool import GROWTH, SegmentPool
+from apiserver.translation.segment_translator import SegmentResult
+from shared.languages import LanguagePair
+
+BLOCK = Block("", (Placeholder(PlaceholderKind.NAME, "%s", "%s", is_text=True),), "")
+
+
+def plan_of(*texts: str) -> Plan:
+    return Plan.of(LanguagePair("en", "de"), [TextStep(text, BLOCK, translatable=True) for text in texts])
+
+
+class Recorder:
+    """Translates to upper case; keeps the requests and the results by index."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.results: dict[int, str | None] = {}
+
+    async def translate(self, step: TextStep) -> SegmentResult:
+        self.texts.append(step.text)
+        await asyncio.sleep(0)
+        return SegmentResult(step.text.upper())
+
+    def on_result(self, index: int, result: SegmentResult) -> None:
+        self.results[index] = result.text
+
+
+async def test_equal_segments_are_translated_once() -> None:
+    recorder = Recorder()
+    await SegmentPool(plan_of("a", "b", "a", "a"), recorder.translate, recorder.on_result, nullcontext, 4).run(4)
+    assert sorted(recorder.texts) == ["a", "b"]
+    assert recorder.results == {0: "A", 1: "B", 2: "A", 3: "A"}
+
+
+async def test_equal_segments_with_placeholders_are_not_shared() -> None:
+    recorder = Recorder()
+    text = f"a {placeholder_char(0)}"
+    await SegmentPool(plan_of(text, text), recorder.translate, recorder.on_result, nullcontext, 2).run(2)
+    assert recorder.texts == [text, text]
+
+
+async def test_pool_grows_at_the_first_permit() -> None:
+    recorder = Recorder()
+    waiting = 0
+    gate = asyncio.Event()
+
+    @asynccontextmanager
+    async def permit() -> AsyncGenerator[None]:
+        nonlocal waiting
+        waiting += 1
+        await gate.wait()
+        yield
+
+    pool = SegmentPool(plan_of(*"abcdefgh"), recorder.translate, recorder.on_result, permit, 1 + GROWTH)
+    task = asyncio.create_task(pool.run(1))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert waiting == 1
+    gate.set()
+    await task
+    assert sorted(recorder.texts) == list("abcdefgh")
+
+
+async def test_first_error_is_raised_itself() -> None:
+    async def fail(_: TextStep) -> SegmentResult:
+        raise EngineGoneError
+
+    with pytest.raises(EngineGoneError):
+        await SegmentPool(plan_of("a", "b"), fail, Recorder().on_result, nullcontext, 2).run(2)

@@ -1,0 +1,246 @@
+"""The stages of one segment, with outputs from a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apiserver.engine.interface import GenerationResult
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char, placeholder_index
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.family import PromptFamily
+from apiserver.prompts.sampling import Sampling
+from apiserver.translation.segment_translator import (
+    MAX_DEPTH,
+    MAX_PIECES,
+    SegmentContext,
+    SegmentResult,
+    translate_segment,
+)
+from shared.languages import LanguagePair
+from tests.text_skeleton import skeleton
+
+EN_DE = LanguagePair("en", "de")
+LANGUAGES = OutputLanguage()
+A, B = placeholder_char(0), placeholder_char(1)
+DEMO, HUNYUAN = FAMILIES["demo-tags"], FAMILIES["hy-mt2"]
+GERMAN = "Das Haus am See gehört meiner alten Tante."
+ENGLISH = "The house by the lake belongs to my old aunt."
+
+
+@dataclass
+class ScriptedRequester:
+    """Returns outputs from a script, by text or in turn; keeps the requests."""
+
+    script: Callable[[str, Sampling], GenerationResult]
+    texts: list[str] = field(default_factory=list[str])
+    terms: list[Mapping[str, str]] = field(default_factory=list[Mapping[str, str]])
+    samplings: list[Sampling] = field(default_factory=list[Sampling])
+
+    async def __call__(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
+        await asyncio.sleep(0)
+        self.texts.append(text)
+        self.terms.append(terms)
+        self.samplings.append(sampling)
+        return self.script(text, sampling)
+
+
+def output_of(text: str, finish_reason: str = "stop", *, repeats: bool = False) -> GenerationResult:
+    return GenerationResult(text, finish_reason, repeats=repeats, leaked_controls=False)
+
+
+def in_turn(*outputs: GenerationResult) -> Callable[[str, Sampling], GenerationResult]:
+    remaining = list(outputs)
+    return lambda _, __: remaining.pop(0) if len(remaining) > 1 else remaining[0]
+
+
+async def translate(
+    requester: ScriptedRequester,
+    text: str = ENGLISH,
+    placeholders: Sequence[Placeholder] = (),
+    family: PromptFamily = DEMO,
+) -> SegmentResult:
+    return await translate_segment(
+        text, placeholders, SegmentContext(EN_DE, family, Sampling(), QualityGuard(LANGUAGES), requester)
+    )
+
+
+def name(source: str, target: str | None = None) -> Placeholder:
+    return Placeholder(PlaceholderKind.NAME, source, target or source, is_text=True)
+
+
+def tags() -> list[Placeholder]:
+    return [Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 1), Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 0)]
+
+
+async def test_good_output_needs_one_request() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of(GERMAN))
+    assert await translate(requester) == SegmentResult(GERMAN, stage="first")
+    assert requester.texts == [ENGLISH]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param(output_of("Das Haus", "length"), id="output-too-long"),
+        pytest.param(output_of("Das Haus Das Haus", "repetition", repeats=True), id="output-repeats"),
+        pytest.param(output_of("Das Haus", "abort"), id="output-incomplete"),
+        pytest.param(output_of("  "), id="output-empty"),
+        pytest.param(output_of(ENGLISH), id="output-echoes-source"),
+        pytest.param(output_of("La maison au bord du lac appartient à ma vieille tante."), id="output-wrong-language"),
+        pytest.param(output_of("Das."), id="output-too-short"),
+        pytest.param(output_of(f"{GERMAN} " * 9), id="output-repeats"),
+        pytest.param(GenerationResult(GERMAN, "stop", repeats=False, leaked_controls=True), id="output-leaks-control"),
+    ],
+)
+async def test_bad_output_is_requested_with_retry_sampling(
+    bad: GenerationResult, request: pytest.FixtureRequest
+) -> None:
+    requester = ScriptedRequester(in_turn(bad, output_of(GERMAN)))
+    result = await translate(requester)
+    assert (result.text, result.issues, result.stage) == (GERMAN, (), "second")
+    assert request.node.callspec.id.rstrip("012") in result.issue_codes
+    assert requester.samplings[0].temperature == 0
+    assert requester.samplings[1].temperature > 0
+
+
+@pytest.mark.parametrize(
+    ("around", "code"),
+    [
+        ("Sure! Here is the translation:\n\n{}", "removed-preamble"),
+        ("{}\n\n(Note: I kept the tone of the original.)", "removed-note"),
+        ("“{}”", "removed-quotes"),
+        ("<think>The user wants German.</think>\n{}", "removed-thinking"),
+        ("{}<|im_end|>", "removed-controls"),
+        ("```\n{}\n```", "removed-wrapping"),
+        ("{}\nEnglish: The dog sleeps.\nGerman: Der Hund schläft.", "removed-next-turn"),
+    ],
+)
+async def test_text_around_translation_is_removed(around: str, code: str) -> None:
+    result = await translate(ScriptedRequester(lambda _, __: output_of(around.format(GERMAN))))
+    assert (result.text, result.issues, result.stage) == (GERMAN, (), "first")
+    assert result.issue_codes == (code,)
+
+
+async def test_added_full_stop_is_removed_with_its_space() -> None:
+    result = await translate(
+        ScriptedRequester(lambda _, __: output_of(f"{GERMAN.rstrip('.')} .")), "The house stands between the trees"
+    )
+    assert result.text == GERMAN.rstrip(".")
+
+
+async def test_two_bad_outputs_lead_to_pieces() -> None:
+    source = "I know the house, and I like the garden."
+    pieces = {"I know the house,": "Ich kenne das Haus,", "and I like the garden.": "und ich mag den Garten."}
+    requester = ScriptedRequester(
+        lambda text, _: output_of(pieces.get(text, ""), "stop" if text in pieces else "length")
+    )
+    result = await translate(requester, source)
+    assert result.text == "Ich kenne das Haus, und ich mag den Garten."
+    assert result.stage == "pieces"
+    assert result.issues == ()
+
+
+async def test_best_candidate_keeps_its_issue() -> None:
+    requester = ScriptedRequester(lambda text, _: output_of(text))
+    result = await translate(requester)
+    assert result.text is not None
+    assert result.stage == "best"
+    assert {issue.code for issue in result.issues} == {"output-echoes-source"}
+
+
+async def test_unusable_outputs_give_no_text() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("x", "length"))
+    result = await translate(requester)
+    assert result.text is None
+    assert result.stage == "none"
+    assert result.issues[0].code == "output-too-long"
+    assert len(requester.texts) <= 2 * (1 + MAX_PIECES + MAX_PIECES**MAX_DEPTH)
+
+
+async def test_placeholders_are_encoded_as_names() -> None:
+    requester = ScriptedRequester(
+        lambda text, _: output_of("Hallo Tom, wie geht es dir heute?") if "Tom" in text else output_of("Hallo.")
+    )
+    result = await translate(requester, f"Hello {A}, how are you today?", [name("{user}")])
+    assert result.text == f"Hallo {A}, wie geht es dir heute?"
+    assert requester.texts == ["Hello Tom, how are you today?"]
+
+
+async def test_lost_placeholder_is_encoded_otherwise() -> None:
+    requester = ScriptedRequester(
+        lambda text, _: output_of("Hallo, wie geht es dir heute?") if "how" in text else output_of("Hallo")
+    )
+    result = await translate(requester, f"Hello {A}, how are you today?", [name("{user}")], HUNYUAN)
+    assert requester.texts[0] == "Hello {user}, how are you today?"
+    assert "{user}" not in requester.texts[1]
+    assert result.stage == "pieces"
+    assert result.text is not None
+    assert result.text.count(A) == 1
+    assert "placeholder-lost" in result.issue_codes
+
+
+async def test_terms_go_into_the_term_prompt() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("Wo ist der Hauptbahnhof in dieser Stadt?"))
+    result = await translate(requester, f"Where is the {A} in this town?", [name("station", "Hauptbahnhof")], HUNYUAN)
+    assert requester.texts == ["Where is the station in this town?"]
+    assert requester.terms == [{"station": "Hauptbahnhof"}]
+    assert result.text == f"Wo ist der {A} in dieser Stadt?"
+
+
+async def test_tags_are_projected_for_models_without_tags() -> None:
+    answers = {
+        "This is very important for us.": "Das ist sehr wichtig für uns.",
+        "very important": "Sehr wichtig.",
+    }
+    requester = ScriptedRequester(lambda text, _: output_of(answers[text]))
+    result = await translate(requester, f"This is {A}very important{B} for us.", tags())
+    assert result.text == f"Das ist {A}sehr wichtig{B} für uns."
+
+
+async def test_tags_that_cannot_be_projected_lead_to_pieces() -> None:
+    answers = {"This is": "Das ist", "very important": "sehr wichtig", "for us.": "für uns."}
+    requester = ScriptedRequester(lambda text, _: output_of(answers.get(text, "Es ist von hoher Bedeutung für uns.")))
+    result = await translate(requester, f"This is {A}very important{B} for us.", tags())
+    assert result.text == f"Das ist {A}sehr wichtig{B} für uns."
+    assert result.stage == "pieces"
+
+
+async def test_numbered_tags_are_restored() -> None:
+    requester = ScriptedRequester(
+        lambda text, _: output_of(text.replace("This is", "Das ist").replace("very important", "sehr wichtig"))
+    )
+    result = await translate(requester, f"This is {A}very important{B}", tags(), HUNYUAN)
+    assert result.text == f"Das ist {A}sehr wichtig{B}"
+
+
+def placeholders_of(text: str) -> list[str]:
+    return sorted(char for char in text if placeholder_index(char) is not None)
+
+
+WORDS = st.sampled_from(["house", "the", "Tom", "a", "%s", "<b>", "\n", "  ", "é", "</s>", "家", "7"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.lists(st.sampled_from([*"abc xyz", A, B]), min_size=1, max_size=20).map("".join),
+    answers=st.lists(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=20), min_size=1, max_size=6),
+    family=st.sampled_from([DEMO, HUNYUAN]),
+)
+async def test_no_output_loses_or_adds_a_placeholder(text: str, answers: list[str], family: PromptFamily) -> None:
+    once = "".join(char for place, char in enumerate(text) if char not in text[:place] or char not in {A, B})
+    once = " ".join(once.split())  # as a segment is
+    if not once:
+        return
+    requester = ScriptedRequester(in_turn(*map(output_of, answers)))
+    result = await translate(requester, once, [name("{x}"), name("%d")], family)
+    if result.text is not None:
+        assert placeholders_of(result.text) == placeholders_of(once)
+        assert skeleton(result.text) == ["", ""]
