@@ -26,7 +26,7 @@ from shared.protocol.priority import Priority
 from shared.protocol.report import ServedPairs
 from shared.runtime.metrics import RequestSample
 from tests.proxy.samples import models, pair, replica, snapshot
-from tests.proxy.test_evidence import EN_DE, A, B, Scene
+from tests.proxy.balancing.test_local_stats import EN_DE, A, B, Scene
 
 LIMIT = 10.0
 EN_FR = pair("en>fr")

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.proxy.fleet_simulation import FAILING, STRATEGIES, TWO_SPEED, Fleet, Kind, Outcome, fault_shares, run
+from tests.proxy.balancing.fleet_simulation import FAILING, STRATEGIES, TWO_SPEED, Fleet, Kind, Outcome, fault_shares, run
 
 OTHERS = [name for name in STRATEGIES if name != "Pairway"]
 
