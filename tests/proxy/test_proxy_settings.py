@@ -230,3 +230,40 @@ def test_edges_as_operators_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ProxySettings()
     assert settings.trusted_proxies == ("10.0.0.0/8", "fd00::/8", "127.0.0.1")
     assert settings.cors_origins == ("https://example.com", "http://localhost:3000")
+
+
+REDIS = "redis://:secret@cache:6379/0"
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"cache_redis_url": "http://cache"}, "is no URL of a Redis"),
+        ({"cache_redis_url": REDIS}, "needs PROXY_CACHE_BYTES"),
+        (
+            {"cache_bytes": 1024 * 1024, "cache_redis_url": REDIS, "redis_url": "redis://cache"},
+            "must be different servers",
+        ),
+        (
+            {"cache_bytes": 1024 * 1024, "cache_redis_url": REDIS, "redis_url": "rediss://CACHE:6379/3"},
+            "must be different",
+        ),
+        ({"cache_bytes": 1024 * 1024, "cache_redis_url": "redis://localhost/1"}, "must be different servers"),
+        ({"cache_bytes": 1024 * 1024, "cache_redis_url": "redis://[::1]:6379/1"}, "must be different servers"),
+        (
+            {"cache_bytes": 1024 * 1024, "cache_redis_url": "unix:///r", "redis_url": "unix:///r"},
+            "must be different servers",
+        ),
+    ],
+)
+def test_cache_redis_equal_to_the_fleets_redis_is_rejected(values: dict[str, object], why: str) -> None:
+    with pytest.raises(ValidationError, match=why) as caught:
+        ProxySettings(**values)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["", REDIS, "unix:///r", "redis://127.0.0.1:6380"])
+def test_cache_redis_of_its_own_is_accepted(url: str) -> None:
+    settings = ProxySettings(cache_bytes=1024 * 1024, cache_redis_url=url)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert settings.cache_redis_url.get_secret_value() == url
+    assert "secret" not in repr(settings)

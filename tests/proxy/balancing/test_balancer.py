@@ -36,12 +36,12 @@ def urls(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, CHOICES + 1, 1000])
-def test_nobody_is_picked_where_nobody_is_eligible(count: int) -> None:
+def test_pick_returns_none_without_eligible_replicas(count: int) -> None:
     assert pick(urls(count), lambda _url: None, 1, Random(1)) is None
 
 
 @pytest.mark.parametrize("count", [1, 2, CHOICES, CHOICES + 1, MAX_EVALUATED])
-def test_the_only_eligible_one_is_found_among_however_many(count: int) -> None:
+def test_pick_finds_the_only_eligible_replica(count: int) -> None:
     for seed in range(20):
         wanted = urls(count)[seed % count]
         assert pick(urls(count), lambda url, own=wanted: USUAL if url == own else None, 1, Random(seed)) == wanted
@@ -52,7 +52,7 @@ def test_the_only_eligible_one_is_found_among_however_many(count: int) -> None:
     st.floats(1, 1e4),
     st.integers(),
 )
-def test_never_one_that_is_not_eligible_and_never_one_that_is_clearly_worse_than_those_it_was_compared_with(
+def test_pick_is_eligible_and_not_clearly_worse_than_the_others(
     fleet: dict[str, Candidate | None], work: float, seed: int
 ) -> None:
     picked = pick(list(fleet), fleet.__getitem__, work, Random(seed))
@@ -66,20 +66,20 @@ def test_never_one_that_is_not_eligible_and_never_one_that_is_clearly_worse_than
 
 
 @pytest.mark.parametrize("count", [2, CHOICES, 10])
-def test_equals_share_the_work(count: int) -> None:
+def test_pick_spreads_work_among_equals(count: int) -> None:
     rng = Random(7)
     picked = Counter(pick(urls(count), lambda _url: USUAL, 1, rng) for _ in range(count * 1000))
     assert len(picked) == count
     assert all(850 < times < 1150 for times in picked.values())
 
 
-def test_where_none_of_many_is_eligible_few_are_looked_at() -> None:
+def test_pick_evaluates_few_when_none_is_eligible() -> None:
     looks: list[str] = []
     assert pick(urls(1000), looks.append, 1, Random(1)) is None
     assert len(looks) <= DRAWS + MAX_EVALUATED
 
 
-def test_those_that_are_out_leave_no_one_else_with_their_share() -> None:
+def test_pick_spreads_the_share_of_ineligible_replicas() -> None:
     rng = Random(7)
     out = set(urls(10)[:5])
     picked = Counter(pick(urls(10), lambda url: None if url in out else USUAL, 1, rng) for _ in range(5000))
@@ -87,7 +87,7 @@ def test_those_that_are_out_leave_no_one_else_with_their_share() -> None:
     assert all(850 < times < 1150 for times in picked.values())
 
 
-def test_a_pick_looks_at_few_replicas_of_many() -> None:
+def test_pick_evaluates_few_replicas_of_many() -> None:
     looks = Counter[str]()
 
     def look(url: str) -> Candidate:
@@ -111,12 +111,12 @@ def test_a_pick_looks_at_few_replicas_of_many() -> None:
     ],
     ids=["slower", "busier", "weaker", "failed lately", "fails at once"],
 )
-def test_the_better_of_two_is_picked(worse: Candidate) -> None:
+def test_pick_returns_the_better_of_two(worse: Candidate) -> None:
     for seed in range(20):
         assert pick(["good", "bad"], lambda url: worse if url == "bad" else USUAL, 1, Random(seed)) == "good"
 
 
-def test_a_few_milliseconds_are_no_difference() -> None:
+def test_pick_ignores_a_few_milliseconds() -> None:
     rng = Random(7)
     fleet = {"a": USUAL, "b": Candidate(latency=0.0239, in_flight=0, weight=1, penalty=0)}
     picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(1000))
@@ -124,14 +124,14 @@ def test_a_few_milliseconds_are_no_difference() -> None:
 
 
 @pytest.mark.parametrize(("weight", "share"), [(0.1, 0.09), (0.5, 0.33), (2, 0.67), (5, 0.83)])
-def test_a_weight_is_a_share_of_an_idle_fleets_work(weight: float, share: float) -> None:
+def test_pick_shares_an_idle_fleets_work_by_weight(weight: float, share: float) -> None:
     rng = Random(7)
     fleet = {"a": USUAL, "b": Candidate(latency=0.02, in_flight=0, weight=weight, penalty=0)}
     picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(10_000))
     assert picked["b"] / 10_000 == pytest.approx(share, abs=0.02)
 
 
-def test_a_newcomer_stands_back_by_its_warmth_whatever_the_scores() -> None:
+def test_pick_gives_a_newcomer_its_warmths_share() -> None:
     rng = Random(7)
     cold = Candidate(latency=0.001, in_flight=0, weight=1, penalty=0, warmth=0.2)
     picked = Counter(pick(["old", "new"], {"old": USUAL, "new": cold}.__getitem__, 1, rng) for _ in range(5000))
@@ -140,18 +140,18 @@ def test_a_newcomer_stands_back_by_its_warmth_whatever_the_scores() -> None:
     assert all(times > 400 for times in both.values()), "among newcomers nobody stands back"
 
 
-def test_a_replica_of_twice_the_weight_takes_twice_the_work_before_it_is_as_good() -> None:
+def test_score_divides_work_by_weight() -> None:
     assert score(Candidate(0.02, 3, 2, 0), 1) == score(Candidate(0.02, 1, 1, 0), 1)
 
 
-def test_a_newcomer_warms_up_evenly_and_then_stays_warm() -> None:
+def test_warmth_grows_evenly_until_the_end_of_the_slow_start() -> None:
     assert warmth(-1) == warmth(0) == WARM_FLOOR
     assert warmth(SLOW_START_SECONDS / 2) == pytest.approx((1 + WARM_FLOOR) / 2)
     assert warmth(SLOW_START_SECONDS) == warmth(1e9) == 1
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
-def test_the_longer_here_the_warmer(one: float, other: float) -> None:
+def test_warmth_never_falls_with_age(one: float, other: float) -> None:
     assert WARM_FLOOR <= warmth(one) <= 1
     if one <= other:
         assert warmth(one) <= warmth(other)

@@ -59,14 +59,14 @@ def trial(breaker: CircuitBreaker, clock: HandClock) -> CircuitPermit:
     return permit
 
 
-def test_a_closed_breaker_lets_everything_through(breaker: CircuitBreaker) -> None:
+def test_closed_breaker_permits_everything(breaker: CircuitBreaker) -> None:
     permits = [leave(breaker) for _ in range(100)]
     assert not any(permit.trial for permit in permits)
     assert (breaker.state, breaker.retry_in(), breaker.opened_at) == (BreakerState.CLOSED, 0, None)
     assert "closed" in repr(breaker)
 
 
-def test_failures_in_a_row_open_it_and_then_nothing_passes(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_consecutive_failures_open_the_breaker(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker, CONSECUTIVE_FAILURES - 1)
     assert breaker.state is BreakerState.CLOSED
     fail(breaker, 1)
@@ -76,7 +76,7 @@ def test_failures_in_a_row_open_it_and_then_nothing_passes(breaker: CircuitBreak
     assert BACK_OFF_SECONDS * (1 - JITTER) <= breaker.retry_in() <= BACK_OFF_SECONDS * (1 + JITTER)
 
 
-def test_a_success_ends_the_row(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_success_ends_the_row_of_failures(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(3):
         fail(breaker, CONSECUTIVE_FAILURES - 1)
         for _ in range(CONSECUTIVE_FAILURES):
@@ -85,7 +85,7 @@ def test_a_success_ends_the_row(breaker: CircuitBreaker, clock: HandClock) -> No
     assert breaker.state is BreakerState.CLOSED
 
 
-def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_failure_ratio_opens_the_breaker_without_a_row(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(RECENT_REQUESTS):
         permit = leave(breaker)
         breaker.record_success(permit)
@@ -96,7 +96,7 @@ def test_half_of_the_latest_requests_failing_opens_it_without_a_row(breaker: Cir
     pytest.fail("it never opened")
 
 
-def test_few_requests_or_long_ago_are_no_ratio(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_failure_ratio_ignores_few_or_old_requests(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(10 * RECENT_REQUESTS):
         breaker.record_failure(leave(breaker))
         breaker.record_success(leave(breaker))
@@ -104,12 +104,12 @@ def test_few_requests_or_long_ago_are_no_ratio(breaker: CircuitBreaker, clock: H
     assert breaker.state is BreakerState.CLOSED
 
 
-def test_connection_refused_opens_it_at_once(breaker: CircuitBreaker) -> None:
+def test_failure_at_once_opens_the_breaker(breaker: CircuitBreaker) -> None:
     breaker.record_failure(leave(breaker), at_once=True)
     assert breaker.state is BreakerState.OPEN
 
 
-def test_one_trial_after_the_back_off_and_its_success_closes(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_trial_success_closes_the_breaker(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     permit = trial(breaker, clock)
     assert breaker.state is BreakerState.HALF_OPEN
@@ -121,7 +121,7 @@ def test_one_trial_after_the_back_off_and_its_success_closes(breaker: CircuitBre
     assert not leave(breaker).trial
 
 
-def test_each_failed_trial_doubles_the_back_off_up_to_the_longest(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_failed_trial_doubles_the_back_off_up_to_the_limit(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     expected = BACK_OFF_SECONDS
     for _ in range(8):
@@ -131,7 +131,7 @@ def test_each_failed_trial_doubles_the_back_off_up_to_the_longest(breaker: Circu
     assert breaker.opened_at == 1000, "since when it is out, whatever was tried meanwhile"
 
 
-def test_breakers_that_opened_together_do_not_knock_together(clock: HandClock) -> None:
+def test_back_off_has_jitter(clock: HandClock) -> None:
     rng = Random(3)
     breakers = [CircuitBreaker(clock, rng) for _ in range(50)]
     for each in breakers:
@@ -140,9 +140,7 @@ def test_breakers_that_opened_together_do_not_knock_together(clock: HandClock) -
     assert max(waits) - min(waits) > BACK_OFF_SECONDS * JITTER
 
 
-def test_trouble_soon_after_goes_on_where_it_was_and_after_a_good_while_starts_afresh(
-    breaker: CircuitBreaker, clock: HandClock
-) -> None:
+def test_back_off_resets_after_a_healthy_time_only(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     breaker.record_failure(trial(breaker, clock))
     breaker.record_success(trial(breaker, clock))
@@ -155,7 +153,7 @@ def test_trouble_soon_after_goes_on_where_it_was_and_after_a_good_while_starts_a
     assert breaker.retry_in() <= BACK_OFF_SECONDS * (1 + JITTER)
 
 
-def test_what_was_sent_before_it_opened_says_nothing_any_more(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_permits_from_before_it_opened_are_ignored(breaker: CircuitBreaker, clock: HandClock) -> None:
     early = [leave(breaker) for _ in range(20)]
     fail(breaker)
     wait = breaker.retry_in()
@@ -170,16 +168,14 @@ def test_what_was_sent_before_it_opened_says_nothing_any_more(breaker: CircuitBr
     assert breaker.state is BreakerState.CLOSED, "those that hung in the fault must not end the recovery"
 
 
-def test_a_trial_without_a_verdict_gives_its_place_back(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_released_trial_permits_another_trial(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     breaker.release(trial(breaker, clock))
     assert breaker.state is BreakerState.HALF_OPEN
     assert leave(breaker).trial
 
 
-def test_a_trial_that_never_comes_back_blocks_for_a_bounded_time_and_is_then_deaf(
-    breaker: CircuitBreaker, clock: HandClock
-) -> None:
+def test_lost_trial_expires_and_is_then_ignored(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     lost = trial(breaker, clock)
     clock.now += TRIAL_SECONDS - 0.01
@@ -194,7 +190,7 @@ def test_a_trial_that_never_comes_back_blocks_for_a_bounded_time_and_is_then_dea
     assert breaker.state is BreakerState.CLOSED
 
 
-def test_a_good_canary_ends_the_back_off_at_once(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_passed_canary_ends_the_back_off_at_once(breaker: CircuitBreaker, clock: HandClock) -> None:
     fail(breaker)
     for _ in range(6):
         breaker.record_failure(trial(breaker, clock))
@@ -205,7 +201,7 @@ def test_a_good_canary_ends_the_back_off_at_once(breaker: CircuitBreaker, clock:
     assert breaker.state is BreakerState.CLOSED
 
 
-def test_a_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None:
     breaker.canary_passed()
     breaker.canary_failed()
     assert breaker.state is BreakerState.CLOSED
@@ -218,7 +214,7 @@ def test_a_canary_is_no_trial(breaker: CircuitBreaker, clock: HandClock) -> None
     assert breaker.state is BreakerState.OPEN
 
 
-def test_canaries_that_spoke_well_of_a_replica_that_fails_must_come_in_longer_rows(breaker: CircuitBreaker) -> None:
+def test_failed_trial_after_canaries_requires_more_of_them(breaker: CircuitBreaker) -> None:
     fail(breaker)
     for needed in (1, 2, MAX_CANARIES, MAX_CANARIES):
         for _ in range(needed):
@@ -234,9 +230,7 @@ def test_canaries_that_spoke_well_of_a_replica_that_fails_must_come_in_longer_ro
     assert breaker.state is BreakerState.HALF_OPEN
 
 
-def test_so_must_those_of_one_that_fails_again_once_it_is_closed_but_not_for_ever(
-    breaker: CircuitBreaker, clock: HandClock
-) -> None:
+def test_required_canaries_reset_after_a_healthy_time(breaker: CircuitBreaker, clock: HandClock) -> None:
     for _ in range(2):
         fail(breaker)
         while breaker.state is BreakerState.OPEN:

@@ -40,7 +40,7 @@ def hedges(policy: HedgePolicy) -> int:
     return count
 
 
-def test_a_young_proxy_hedges_after_a_fixed_time(policy: HedgePolicy) -> None:
+def test_delay_is_fixed_until_there_are_samples(policy: HedgePolicy) -> None:
     assert policy.delay(2) == 2 * FIRST_SECONDS_PER_UNIT
     see(policy, 0.001, times=MIN_SAMPLES - 1)
     assert policy.delay(2) == 2 * FIRST_SECONDS_PER_UNIT
@@ -48,7 +48,7 @@ def test_a_young_proxy_hedges_after_a_fixed_time(policy: HedgePolicy) -> None:
     assert policy.delay(2) == pytest.approx(0.04)
 
 
-def test_a_hedge_waits_for_the_95th_percentile_of_that_much_work(policy: HedgePolicy) -> None:
+def test_delay_is_the_95th_percentile_per_unit_of_work(policy: HedgePolicy) -> None:
     latencies = [0.1 + index / 1000 for index in range(SAMPLES)]
     Random(1).shuffle(latencies)
     see(policy, *latencies)
@@ -57,25 +57,25 @@ def test_a_hedge_waits_for_the_95th_percentile_of_that_much_work(policy: HedgePo
     assert policy.delay(2) == pytest.approx(6.0)
 
 
-def test_where_all_take_equally_long_nobody_is_late_by_a_hair(policy: HedgePolicy) -> None:
+def test_delay_is_at_least_twice_the_median(policy: HedgePolicy) -> None:
     see(policy, 0.100, 0.101, times=SAMPLES)
     delay = policy.delay(1)
     assert delay is not None
     assert delay >= OVER_MEDIAN * 0.1
 
 
-def test_nobody_hedges_what_is_over_at_once(policy: HedgePolicy) -> None:
+def test_delay_has_a_lower_bound(policy: HedgePolicy) -> None:
     see(policy, 0.0001, times=SAMPLES)
     assert policy.delay(1) == SHORTEST_DELAY_SECONDS
 
 
-def test_one_bad_replica_is_no_slow_fleet(policy: HedgePolicy) -> None:
+def test_delay_stays_when_one_replica_is_slow(policy: HedgePolicy) -> None:
     see(policy, 0.02, times=SAMPLES)
     see(policy, 0.02, 0.02, 1.5, times=SAMPLES)
     assert policy.delay(1) is not None
 
 
-def test_no_hedges_while_the_whole_fleet_is_slow_until_that_is_the_usual(policy: HedgePolicy) -> None:
+def test_delay_is_none_while_the_whole_fleet_is_slow(policy: HedgePolicy) -> None:
     see(policy, 0.02, times=SAMPLES)
     see(policy, 0.1, times=RECENT)
     assert policy.delay(1) is None
@@ -84,7 +84,7 @@ def test_no_hedges_while_the_whole_fleet_is_slow_until_that_is_the_usual(policy:
     assert policy.delay(1) == pytest.approx(0.2)
 
 
-def test_they_come_back_with_the_old_latencies(policy: HedgePolicy) -> None:
+def test_delay_returns_with_the_old_latencies(policy: HedgePolicy) -> None:
     see(policy, 0.02, times=SAMPLES)
     see(policy, 0.1, times=RECENT)
     see(policy, 0.02, times=RECENT)
@@ -97,22 +97,22 @@ def test_hedges_stay_within_their_share(policy: HedgePolicy) -> None:
         policy.record_request()
         policy.withdraw()
     assert not policy.withdraw()
-    made = 0
+    count = 0
     for _ in range(1000):
         policy.record_request()
-        made += policy.withdraw()
-    assert made <= 1000 * HEDGE_SHARE + 1
-    assert made >= 1000 * HEDGE_SHARE - 1
+        count += policy.withdraw()
+    assert count <= 1000 * HEDGE_SHARE + 1
+    assert count >= 1000 * HEDGE_SHARE - 1
 
 
-def test_a_quiet_time_saves_no_more_than_a_burst(policy: HedgePolicy) -> None:
+def test_tokens_are_bounded_by_the_burst(policy: HedgePolicy) -> None:
     for _ in range(100_000):
         policy.record_request()
     assert hedges(policy) == HEDGE_BURST
 
 
 @given(st.lists(st.floats(0, 1e4), max_size=1200), st.floats(1, 1e4))
-def test_a_delay_is_never_too_short_whatever_was_seen(latencies: list[float], work: float) -> None:
+def test_delay_is_never_too_short(latencies: list[float], work: float) -> None:
     policy = HedgePolicy()
     see(policy, *latencies)
     delay = policy.delay(work)

@@ -8,19 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.balancing.latency import DECAY_SECONDS, SILENCE_SECONDS, PeakEwma
-from proxy.request_cost import CHARS_PER_WORK_UNIT, work_of
 from tests.proxy.clock import HandClock
 
 SECONDS = st.floats(0, 1e6)
 
 
-def test_nothing_is_known_before_the_first_sample() -> None:
+def test_value_is_none_before_the_first_sample() -> None:
     ewma = PeakEwma(HandClock())
     assert ewma.value is None
     assert "None" in repr(ewma)
 
 
-def test_a_slow_sample_counts_at_once_and_whole() -> None:
+def test_slow_sample_counts_at_once() -> None:
     clock = HandClock()
     ewma = PeakEwma(clock)
     ewma.observe(0.02)
@@ -29,7 +28,7 @@ def test_a_slow_sample_counts_at_once_and_whole() -> None:
     assert ewma.value == 1.5
 
 
-def test_good_samples_take_a_bad_one_back_with_the_time_constant() -> None:
+def test_good_samples_decay_a_slow_one() -> None:
     clock = HandClock()
     ewma = PeakEwma(clock)
     ewma.observe(1.0)
@@ -40,14 +39,14 @@ def test_good_samples_take_a_bad_one_back_with_the_time_constant() -> None:
     assert isclose(ewma.value, exp(-1))
 
 
-def test_many_samples_at_one_moment_do_not_make_good_news_of_bad() -> None:
+def test_samples_at_one_moment_keep_the_peak() -> None:
     ewma = PeakEwma(HandClock())
     for sample in (1.0, *[0.01] * 100):
         ewma.observe(sample)
     assert ewma.value == 1.0
 
 
-def test_who_is_never_asked_looks_better_in_time_and_keeps_its_rank_among_those() -> None:
+def test_silence_decays_all_values_alike() -> None:
     clock = HandClock()
     fast, slow = PeakEwma(clock), PeakEwma(clock)
     fast.observe(0.1)
@@ -59,7 +58,7 @@ def test_who_is_never_asked_looks_better_in_time_and_keeps_its_rank_among_those(
     assert isclose(slow.value / fast.value, 4)
 
 
-def test_silence_is_no_good_sample() -> None:
+def test_first_sample_after_silence_replaces_the_value() -> None:
     clock = HandClock()
     ewma = PeakEwma(clock)
     ewma.observe(1.0)
@@ -69,7 +68,7 @@ def test_silence_is_no_good_sample() -> None:
     assert ewma.value == 0.3
 
 
-def test_a_reset_forgets_what_was() -> None:
+def test_reset_replaces_the_value() -> None:
     clock = HandClock()
     ewma = PeakEwma(clock)
     ewma.observe(60.0)
@@ -79,7 +78,7 @@ def test_a_reset_forgets_what_was() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), SECONDS), min_size=1))
-def test_the_average_stays_among_its_samples(steps: list[tuple[float, float]]) -> None:
+def test_value_stays_within_its_samples(steps: list[tuple[float, float]]) -> None:
     clock = HandClock()
     ewma = PeakEwma(clock)
     for passed, sample in steps:
@@ -87,10 +86,3 @@ def test_the_average_stays_among_its_samples(steps: list[tuple[float, float]]) -
         ewma.observe(sample)
         assert ewma.value is not None
         assert sample <= ewma.value <= max(each for _, each in steps) * (1 + 1e-9)
-
-
-@given(st.integers(0, 10**7), st.integers(0, 10**7))
-def test_longer_texts_are_more_work_and_an_empty_one_is_a_unit(one: int, other: int) -> None:
-    assert work_of(0) == 1
-    assert work_of(CHARS_PER_WORK_UNIT) == 2
-    assert (work_of(one) <= work_of(other)) == (one <= other)

@@ -17,7 +17,7 @@ def lru(entries: int) -> tuple[MemoryCache, HandClock]:
     return MemoryCache(entries * ENTRY, clock), clock
 
 
-def test_what_was_used_last_stays() -> None:
+def test_put_evicts_the_least_recently_used_entry() -> None:
     cache, clock = lru(2)
     for key in (b"a", b"b"):
         cache.put(key, b"1", clock.now + 1)
@@ -27,7 +27,7 @@ def test_what_was_used_last_stays() -> None:
     assert (len(cache), cache.take_evicted(), cache.take_evicted()) == (2, 1, 0)
 
 
-def test_a_value_lives_as_long_as_it_was_given() -> None:
+def test_get_returns_none_after_expiry() -> None:
     cache, clock = lru(2)
     cache.put(b"a", b"1", clock.now + 10)
     clock.now += 9.9
@@ -38,7 +38,7 @@ def test_a_value_lives_as_long_as_it_was_given() -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_what_is_larger_than_all_room_is_not_kept_nor_what_it_replaces(before: bool) -> None:
+def test_put_drops_a_value_above_the_limit_and_what_it_replaces(before: bool) -> None:
     cache, clock = lru(2)
     cache.put(b"b", b"1", clock.now + 1)
     if before:
@@ -51,9 +51,7 @@ steps = st.lists(st.tuples(st.sampled_from("pgt"), st.integers(0, 9), st.integer
 
 
 @given(steps, st.integers(0, 6000))
-def test_it_is_never_larger_than_its_limit_and_tells_only_what_it_was_told_last(
-    taken: list[tuple[str, int, int]], limit: int
-) -> None:
+def test_size_stays_within_the_limit_and_values_are_the_latest(taken: list[tuple[str, int, int]], limit: int) -> None:
     clock = HandClock()
     cache = MemoryCache(limit, clock)
     last: dict[bytes, bytes] = {}

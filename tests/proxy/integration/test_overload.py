@@ -10,7 +10,7 @@ from tests.proxy.proxies import proxy
 from tests.waiting import wait_until
 
 
-def room(interactive: float, bulk: float) -> dict[str, Any]:
+def model_reports(interactive: float, bulk: float) -> dict[str, Any]:
     """Return what a model reports that is so full, of 10 units each; standard requests find what bulk does."""
     ahead = {"interactive": interactive, "standard": bulk, "bulk": bulk}
     return {
@@ -28,9 +28,9 @@ def room(interactive: float, bulk: float) -> dict[str, Any]:
     }
 
 
-async def test_what_there_is_no_room_for_is_refused_without_asking_a_replica() -> None:
+async def test_full_fleet_refuses_without_asking_a_replica() -> None:
     fake = FakeReplica("en>de")
-    fake.models = room(interactive=10, bulk=10)
+    fake.models = model_reports(interactive=10, bulk=10)
     async with replicas(fake), proxy([fake]) as running:
         status, problem, headers = await running.translate("Hello")
         assert (status, problem["code"]) == (503, "overloaded")
@@ -41,9 +41,9 @@ async def test_what_there_is_no_room_for_is_refused_without_asking_a_replica() -
         assert (await running.client.get("/fleet")).json()["replicas"][0]["report"]["models"]["model-fake"]["rate"] == 2
 
 
-async def test_bulk_is_refused_before_interactive_requests_are() -> None:
+async def test_bulk_is_refused_before_interactive_requests() -> None:
     fake = FakeReplica("en>de")
-    fake.models = room(interactive=2, bulk=10)
+    fake.models = model_reports(interactive=2, bulk=10)
     async with replicas(fake), proxy([fake]) as running:
         assert (await running.translate("Hello", x_priority="bulk"))[0] == 503
         assert (await running.translate("Hello", x_priority="Standard"))[0] == 503
@@ -53,7 +53,7 @@ async def test_bulk_is_refused_before_interactive_requests_are() -> None:
         assert [each.headers["x-pairway-caller"] for each in fake.requests] == [tag]
 
 
-async def test_a_priority_that_there_is_not_is_refused_by_name() -> None:
+async def test_unknown_priority_is_rejected_by_name() -> None:
     async with replicas(fake := FakeReplica("en>de")), proxy([fake]) as running:
         status, problem, _ = await running.translate("Hello", x_priority="urgent")
         assert (status, problem["code"]) == (422, "invalid-request")
@@ -61,9 +61,9 @@ async def test_a_priority_that_there_is_not_is_refused_by_name() -> None:
         assert "interactive, standard, bulk" in problem["detail"]
 
 
-async def test_a_list_in_two_languages_is_refused_whole_when_one_of_them_is_full() -> None:
+async def test_list_is_refused_whole_when_one_language_is_full() -> None:
     german, french = FakeReplica("de>en", name="fake"), FakeReplica("fr>en", name="french")
-    german.models = room(interactive=10, bulk=10)
+    german.models = model_reports(interactive=10, bulk=10)
     async with replicas(german, french), proxy([german, french]) as running:
         texts = ["Das ist ein schönes altes Haus am Fluss.", "C'est une belle vieille maison au bord de l'eau."]
         status, problem, _ = await running.translate(texts, source="auto", target="en")
@@ -71,14 +71,14 @@ async def test_a_list_in_two_languages_is_refused_whole_when_one_of_them_is_full
         assert german.requests == french.requests == []
 
 
-async def test_there_is_room_again_as_soon_as_a_report_says_so() -> None:
+async def test_capacity_returns_with_the_next_report() -> None:
     fake = FakeReplica("en>de")
-    fake.models = room(interactive=10, bulk=10)
+    fake.models = model_reports(interactive=10, bulk=10)
     async with replicas(fake), proxy([fake]) as running:
         assert (await running.translate("Hello"))[0] == 503
-        fake.models = room(interactive=0, bulk=0)
+        fake.models = model_reports(interactive=0, bulk=0)
 
         async def served() -> bool:
             return (await running.translate("Hello"))[0] == 200
 
-        await wait_until(served, 5, "room")
+        await wait_until(served, 5, "capacity")

@@ -61,7 +61,7 @@ async def ask(running: RunningProxy, text: object, **more: Any) -> tuple[str | N
     return response.headers.get("x-cache"), response.json()
 
 
-def asked(fake: FakeReplica) -> list[object]:
+def requested_texts(fake: FakeReplica) -> list[object]:
     return [received.body["text"] for received in fake.requests]
 
 
@@ -70,15 +70,15 @@ async def metric(running: RunningProxy, name: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"pairway_proxy_{name}"))
 
 
-async def test_a_text_is_translated_once(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_repeated_text_is_translated_once(running: RunningProxy, fake: FakeReplica) -> None:
     first = await ask(running, "once")
     again = await ask(running, "once")
     assert (first[0], again[0]) == ("miss", "hit")
     assert first[1] == again[1]
-    assert asked(fake) == ["once"]
+    assert requested_texts(fake) == ["once"]
 
 
-async def test_of_a_list_only_what_is_not_known_is_asked_for(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_list_sends_only_the_texts_not_in_the_cache(running: RunningProxy, fake: FakeReplica) -> None:
     await ask(running, "l1")
     await ask(running, ["l3", "l1"])
     hits, misses, texts = [await metric(running, f"{name}_total") for name in ("cache_hits", "cache_misses", "texts")]
@@ -86,7 +86,7 @@ async def test_of_a_list_only_what_is_not_known_is_asked_for(running: RunningPro
     listed = [f"l{number}" for number in (0, 1, 2, 3, 0)]
     source, answer = await ask(running, listed)
     assert source == "partial"
-    assert asked(fake) == [["l0", "l2", "l0"]]
+    assert requested_texts(fake) == [["l0", "l2", "l0"]]
     assert [each["translation"] for each in answer["results"]] == [f"[en>de by one] {text}" for text in listed]
     assert await metric(running, "cache_hits_total") - hits == 2
     assert await metric(running, "cache_misses_total") - misses == 3
@@ -109,23 +109,21 @@ async def test_of_a_list_only_what_is_not_known_is_asked_for(running: RunningPro
     ],
     ids=str,
 )
-async def test_other_options_are_another_translation(
-    running: RunningProxy, fake: FakeReplica, other: dict[str, Any]
-) -> None:
+async def test_other_options_miss_the_cache(running: RunningProxy, fake: FakeReplica, other: dict[str, Any]) -> None:
     await ask(running, "a word")
     fake.requests.clear()
     assert (await ask(running, "a word", **other))[0] == "miss"
-    assert asked(fake) == ["a word"]
+    assert requested_texts(fake) == ["a word"]
 
 
-async def test_what_is_to_be_detected_is_not_kept(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_detected_language_is_not_cached(running: RunningProxy, fake: FakeReplica) -> None:
     text = "The weather is fine and we went for a long walk in the park."
     for _ in range(2):
         assert (await ask(running, text, source_lang="auto"))[0] == "miss"
     assert len(fake.requests) == 2
 
 
-async def test_a_pivot_is_kept_as_well(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_pivot_translation_is_cached(running: RunningProxy, fake: FakeReplica) -> None:
     first = await ask(running, "bonjour", source_lang="fr")
     fake.requests.clear()
     assert await ask(running, "bonjour", source_lang="fr") == ("hit", first[1])
@@ -133,7 +131,7 @@ async def test_a_pivot_is_kept_as_well(running: RunningProxy, fake: FakeReplica)
     assert not fake.requests
 
 
-async def test_nothing_unusable_is_kept_but_warnings_are(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_unusable_output_is_not_cached_but_warnings_are(running: RunningProxy, fake: FakeReplica) -> None:
     one = {"source_lang": "en", "target_lang": "de", "model": "model-one", "route": ["en", "de"]}
     warned = [{"code": "odd", "message": "It is odd."}]
     results = [{**one, "translation": None, "warnings": warned}, {**one, "translation": "Gut", "warnings": warned}]
@@ -146,9 +144,7 @@ async def test_nothing_unusable_is_kept_but_warnings_are(running: RunningProxy, 
     assert answer["results"][1]["warnings"] == warned
 
 
-async def test_a_failure_is_not_kept_and_says_of_which_texts_it_counts(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_failure_is_not_cached_and_names_the_texts_it_counts(running: RunningProxy, fake: FakeReplica) -> None:
     await ask(running, "f1")
     fake.translate = Script(problem=(413, "too-large"))
     status, problem, headers = await running.translate(["f0", "f1"])
@@ -159,12 +155,12 @@ async def test_a_failure_is_not_kept_and_says_of_which_texts_it_counts(
     assert (await ask(running, ["f0", "f1"]))[0] == "partial"
 
 
-async def test_a_stream_is_told_at_once_where_all_of_it_is_known(running: RunningProxy, fake: FakeReplica) -> None:
+async def test_stream_answers_from_the_cache_when_all_is_known(running: RunningProxy, fake: FakeReplica) -> None:
     body = {"text": ["s0", "s1"], "source_lang": "en", "target_lang": "de"}
     await ask(running, "s0")
     fake.requests.clear()
     first = await hear(running.client, body)
-    assert asked(fake) == [["s0", "s1"]], "a stream is translated as a whole"
+    assert requested_texts(fake) == [["s0", "s1"]], "a stream is translated as a whole"
     again = await hear(running.client, body)
     assert first.result == again.result
     assert (first.headers["x-cache"], again.headers["x-cache"]) == ("miss", "hit")
@@ -172,7 +168,7 @@ async def test_a_stream_is_told_at_once_where_all_of_it_is_known(running: Runnin
     assert (await ask(running, "s1"))[0] == "hit"
 
 
-async def test_an_upgrade_is_seen_at_once_and_old_entries_are_never_read_again(fake: FakeReplica) -> None:
+async def test_model_upgrade_misses_old_entries(fake: FakeReplica) -> None:
     two = FakeReplica("en>de", name="two")
     two.ranks = {"en>de": 1}
     async with replicas(two), proxy([fake, two], cache_bytes=MIB) as running:
@@ -196,7 +192,7 @@ async def test_an_upgrade_is_seen_at_once_and_old_entries_are_never_read_again(f
         assert (await ask(running, "old"))[0] == "hit", "the first revision is back, and its entry was still there"
 
 
-async def test_what_a_model_answers_that_only_stands_in_is_not_kept(fake: FakeReplica) -> None:
+async def test_fallback_models_answer_is_not_cached(fake: FakeReplica) -> None:
     two = FakeReplica("en>de", name="two")
     two.ranks = {"en>de": 1}
     async with replicas(two), proxy([fake, two], cache_bytes=MIB) as running:
@@ -206,7 +202,7 @@ async def test_what_a_model_answers_that_only_stands_in_is_not_kept(fake: FakeRe
             assert (source, answer["model"]) == ("miss", "model-two")
 
 
-async def test_the_cache_is_bounded(fake: FakeReplica) -> None:
+async def test_cache_is_bounded(fake: FakeReplica) -> None:
     async with proxy([fake], cache_bytes=MIB) as running:
         await ask(running, [f"{number} {'word ' * 8_000}" for number in range(40)])
         assert MIB / 2 < await metric(running, "cache_bytes") <= MIB
@@ -216,18 +212,16 @@ async def test_the_cache_is_bounded(fake: FakeReplica) -> None:
 
 async def translate_for(running: RunningProxy, caller: Caller, text: str) -> list[AnswerSource]:
     """Ask as a caller of that kind; return what was said of the source."""
-    told: list[AnswerSource] = []
+    sources: list[AnswerSource] = []
     request = TranslateRequest(text=text, source_lang="en", target_lang="de")
     call = TranslationCall(
         request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", RequestSample()
     )
-    await running.context.translation.service.translate(call, told.append)
-    return told
+    await running.context.translation.service.translate(call, sources.append)
+    return sources
 
 
-async def test_who_opted_out_is_neither_kept_nor_answered_from_the_cache_nor_with_others(
-    running: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_opted_out_caller_is_neither_cached_nor_coalesced(running: RunningProxy, fake: FakeReplica) -> None:
     private, public = Caller("key 1", cached=False), Caller("key 2")
     assert await translate_for(running, private, "opted out") == []
     assert await translate_for(running, public, "opted out") == [AnswerSource.MISS]
@@ -238,7 +232,7 @@ async def test_who_opted_out_is_neither_kept_nor_answered_from_the_cache_nor_wit
     assert len(fake.requests) == 6
 
 
-async def test_what_is_under_way_is_shared_without_a_cache_too(plain: RunningProxy, fake: FakeReplica) -> None:
+async def test_equal_requests_are_coalesced_without_a_cache(plain: RunningProxy, fake: FakeReplica) -> None:
     fake.translate = Script(delay=0.3)
     answers = await asyncio.gather(*(ask(plain, "together") for _ in range(20)))
     assert len(fake.requests) == 1
@@ -250,7 +244,7 @@ async def test_what_is_under_way_is_shared_without_a_cache_too(plain: RunningPro
     assert len(fake.requests) == before + 1
 
 
-async def test_requests_that_share_keep_their_own_deadline_and_id(plain: RunningProxy, fake: FakeReplica) -> None:
+async def test_coalesced_requests_keep_their_deadline_and_id(plain: RunningProxy, fake: FakeReplica) -> None:
     fake.translate = Script(delay=0.6)
     patient = asyncio.create_task(plain.translate("mine", x_request_id="patient"))
     await wait_until(lambda: fake.requests, 3)
@@ -262,7 +256,7 @@ async def test_requests_that_share_keep_their_own_deadline_and_id(plain: Running
     assert [received.headers["x-request-id"] for received in fake.requests] == ["patient"]
 
 
-async def test_streams_are_never_shared(plain: RunningProxy, fake: FakeReplica) -> None:
+async def test_streams_are_never_coalesced(plain: RunningProxy, fake: FakeReplica) -> None:
     fake.translate = Script(delay=0.2)
     body = {"text": "streamed", "source_lang": "en", "target_lang": "de"}
     heard = await asyncio.gather(hear(plain.client, body), hear(plain.client, body))
@@ -270,7 +264,7 @@ async def test_streams_are_never_shared(plain: RunningProxy, fake: FakeReplica) 
     assert len(fake.requests) == 2
 
 
-async def test_the_replica_sees_it_when_the_last_one_hangs_up(plain: RunningProxy, fake: FakeReplica) -> None:
+async def test_replica_request_is_aborted_when_the_last_caller_leaves(plain: RunningProxy, fake: FakeReplica) -> None:
     fake.translate = Script(delay=20)
     tasks = [asyncio.create_task(plain.translate("given up")) for _ in range(3)]
 
@@ -287,9 +281,7 @@ async def test_the_replica_sees_it_when_the_last_one_hangs_up(plain: RunningProx
     assert plain.context.process.body_budget.reserved == 0
 
 
-async def test_a_client_that_gives_up_and_posts_again_at_once_costs_one_translation(
-    plain: RunningProxy, fake: FakeReplica
-) -> None:
+async def test_repeated_post_after_a_timeout_costs_one_translation(plain: RunningProxy, fake: FakeReplica) -> None:
     """As DeepL's client does: a read time-out, the connection closed, the same once more on another one."""
     fake.translate = Script(delay=3.0)
     body = {"text": "again and again", "source_lang": "en", "target_lang": "de"}
