@@ -13,6 +13,8 @@ PRODUCT = ("proxy", "apiserver", "shared")
 OURS = (*PRODUCT, "deploy", "models", "benchmarks", "tests")
 # "HTTPServer_v2" → "HTTP", "Server", "v", "2".
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# One term: requests that are in flight.
+_IN_FLIGHT = re.compile(r"in_?flight", re.IGNORECASE)
 
 
 def modules(*folders: str) -> list[Path]:
@@ -38,7 +40,7 @@ def shown(path: Path) -> str:
 
 def words_of(name: str) -> set[str]:
     """Return the words of an identifier in lower case, split at underscores and at CamelCase humps."""
-    return {word.lower() for part in name.split("_") for word in _WORD.findall(part)}
+    return {word.lower() for part in _IN_FLIGHT.sub("_", name).split("_") for word in _WORD.findall(part)}
 
 
 def definitions(tree: ast.Module) -> Iterator[tuple[str, int]]:

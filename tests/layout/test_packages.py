@@ -34,7 +34,11 @@ def test_packages_have_at_most_13_files() -> None:
 
 
 def test_packages_under_4_files_have_a_reason() -> None:
-    small = {shown(package) for package in packages(*PRODUCT, "benchmarks") if len(files_of(package)) + len(sub_packages_of(package)) < MIN_FILES}
+    small = {
+        shown(package)
+        for package in packages(*PRODUCT, "benchmarks")
+        if len(files_of(package)) + len(sub_packages_of(package)) < MIN_FILES
+    }
     assert small == SMALL.keys()
 
 
