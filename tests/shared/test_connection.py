@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
@@ -387,17 +388,20 @@ async def test_who_takes_nothing_before_closing_is_cut_off(hasty: Serving) -> No
 
 
 async def test_a_reader_with_the_pace_gets_all() -> None:
+    timeouts = PeerTimeouts(stall=2.0, min_rate=1000)  # a machine may pause that long
     async with (
-        serving(make_app(), ConnectionLimiter(timeouts=PeerTimeouts(stall=0.1, min_rate=1000))) as one_server,
+        serving(make_app(), ConnectionLimiter(timeouts=timeouts)) as one_server,
         peer(one_server) as one,
     ):
         one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        began = time.monotonic()
         await one.reader.readuntil(b"\r\n\r\n")
         got = 0
         while part := await one.reader.read(2_000_000):
             got += len(part)
-            await asyncio.sleep(0.003)  # slower than the server
+            await asyncio.sleep(0.03)  # slower than the server
         assert got == len(BIG)
+        assert time.monotonic() - began > timeouts.stall
 
 
 async def test_requests_in_a_row_are_answered_in_order_up_to_a_bound(served: Serving) -> None:
