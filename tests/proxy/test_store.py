@@ -25,9 +25,9 @@ PATIENT = 5.0
 
 @asynccontextmanager
 async def store_at(
-    url: str, clock: Callable[[], float] = time.time, timeout: float = PATIENT
+    url: str, clock: Callable[[], float] = time.time, patience: float = PATIENT
 ) -> AsyncGenerator[FleetStore]:
-    store = FleetStore(url, PREFIX, timeout, clock)
+    store = FleetStore(url, PREFIX, patience, clock)
     try:
         yield store
     finally:
@@ -147,7 +147,7 @@ async def test_a_key_of_another_type_is_an_error_of_redis_and_nothing_worse(
 
 
 async def test_a_redis_that_is_not_there_is_said_at_once() -> None:
-    async with store_at(nowhere(), timeout=TIMEOUT) as store:
+    async with store_at(nowhere(), patience=TIMEOUT) as store:
         for call in (store.hold_lease("a", 1), store.release_lease("a"), store.read(), store.write([], {}, 1)):
             with Awake() as awake, pytest.raises(StoreUnavailableError, match="Redis"):
                 await call
@@ -155,7 +155,7 @@ async def test_a_redis_that_is_not_there_is_said_at_once() -> None:
 
 
 async def test_a_frozen_redis_costs_no_more_than_the_timeout_and_is_usable_right_after(own_redis: RedisAtHand) -> None:
-    async with store_at(own_redis.url, timeout=TIMEOUT) as store:
+    async with store_at(own_redis.url, patience=TIMEOUT) as store:
         assert await store.hold_lease("a", 60)
         own_redis.server.signal(signal.SIGSTOP)
         try:
