@@ -316,16 +316,16 @@ class Serving:
     """An app on a real socket."""
 
     def __init__(
-        self, app: FastAPI, room: ConnectionLimiter | None = None, trusted_proxies: Sequence[str] = ()
+        self, app: FastAPI, limiter: ConnectionLimiter | None = None, trusted_proxies: Sequence[str] = ()
     ) -> None:
         self.app = app
-        self.room = room or ConnectionLimiter()
+        self.limiter = limiter or ConnectionLimiter()
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
         config = server_config(
-            app, host="127.0.0.1", port=0, grace_seconds=1.0, limiter=self.room, trusted_proxies=trusted_proxies
+            app, host="127.0.0.1", port=0, grace_seconds=1.0, limiter=self.limiter, trusted_proxies=trusted_proxies
         )
         self._server = _Uvicorn(config)
         self._task: asyncio.Task[None] | None = None
@@ -355,10 +355,10 @@ class Serving:
 
 @asynccontextmanager
 async def serving(
-    app: FastAPI, room: ConnectionLimiter | None = None, trusted_proxies: Sequence[str] = ()
+    app: FastAPI, limiter: ConnectionLimiter | None = None, trusted_proxies: Sequence[str] = ()
 ) -> AsyncGenerator[Serving]:
     """Serve the app through a real uvicorn while the block lasts."""
-    served = Serving(app, room, trusted_proxies)
+    served = Serving(app, limiter, trusted_proxies)
     await served.start()
     try:
         yield served

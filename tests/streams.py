@@ -105,9 +105,9 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(port: int, body: object, *, room: int = 2**16, **headers: str) -> AsyncGenerator[Listener]:
-    """Send a request for a stream on a connection that closes with the block; ``room`` is half of what is read ahead."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=room)
+async def listening(port: int, body: object, *, read_ahead: int = 2**16, **headers: str) -> AsyncGenerator[Listener]:
+    """Send a request for a stream on a connection that closes with the block; ``read_ahead`` is half of what is read ahead."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=read_ahead)
     try:
         sent = json.dumps(body).encode()
         more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())

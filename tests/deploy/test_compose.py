@@ -41,14 +41,14 @@ def seconds(value: str) -> float:
     return int(number) * {"s": 1, "m": 60}[unit]
 
 
-def test_the_fleet() -> None:
+def test_services_are_the_fleet() -> None:
     assert set(SERVICES) == {"redis", "proxy", *API_SERVERS}
     replicas = resolved(SERVICES["proxy"]["environment"]["PROXY_REPLICAS"])
     assert replicas == ",".join(f"http://{name}:8001" for name in API_SERVERS)
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_is_closed_and_bounded(name: str) -> None:
+def test_every_service_is_restricted_and_limited(name: str) -> None:
     service = SERVICES[name]
     assert service["restart"] == "unless-stopped"
     assert service["init"] is True
@@ -62,18 +62,18 @@ def test_every_service_is_closed_and_bounded(name: str) -> None:
     assert not {"privileged", "network_mode", "pid", "devices", "cap_add", "container_name"} & set(service)
 
 
-def test_only_the_proxy_is_published_and_only_on_loopback() -> None:
+def test_only_the_proxy_is_published_on_loopback() -> None:
     assert {name for name, service in SERVICES.items() if "ports" in service} == {"proxy"}
     assert all(re.fullmatch(r"127\.0\.0\.1:\$\{PAIRWAY_PORT:-8000\}:8000", port) for port in SERVICES["proxy"]["ports"])
 
 
-def test_only_proxies_reach_redis_and_redis_reaches_nothing() -> None:
+def test_only_proxies_reach_redis() -> None:
     assert COMPOSE["networks"]["registry"]["internal"] is True
     assert {name for name, service in SERVICES.items() if "registry" in service["networks"]} == {"redis", "proxy"}
     assert SERVICES["redis"]["networks"] == ["registry"]
 
 
-def test_redis_keeps_keys_and_is_bounded() -> None:
+def test_redis_keeps_keys_within_its_memory() -> None:
     command = SERVICES["redis"]["command"]
     assert command[command.index("--appendonly") + 1] == "yes"
     assert command[command.index("--maxmemory-policy") + 1] == "noeviction", "no key is lost to make room"
@@ -81,13 +81,13 @@ def test_redis_keeps_keys_and_is_bounded() -> None:
     assert SERVICES["redis"]["volumes"] == [f"keys:{command[command.index('--dir') + 1]}"]
 
 
-def test_keys_are_off_as_long_as_only_this_machine_reaches_the_proxy() -> None:
+def test_keys_are_off_while_the_proxy_is_local() -> None:
     environment = SERVICES["proxy"]["environment"]
     assert resolved(environment["PROXY_KEYS"]) == "off"
     assert proxy.settings.ProxySettings(host=environment["PROXY_HOST"]).keys_on, "were the port published to others"
 
 
-def test_images_and_paths_are_no_machines_own() -> None:
+def test_images_and_paths_are_portable() -> None:
     """No registry host, no path of a machine: names, and folders of the project."""
     for service in SERVICES.values():
         assert "/" not in service["image"]
@@ -99,7 +99,7 @@ def test_images_and_paths_are_no_machines_own() -> None:
             assert resolved(service["build"]["additional_contexts"]["wheels"]) == "./requirements"
 
 
-def test_each_image_of_ours_is_built_once_and_asked_of_no_registry() -> None:
+def test_own_images_are_built_once_and_never_pulled() -> None:
     """Two services that build one name leave a nameless image behind; one that builds nothing must not look elsewhere."""
     built = [service["image"] for service in SERVICES.values() if "build" in service]
     assert sorted(built) == ["pairway-apiserver:cpu", "pairway-proxy"]
@@ -108,13 +108,13 @@ def test_each_image_of_ours_is_built_once_and_asked_of_no_registry() -> None:
         assert service.get("pull_policy") == ("never" if takes_anothers else None), name
 
 
-def test_the_gpu_override_builds_where_the_other_file_does() -> None:
+def test_gpu_override_builds_the_same_images() -> None:
     built = {name for name, service in GPU["services"].items() if "build" in service}
     assert built == {name for name in API_SERVERS if "build" in SERVICES[name]}
     assert {service["image"] for service in GPU["services"].values()} == {"pairway-apiserver:cuda"}
 
 
-def test_health_checks_ask_for_readiness_at_the_port_served() -> None:
+def test_health_checks_ask_readiness_at_the_served_port() -> None:
     for name in ("proxy", *API_SERVERS):
         environment = SERVICES[name]["environment"]
         port = environment["PROXY_PORT" if name == "proxy" else "APISERVER_PORT"]
@@ -125,19 +125,19 @@ def test_health_checks_ask_for_readiness_at_the_port_served() -> None:
         compile(command[3], "healthcheck", "exec")
 
 
-def test_stopping_takes_no_longer_than_it_may() -> None:
+def test_stop_grace_period_covers_the_drain() -> None:
     """Draining, the longest request and the end of an engine fit into the grace period."""
     for settings in (proxy.settings.ProxySettings.model_fields, apiserver.settings.ApiServerSettings.model_fields):
         longest = settings["drain_seconds"].default + settings["request_timeout"].default + STOP_SECONDS
         assert all(seconds(service["stop_grace_period"]) > longest for service in SERVICES.values())
 
 
-def test_the_proxy_waits_for_redis_and_stops_before_the_api_servers() -> None:
+def test_proxy_starts_after_redis_and_stops_first() -> None:
     conditions = {name: each["condition"] for name, each in SERVICES["proxy"]["depends_on"].items()}
     assert conditions == {"redis": "service_healthy", **dict.fromkeys(API_SERVERS, "service_started")}
 
 
-def test_secrets_go_only_where_they_are_needed() -> None:
+def test_secrets_go_only_where_needed() -> None:
     assert SERVICES["proxy"]["environment"]["HF_TOKEN"] == ""
     assert SERVICES["proxy"]["environment"]["APISERVER_TOKEN"] == ""
     for name in API_SERVERS:
@@ -153,7 +153,7 @@ def test_secrets_go_only_where_they_are_needed() -> None:
 
 
 @pytest.mark.parametrize("prefix", SETTINGS)
-def test_the_example_names_every_setting_with_its_default(prefix: str) -> None:
+def test_example_names_every_setting_with_its_default(prefix: str) -> None:
     documented = {name: value for name, value in DOCUMENTED.items() if name.startswith(prefix)}
     fields = SETTINGS[prefix].model_fields
     assert set(documented) == {f"{prefix}{field.upper()}" for field in fields}
@@ -162,14 +162,14 @@ def test_the_example_names_every_setting_with_its_default(prefix: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", SETTINGS)
-def test_the_example_says_what_each_setting_says(prefix: str) -> None:
+def test_example_repeats_each_setting_description(prefix: str) -> None:
     comments = {name: comment for comment, name, _ in ENTRIES}
     for name, field in SETTINGS[prefix].model_fields.items():
         assert f"# {field.description}\n" in comments[f"{prefix}{name.upper()}"]
 
 
 @pytest.mark.parametrize("prefix", SETTINGS)
-def test_the_servers_take_the_examples_values(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_values_are_valid_settings(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in DOCUMENTED.items():
         if name.startswith(prefix):
             monkeypatch.setenv(name, value)
@@ -179,17 +179,17 @@ def test_the_servers_take_the_examples_values(prefix: str, monkeypatch: pytest.M
     }
 
 
-def test_the_example_names_no_other_switch() -> None:
+def test_example_names_no_unknown_variable() -> None:
     others = {name for name in DOCUMENTED if not name.startswith((*SETTINGS, "PAIRWAY_"))}
     assert others == {"HF_TOKEN", "HF_HUB_OFFLINE", *ENVIRONMENT}
     assert {name: DOCUMENTED[name] for name in ENVIRONMENT} == ENVIRONMENT
 
 
-def test_the_example_sets_nothing_by_itself() -> None:
+def test_example_sets_nothing() -> None:
     assert [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")] == []
 
 
-def test_the_example_names_every_variable_of_compose_with_its_default() -> None:
+def test_example_names_every_compose_variable() -> None:
     used = dict(VARIABLE.findall(Path("docker-compose.yml").read_text()))
     used_by_gpu = dict(VARIABLE.findall(Path("deploy/compose.gpu.yml").read_text()))
     documented = {name: value for name, value in DOCUMENTED.items() if name.startswith("PAIRWAY_")}
@@ -212,7 +212,7 @@ def test_dockerfiles_need_no_registry_and_no_host(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)
-def test_a_change_of_code_does_not_reinstall(name: str) -> None:
+def test_code_changes_do_not_reinstall_packages(name: str) -> None:
     """Packages are installed in a stage that sees the locks and their installer, and none of the servers' code."""
     stages = re.split(r"^FROM ", DOCKERFILES[name], flags=re.MULTILINE)
     installing = [stage for stage in stages if "pip install" in stage]
@@ -227,7 +227,7 @@ def test_a_change_of_code_does_not_reinstall(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)
-def test_what_is_copied_exists_and_is_not_ignored(name: str) -> None:
+def test_copied_paths_exist_and_are_not_ignored(name: str) -> None:
     wanted = [line.removeprefix("!") for line in Path(".dockerignore").read_text().splitlines() if line.startswith("!")]
     for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILES[name], re.MULTILINE):
         for source in line.split()[:-1]:
@@ -235,13 +235,13 @@ def test_what_is_copied_exists_and_is_not_ignored(name: str) -> None:
             assert any(source == each or fnmatch.fnmatch(source, f"{each}/*") for each in wanted), source
 
 
-def test_the_proxy_image_gets_no_model_server() -> None:
+def test_proxy_image_has_no_model_server() -> None:
     copied = re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILES["proxy"], re.MULTILINE)
     assert not [line for line in copied if "apiserver" in line or "models" in line or "torch" in line]
     assert re.findall(r"-r (\S+)", DOCKERFILES["proxy"]) == ["requirements/proxy.txt"]
 
 
-def test_the_gpu_override_pins_one_gpu_to_each_api_server() -> None:
+def test_gpu_override_pins_one_gpu_per_api_server() -> None:
     pinned: list[str] = []
     for name in API_SERVERS:
         service = GPU["services"][name]
@@ -258,7 +258,7 @@ def test_the_gpu_override_pins_one_gpu_to_each_api_server() -> None:
 
 
 @pytest.mark.parametrize("catalog", GPU_CATALOGS, ids=str)
-def test_catalogs_for_gpus_are_as_their_cards_say(catalog: Path) -> None:
+def test_gpu_catalogs_match_their_model_cards(catalog: Path) -> None:
     (entry,) = load(catalog)
     assert entry.prompt == "hy-mt2"
     sampling = entry.sampling
@@ -267,7 +267,7 @@ def test_catalogs_for_gpus_are_as_their_cards_say(catalog: Path) -> None:
 
 
 @pytest.mark.parametrize("catalog", GPU_CATALOGS, ids=str)
-def test_catalogs_for_gpus_can_be_widened_as_they_say(catalog: Path, tmp_path: Path) -> None:
+def test_gpu_catalogs_can_be_widened_as_documented(catalog: Path, tmp_path: Path) -> None:
     """All 38 languages with the canaries that stand ready as comments make 1,406 pairs."""
     text = catalog.read_text()
     (further,) = re.findall(r"^    # (cs, .*)$", text, re.MULTILINE)

@@ -27,7 +27,7 @@ def anchors(document: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_in_documents_resolve(document: Path) -> None:
     for target, anchor in LINK.findall(document.read_text()):
         if target.startswith("http"):
             continue
@@ -38,7 +38,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_settings_metrics_and_targets_exist(document: Path) -> None:
+def test_documented_settings_metrics_and_targets_exist(document: Path) -> None:
     """What a document names as a setting, a metric or a target of make is one; ``*_NAME`` is one of both servers'."""
     text = document.read_text()
     example, makefile = ((ROOT / name).read_text() for name in (".env.example", "Makefile"))
@@ -53,7 +53,7 @@ def test_settings_metrics_and_targets_exist(document: Path) -> None:
     assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
 
 
-def test_the_catalog_in_the_operators_guide_loads(tmp_path: Path) -> None:
+def test_catalog_in_the_operators_guide_loads(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/operations.md").read_text(), flags=re.DOTALL)
     path = tmp_path / "models.yaml"
     path.write_text(textwrap.dedent(example))
@@ -61,6 +61,6 @@ def test_the_catalog_in_the_operators_guide_loads(tmp_path: Path) -> None:
     assert len(entry.all_pairs) == 20
 
 
-def test_the_version_is_one() -> None:
+def test_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == VERSION

@@ -18,20 +18,20 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def finished(tmp_path: Path) -> Environment:
     """A folder that looks like a finished environment."""
-    made = Environment(tmp_path / "venv", "cpu", dev=False)
-    made.python.parent.mkdir(parents=True)
-    made.python.symlink_to(sys.executable)
-    (made.path / environment.STAMP).write_text(json.dumps(made.stamp()))
-    return made
+    installed = Environment(tmp_path / "venv", "cpu", dev=False)
+    installed.python.parent.mkdir(parents=True)
+    installed.python.symlink_to(sys.executable)
+    (installed.path / environment.STAMP).write_text(json.dumps(installed.stamp()))
+    return installed
 
 
-def test_a_finished_environment_costs_nothing(finished: Environment, capsys: pytest.CaptureFixture[str]) -> None:
+def test_current_environment_is_left_alone(finished: Environment, capsys: pytest.CaptureFixture[str]) -> None:
     """No step, no word."""
     assert main(["--venv", str(finished.path)]) == 0
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_makes_an_environment_stale(finished: Environment) -> None:
+def test_changes_make_an_environment_stale(finished: Environment) -> None:
     """Other locks, a missing interpreter, a missing or broken stamp, another place."""
     stamp = finished.path / environment.STAMP
     right = stamp.read_text()
@@ -49,7 +49,7 @@ def test_what_makes_an_environment_stale(finished: Environment) -> None:
     assert not finished.is_current()
 
 
-def test_an_environment_with_the_test_tools_serves_both(finished: Environment) -> None:
+def test_environment_with_test_tools_serves_both(finished: Environment) -> None:
     """`make up` after `make test` installs nothing."""
     with_tools = Environment(finished.path, "cpu", dev=True)
     assert not with_tools.is_current()
@@ -58,7 +58,7 @@ def test_an_environment_with_the_test_tools_serves_both(finished: Environment) -
     assert main(["--venv", str(finished.path), "--dev"]) == 0
 
 
-def test_another_build_is_refused(finished: Environment, capsys: pytest.CaptureFixture[str]) -> None:
+def test_environment_of_another_build_is_refused(finished: Environment, capsys: pytest.CaptureFixture[str]) -> None:
     """The two builds of vLLM do not fit into one environment."""
     assert main(["--venv", str(finished.path), "--build", "cuda"]) == 1
     assert f"{finished.path} is a cpu environment" in capsys.readouterr().err
@@ -85,14 +85,14 @@ def test_other_platforms_are_refused_by_name(
     value: object,
     words: str,
 ) -> None:
-    """Before anything is made."""
+    """Before anything is installed."""
     monkeypatch.setattr(name, value)
     assert main(["--venv", str(tmp_path / "venv")]) == 1
     assert words in capsys.readouterr().err
     assert not (tmp_path / "venv").exists()
 
 
-def test_the_installer_needs_no_package() -> None:
+def test_installer_needs_no_package() -> None:
     """It runs before there is an environment."""
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import deploy.environment"],

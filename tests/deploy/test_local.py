@@ -79,7 +79,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_starts_tells_and_stops(site: Site, number: signal.Signals) -> None:
+async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Signals) -> None:
     """Redis, an API server for each model and the proxy start; a signal stops them all, which is no failure."""
     launcher = await site.launch_until_ready(fake="--ready-after 1")
     said = site.processes.said()
@@ -103,7 +103,7 @@ async def test_starts_tells_and_stops(site: Site, number: signal.Signals) -> Non
     assert site.processes.commands() == []
 
 
-async def test_servers_are_set_up_by_their_environment(site: Site) -> None:
+async def test_servers_get_their_settings_by_environment(site: Site) -> None:
     """The user's own settings pass."""
     launcher = site.launch(environment={"PROXY_LOG_LEVEL": "debug", "OMP_NUM_THREADS": "2"})
     await site.processes.wait_for("Ctrl-C stops everything")
@@ -121,7 +121,7 @@ async def test_servers_are_set_up_by_their_environment(site: Site) -> None:
     assert not redis_url.exists(), "nothing answers there any more"
 
 
-async def test_a_stop_while_starting_is_no_failure(site: Site) -> None:
+async def test_stop_while_starting_exits_with_0(site: Site) -> None:
     """Ctrl-C works before anything is ready."""
     launcher = site.launch(fake="--never")
     await site.processes.wait_for("not ready: the canary failed")
@@ -130,7 +130,7 @@ async def test_a_stop_while_starting_is_no_failure(site: Site) -> None:
     assert site.processes.commands() == []
 
 
-async def test_a_second_ctrl_c_ends_at_once(site: Site) -> None:
+async def test_second_ctrl_c_kills_at_once(site: Site) -> None:
     """A server that does not stop is waited for, but not against the operator's will."""
     launcher = await site.launch_until_ready(fake="--stubborn")
     first = time.monotonic()
@@ -149,7 +149,7 @@ async def test_a_second_ctrl_c_ends_at_once(site: Site) -> None:
     assert site.processes.commands() == []
 
 
-async def test_a_killed_launcher_leaves_nothing_and_can_be_started_again(site: Site) -> None:
+async def test_killed_launcher_leaves_nothing_and_restarts(site: Site) -> None:
     """The guard ends the servers and what they started; the next run just works."""
     launcher = await site.launch_until_ready()
     assert len(site.processes.alive()) == 8
@@ -163,7 +163,7 @@ async def test_a_killed_launcher_leaves_nothing_and_can_be_started_again(site: S
     assert site.processes.commands() == []
 
 
-async def test_a_second_launcher_is_refused(site: Site) -> None:
+async def test_second_launcher_is_refused(site: Site) -> None:
     """One launcher for a run folder, and the error names the one that is there."""
     first = await site.launch_until_ready()
     second = site.launch()
@@ -174,7 +174,7 @@ async def test_a_second_launcher_is_refused(site: Site) -> None:
     assert first.wait(timeout=10) == 0
 
 
-def test_a_server_that_dies_while_starting_is_named(site: Site) -> None:
+def test_server_that_dies_while_starting_is_named(site: Site) -> None:
     """With its exit status and the end of its log; everything else is stopped."""
     launcher = site.launch(fake="--never --dies-after 0.5")
     site.assert_failed(launcher, "exited with 3", "run/logs/apiserver-", "no memory for the model", "line 20")
@@ -182,20 +182,20 @@ def test_a_server_that_dies_while_starting_is_named(site: Site) -> None:
     assert not (site.folder / "run" / "redis-url").exists(), "also after a failure"
 
 
-async def test_a_server_that_is_killed_later_is_named(site: Site) -> None:
+async def test_server_killed_later_is_named(site: Site) -> None:
     """A death after all was ready ends the launcher too."""
     launcher = await site.launch_until_ready()
     os.kill(site.find_servers("proxy")[0], signal.SIGKILL)
     site.assert_failed(launcher, "proxy was ended by SIGKILL")
 
 
-def test_who_is_not_ready_in_time_is_named(site: Site) -> None:
+def test_server_not_ready_in_time_is_named(site: Site) -> None:
     """With the reason that the server gives."""
     launcher = site.launch("--ready-timeout", "3.6", fake="--never")
     site.assert_failed(launcher, "not ready after 4 s", "apiserver-en-de: en-de is not ready: the canary failed")
 
 
-def test_a_port_in_use_is_named(site: Site) -> None:
+def test_port_in_use_is_named(site: Site) -> None:
     """With what it is for, and how to choose another."""
     for offset, purpose, remedy in ((0, "the proxy", "make up PORT="), (2, "xx-yy", "make up APISERVER_PORT=")):
         with socket.socket() as other:
@@ -205,12 +205,12 @@ def test_a_port_in_use_is_named(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("port", "wrong"), [(0, 0), (65535, 65536)])
-def test_an_impossible_port_is_named(site: Site, port: int, wrong: int) -> None:
+def test_impossible_port_is_named(site: Site, port: int, wrong: int) -> None:
     """The API servers' ports follow the proxy's."""
     site.assert_failed(site.launch("--port", str(port)), f"port {wrong} for", "does not exist")
 
 
-def test_a_missing_model_is_named(site: Site) -> None:
+def test_missing_model_is_named(site: Site) -> None:
     """With the path where it was looked for; nothing is started."""
     (site.folder / "model" / "config.json").unlink()
     site.assert_failed(site.launch(), "the model en-de", str(site.folder / "model"))
@@ -227,7 +227,7 @@ def test_a_missing_model_is_named(site: Site) -> None:
         ("models: {en-de: {pairs: [en-de]}}", "models.en-de.path"),
     ],
 )
-def test_a_wrong_catalog_is_named(site: Site, text: str | None, words: str) -> None:
+def test_invalid_catalog_is_named(site: Site, text: str | None, words: str) -> None:
     """With what is wrong in it."""
     catalog = site.folder / "models.yaml"
     catalog.unlink()

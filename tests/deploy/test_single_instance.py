@@ -26,7 +26,7 @@ with open(sys.argv[1], "w") as lock:
 """
 
 
-async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
+async def test_lock_waits_for_a_dead_launcher(tmp_path: Path) -> None:
     """As long as its guard cleans, and the wait is told once."""
     said: list[str] = []
     let_go = tmp_path / "let go"
@@ -48,7 +48,7 @@ async def test_a_dead_launcher_is_waited_for(tmp_path: Path) -> None:
         holder.end()
 
 
-async def test_a_zombie_is_dead(tmp_path: Path) -> None:
+async def test_lock_takes_a_zombie_for_dead(tmp_path: Path) -> None:
     """A killed launcher that nobody has waited for does not count as a living one."""
     zombie = Marked(tmp_path / "gone")
     gone = zombie.start("true")
@@ -63,7 +63,7 @@ async def test_a_zombie_is_dead(tmp_path: Path) -> None:
         zombie.end()
 
 
-def test_a_living_launcher_refuses(tmp_path: Path) -> None:
+def test_lock_of_a_running_launcher_is_refused(tmp_path: Path) -> None:
     """The error names it."""
     with (
         SingleInstanceLock(tmp_path, print),

@@ -49,7 +49,7 @@ REAL = st.builds(
         ("i-klingon", "tlh"),
     ],
 )
-def test_a_tag_has_one_canonical_form(text: str, tag: str) -> None:
+def test_canonical_tag_has_one_form(text: str, tag: str) -> None:
     assert canonical_tag(text) == tag
 
 
@@ -59,13 +59,13 @@ def test_a_tag_has_one_canonical_form(text: str, tag: str) -> None:
      "und", "mul", "zxx", "mis", "art", "root", "und-Latn", "auto", "AUTO", "x-ours", "123", "١٢", "en-١٢٣",
      "12", "1a", "en_US.UTF-8", "a" * 36, "en-" * 12],
 )  # fmt: skip
-def test_what_names_no_language_is_refused(text: str) -> None:
+def test_canonical_tag_refuses_no_language(text: str) -> None:
     with pytest.raises(InvalidTagError):
         canonical_tag(text)
 
 
 @given(st.one_of(st.text(max_size=50), LIKE_A_TAG, REAL))
-def test_any_string_gives_a_plain_tag_that_is_its_own_canonical_form_or_is_refused(text: str) -> None:
+def test_canonical_tag_of_any_string_is_stable_or_refused(text: str) -> None:
     try:
         tag = canonical_tag(text)
     except InvalidTagError:
@@ -78,7 +78,7 @@ def test_any_string_gives_a_plain_tag_that_is_its_own_canonical_form_or_is_refus
 
 
 @given(REAL, REAL)
-def test_standing_in_is_mutual_and_exact_only_for_the_same(one: str, two: str) -> None:
+def test_closeness_is_mutual_and_exact_only_for_equals(one: str, two: str) -> None:
     a, b = canonical_tag(one), canonical_tag(two)
     assert (closeness(a, b) is None) == (closeness(b, a) is None)
     assert (closeness(a, b) is Closeness.EXACT) == (a == b)
@@ -112,13 +112,11 @@ def test_standing_in_is_mutual_and_exact_only_for_the_same(one: str, two: str) -
         ("gl", "pt", None),
     ],
 )
-def test_languages_stand_in_for_each_other_when_language_and_script_agree(
-    requested: str, served: str, close: Closeness | None
-) -> None:
+def test_closeness_needs_equal_language_and_script(requested: str, served: str, close: Closeness | None) -> None:
     assert closeness(requested, served) is close
 
 
-def test_the_wider_language_comes_before_another_region() -> None:
+def test_stand_in_prefers_the_wider_language() -> None:
     assert stand_in("pt-PT", ["pt-BR", "pt"]) == "pt"
     assert stand_in("pt-PT", ["pt-BR"]) == "pt-BR"
     assert stand_in("pt-PT", ["pt", "pt-PT"]) == "pt-PT"
@@ -126,7 +124,7 @@ def test_the_wider_language_comes_before_another_region() -> None:
     assert stand_in("pt-PT", []) is None
 
 
-def test_pairs_are_ranked_by_the_target_before_the_source() -> None:
+def test_stand_ins_rank_the_target_before_the_source() -> None:
     served = [
         LanguagePair("en", "pt-BR"),
         LanguagePair("en-US", "pt"),
@@ -136,6 +134,6 @@ def test_pairs_are_ranked_by_the_target_before_the_source() -> None:
     assert [str(pair) for pair in stand_ins(LanguagePair("en", "pt-PT"), served)] == ["en-pt", "en-US-pt", "en-pt-BR"]
 
 
-def test_the_order_of_the_served_pairs_does_not_matter() -> None:
+def test_stand_ins_ignore_the_order_of_served_pairs() -> None:
     served = [LanguagePair("en", target) for target in ("pt-BR", "pt-AO", "pt-MZ")]
     assert stand_ins(LanguagePair("en", "pt-PT"), served) == stand_ins(LanguagePair("en", "pt-PT"), served[::-1])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.literals import literals_in
+from shared.literals import literals_in, needs_translation
 
 
 def found(text: str) -> list[str]:
@@ -48,7 +48,7 @@ def found(text: str) -> list[str]:
         *("3 GB", "$5", "€ 20", "US$ 3bn", "USD 5", "5 EUR", "£1.5", "70~90%", "٥ km", "5\u00a0km", "5\u202f%"),
     ],
 )
-def test_what_survives_literally_is_found_whole(text: str) -> None:
+def test_literals_are_found_whole(text: str) -> None:
     assert found(text) == [text]
     assert found(f"Say {text} again") == [text]
     assert found(f"（{text}）です。") == [text]
@@ -63,7 +63,7 @@ def test_what_survives_literally_is_found_whole(text: str) -> None:
         *("R&D", "AT&T;", "me@home", "@name", "e.g.this", "http:// ", "www.", "1. km ist", "C# and F#"),
     ],
 )
-def test_words_are_not_taken_for_literals(text: str) -> None:
+def test_words_are_not_literals(text: str) -> None:
     assert [part for part in found(text) if part not in {"50%", "50 %"}] == []
 
 
@@ -80,12 +80,12 @@ def test_words_are_not_taken_for_literals(text: str) -> None:
         ("http://...", "http://"),
     ],
 )
-def test_an_address_ends_where_its_sentence_goes_on(text: str, address: str) -> None:
+def test_address_ends_before_the_sentence_goes_on(text: str, address: str) -> None:
     assert found(text) == [address]
 
 
 @given(st.text(st.characters(codec=None) | st.sampled_from("%{}<>[]&$#@:/.5 km\u00a0"), max_size=60))
-def test_literals_are_in_order_and_apart_and_on_one_line(text: str) -> None:
+def test_literals_are_ordered_disjoint_and_on_one_line(text: str) -> None:
     done = 0
     for start, end, _ in literals_in(text):
         assert done <= start < end
@@ -109,9 +109,63 @@ def test_literals_are_in_order_and_apart_and_on_one_line(text: str) -> None:
         "http://(",
     ],
 )
-def test_hostile_text_takes_linear_time(unit: str) -> None:
+def test_literals_of_hostile_text_take_linear_time(unit: str) -> None:
     text = (unit * 200_000)[:200_000]
     started = time.process_time()
     for _ in literals_in(text):
         pass
     assert time.process_time() - started < 5  # takes 0.2 s; anything quadratic takes minutes
+
+
+WITHOUT_WORDS = [
+    *("", " \n\t\u2028", "12345", "3.14", "...", "!?", "— –", "½ Ⅷ ①", "٤٥"),
+    *("😀", "👨‍👩‍👧‍👦", "🇩🇪", "1️⃣", "ℹ️", "™©", "→", "№ 5º", "\x00", "\ud800", "\U000f0000"),
+    *("https://example.com/path?q=word", "www.example.org", "mailto:someone@example.org", "a@b.de"),
+    *("%s", "{name}", "{{ user.name }}", "<br/>", "&nbsp;", "%1$s: %2$s", "${a} / #{b} ({c})", "5 km", "€ 20 – $30"),
+    "😀 https://example.com {name} 5 km!",
+]
+
+
+@pytest.mark.parametrize("text", WITHOUT_WORDS)
+def test_needs_translation_is_false_without_words(text: str) -> None:
+    assert not needs_translation(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "a",
+            "Hi",
+            "kg",
+            "ß",
+            "字",
+            "は",
+            "ก",
+            "ع",
+            "%s left",
+            "<b>bold</b>",
+            "https://example.com is down",
+            "5 apples",
+        ),
+        *("{name} and {other}", "詳しくはhttps://example.comへ", "\ud800x", "例えば"),
+    ],
+)
+def test_needs_translation_is_true_for_a_word(text: str) -> None:
+    assert needs_translation(text)
+
+
+@given(st.lists(st.sampled_from(WITHOUT_WORDS), max_size=6))
+def test_needs_translation_is_false_for_joined_literals(parts: list[str]) -> None:
+    assert not needs_translation(" ".join(parts))
+
+
+@given(st.text(st.characters(codec=None), max_size=40))
+def test_needs_translation_is_false_without_letters(text: str) -> None:
+    if not any(char.isalpha() for char in text):
+        assert not needs_translation(text)
+
+
+@given(st.text(st.characters(codec=None, exclude_categories=["L"]), max_size=20))
+def test_needs_translation_finds_a_word_on_its_own_line(text: str) -> None:
+    assert needs_translation(f"{text}\nword\n{text}")

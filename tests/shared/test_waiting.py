@@ -48,10 +48,10 @@ def test_a_pause_counts_for_little() -> None:
             sleeper.send_signal(signal.SIGCONT)
             sleeper.stdin.write(b"\n")
             sleeper.stdin.flush()
-            told = float(sleeper.stdout.readline())
+            woken_at = float(sleeper.stdout.readline())
         finally:
             sleeper.kill()
-    assert told < time.monotonic() - began - 0.5
+    assert woken_at < time.monotonic() - began - 0.5
 
 
 async def test_a_blocked_event_loop_is_no_pause() -> None:

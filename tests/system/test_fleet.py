@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(400)
         ("fr", "en", "Où est la gare ?", "Where's the station?"),
     ],
 )
-async def test_every_direction_translates_through_the_proxy(
+async def test_proxy_translates_every_direction(
     fleet: Fleet, source: str, target: str, text: str, expected: str
 ) -> None:
     response = await fleet.translate(text, source, target)
@@ -45,15 +45,15 @@ async def test_every_direction_translates_through_the_proxy(
     assert answer["warnings"] == []
 
 
-async def test_a_pair_that_nobody_trained_goes_through_english(fleet: Fleet) -> None:
+async def test_unserved_pair_pivots_through_english(fleet: Fleet) -> None:
     response = await fleet.translate(["Wo ist der Bahnhof?", "Danke."], "de", "fr")
     assert response.status_code == 200, response.text
     results = response.json()["results"]
     assert results[0]["translation"] == "Où est la gare ?"
     assert all(result["route"] == ["de", "en", "fr"] and result["model"] == "en-de+en-fr" for result in results)
-    found = (await fleet.client.get("/languages")).json()["languages"]
-    ways = {(each["lang"], target["lang"]): target["how"] for each in found for target in each["targets"]}
-    assert ways == {
+    languages = (await fleet.client.get("/languages")).json()["languages"]
+    routes = {(each["lang"], target["lang"]): target["how"] for each in languages for target in each["targets"]}
+    assert routes == {
         ("en", "de"): "direct",
         ("de", "en"): "direct",
         ("en", "fr"): "direct",
@@ -63,7 +63,7 @@ async def test_a_pair_that_nobody_trained_goes_through_english(fleet: Fleet) -> 
     }
 
 
-async def test_a_list_of_mixed_languages_comes_back_in_order(fleet: Fleet) -> None:
+async def test_list_of_mixed_languages_keeps_its_order(fleet: Fleet) -> None:
     texts = ["Wo ist der Bahnhof?", "Où est la gare ?", "", "  Guten Tag.\n"]
     response = await fleet.translate(texts, None, "en")
     assert response.status_code == 200, response.text
@@ -79,18 +79,18 @@ async def test_both_replicas_of_a_pair_are_used(fleet: Fleet) -> None:
     await asyncio.gather(*(fleet.translate(f"I have {number} books.", "en", "de") for number in range(40)))
     metrics = (await fleet.client.get("/metrics")).text
     for url in fleet.de_urls:
-        found = re.search(rf'pairway_proxy_attempts_total{{outcome="ok",replica="{url}"}} ([0-9.]+)', metrics)
-        assert found, f"{url} was never used"
-        assert float(found[1]) >= 10
+        languages = re.search(rf'pairway_proxy_attempts_total{{outcome="ok",replica="{url}"}} ([0-9.]+)', metrics)
+        assert languages, f"{url} was never used"
+        assert float(languages[1]) >= 10
 
 
-async def test_memory_stays_within_its_bounds(fleet: Fleet) -> None:
+async def test_memory_stays_within_its_limits(fleet: Fleet) -> None:
     await fleet.translate(["Guten Morgen.", "Bonjour."], None, "en")  # the detector has worked
     assert fleet.proxy.resident_bytes() <= 160 * MEBIBYTE
     assert fleet.de.resident_bytes() <= 1.7 * 1024 * MEBIBYTE
 
 
-async def test_a_document_of_100_000_characters_comes_back_whole_while_others_are_served(fleet: Fleet) -> None:
+async def test_document_of_100_000_characters_beside_others(fleet: Fleet) -> None:
     text = document(100_000)
     before = {"proxy": fleet.proxy.resident_bytes(), "fr": fleet.fr.resident_bytes()}
     most = dict(before)
@@ -111,7 +111,7 @@ async def test_a_document_of_100_000_characters_comes_back_whole_while_others_ar
     assert most["fr"] - before["fr"] <= 100 * MEBIBYTE + kv_cache
 
 
-async def test_a_killed_replica_costs_nothing_but_its_requests_in_flight(fleet: Fleet) -> None:
+async def test_killed_replica_costs_only_its_requests_in_flight(fleet: Fleet) -> None:
     async with steady_load(fleet.client, "en", "de", RATE) as load:
         await asyncio.sleep(1)
         fleet.de_too.kill()
@@ -125,7 +125,7 @@ async def test_a_killed_replica_costs_nothing_but_its_requests_in_flight(fleet: 
     assert (await fleet.health())["status"] == "degraded"
 
 
-async def test_a_pair_without_replicas_is_unavailable_and_the_others_go_on(fleet: Fleet) -> None:
+async def test_pair_without_replicas_is_unavailable(fleet: Fleet) -> None:
     async with steady_load(fleet.client, "en", "de", RATE) as others:
         fleet.fr.kill()
 
@@ -146,7 +146,7 @@ async def test_a_pair_without_replicas_is_unavailable_and_the_others_go_on(fleet
     assert others.failed() == []
 
 
-async def test_replicas_started_again_serve_without_touching_the_proxy(fleet: Fleet) -> None:
+async def test_restarted_replicas_serve_again(fleet: Fleet) -> None:
     fleet.fr.start()
     fleet.de_too.start()
     async with httpx.AsyncClient(trust_env=False) as direct:
@@ -164,7 +164,7 @@ async def test_replicas_started_again_serve_without_touching_the_proxy(fleet: Fl
     await fleet.until_whole()
 
 
-async def test_a_killed_engine_takes_only_its_pairs_and_comes_back(fleet: Fleet) -> None:
+async def test_killed_engine_takes_only_its_pairs_and_restarts(fleet: Fleet) -> None:
     (engine,) = fleet.fr.children("EngineCore")
     async with steady_load(fleet.client, "de", "en", RATE) as others:
         engine.kill()
@@ -177,7 +177,7 @@ async def test_a_killed_engine_takes_only_its_pairs_and_comes_back(fleet: Fleet)
     assert (await fleet.translate("Where is the station?", "en", "fr")).json()["translation"] == "Où est la gare ?"
 
 
-async def test_redis_frozen_under_load_fails_no_request(fleet: Fleet) -> None:
+async def test_frozen_redis_fails_no_request(fleet: Fleet) -> None:
     async with steady_load(fleet.client, "en", "de", RATE) as load:
         fleet.redis.signal(signal.SIGSTOP)
         try:
@@ -189,7 +189,7 @@ async def test_redis_frozen_under_load_fails_no_request(fleet: Fleet) -> None:
     assert load.failed() == []
 
 
-async def test_redis_killed_and_restarted_empty_under_load_fails_no_request(fleet: Fleet) -> None:
+async def test_redis_restarted_empty_fails_no_request(fleet: Fleet) -> None:
     async with steady_load(fleet.client, "en", "de", RATE) as load:
         fleet.redis.kill()
         await wait_until(lambda: _redis(fleet, up=False), 5, "the proxy to notice")
@@ -201,7 +201,7 @@ async def test_redis_killed_and_restarted_empty_under_load_fails_no_request(flee
     await fleet.until_whole(5)
 
 
-async def test_a_request_is_followed_by_its_id_through_both_servers_logs(fleet: Fleet) -> None:
+async def test_request_id_is_in_the_logs_of_both_servers(fleet: Fleet) -> None:
     marker = "Zanzibarquux"
     response = await fleet.client.post(
         "/translate",

@@ -54,7 +54,7 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
 
 
 @pytest.mark.timeout(300)
-async def test_serves_translations_and_stops(processes: Marked) -> None:
+async def test_launcher_serves_translations_and_stops(processes: Marked) -> None:
     """Ready without a hand, real translations of both models, and nothing left after SIGTERM."""
     port = free_ports(3)
     launcher = launch(processes, port)
@@ -71,7 +71,7 @@ async def test_serves_translations_and_stops(processes: Marked) -> None:
 
 
 @pytest.mark.timeout(300)
-async def test_a_killed_launcher_leaves_nothing(processes: Marked, tmp_path: Path) -> None:
+async def test_killed_launcher_leaves_nothing(processes: Marked, tmp_path: Path) -> None:
     """In the middle of an engine's start too."""
     catalog = tmp_path / "models.yaml"
     catalog.write_text(f"models: {{en-de: {{path: {ROOT}/models/en-de, pairs: [en-de], prompt: demo-tags}}}}")
@@ -82,7 +82,7 @@ async def test_a_killed_launcher_leaves_nothing(processes: Marked, tmp_path: Pat
     await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
 
 
-def test_a_port_in_use_is_named(processes: Marked) -> None:
+def test_port_in_use_is_named(processes: Marked) -> None:
     """Before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = int(other.getsockname()[1])
@@ -91,7 +91,7 @@ def test_a_port_in_use_is_named(processes: Marked) -> None:
     assert "make up PORT=" in processes.said()
 
 
-def test_a_missing_model_is_named(processes: Marked, tmp_path: Path) -> None:
+def test_missing_model_is_named(processes: Marked, tmp_path: Path) -> None:
     """With its path."""
     catalog = tmp_path / "models.yaml"
     catalog.write_text("models: {en-xx: {path: ./en-xx, pairs: [en-xx], prompt: demo-tags}}")

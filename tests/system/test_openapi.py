@@ -53,14 +53,14 @@ async def no_failures(url: str, folder: Path, *more: str, **headers: str) -> Non
     assert process.returncode == 0, output.decode()
 
 
-async def test_the_proxys_document_holds(redis: RedisAtHand, tmp_path: Path) -> None:
+async def test_proxy_matches_its_openapi_document(redis: RedisAtHand, tmp_path: Path) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake], redis.url) as running:
         await no_failures(running.url, tmp_path, "--exclude-path-regex", CHANGES)
         assert (await running.translate("Hello"))[0] == 200
 
 
-async def test_the_proxys_document_holds_for_operators(redis: RedisAtHand, tmp_path: Path) -> None:
+async def test_operator_routes_match_the_openapi_document(redis: RedisAtHand, tmp_path: Path) -> None:
     """On a proxy of their own: what they find they remove, and then nothing can be translated."""
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake], redis.url, operator_token=TOKEN) as running:
@@ -68,7 +68,7 @@ async def test_the_proxys_document_holds_for_operators(redis: RedisAtHand, tmp_p
         assert (await running.client.get("/fleet")).status_code == 200
 
 
-async def test_the_api_servers_document_holds(tmp_path: Path) -> None:
+async def test_apiserver_matches_its_openapi_document(tmp_path: Path) -> None:
     catalog = tmp_path / "models.yaml"
     catalog.write_text(CATALOG)
     settings_ = ApiServerSettings.model_validate({"catalog": catalog, "drain_seconds": 0.0, "token": TOKEN})

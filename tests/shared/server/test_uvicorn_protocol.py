@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 
 from shared.http.problems import configure_app
 from tests.fakes import Serving, serving
-from tests.shared.test_connection import Peer, peer
+from tests.shared.server.raw_client import RawClient, raw_client
 
 UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
 HEAD = b"POST /echo HTTP/1.1\r\nHost: x\r\n" + UPGRADE
@@ -40,7 +40,7 @@ async def served() -> AsyncGenerator[Serving]:
         yield one
 
 
-async def _answers(one: Peer, bodies: list[bytes]) -> None:
+async def _answers(one: RawClient, bodies: list[bytes]) -> None:
     for body in bodies:
         status, _, content = await one.answer()
         assert (status, content) == (200, body)
@@ -56,8 +56,8 @@ async def _answers(one: Peer, bodies: list[bytes]) -> None:
         [CHUNKED, b"5\r\nhel", b"lo\r\n0\r\n", b"\r\n"],
     ],
 )
-async def test_the_body_is_the_requests_and_the_connection_goes_on(served: Serving, pieces: list[bytes]) -> None:
-    async with peer(served) as one:
+async def test_body_after_upgrade_belongs_to_the_request(served: Serving, pieces: list[bytes]) -> None:
+    async with raw_client(served) as one:
         for _ in range(3):  # each asks for the upgrade
             for piece in pieces:
                 one.send(piece)
@@ -67,24 +67,24 @@ async def test_the_body_is_the_requests_and_the_connection_goes_on(served: Servi
         await _answers(one, [b"plain"])
 
 
-async def test_a_request_without_a_body_is_answered_and_so_are_those_behind_it(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_upgrade_without_body_keeps_pipelined_requests(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(GET + UPGRADE + b"\r\n" + LENGTH + b"hello" + GET + b"\r\n" + GET + UPGRADE + b"\r\n")
         await _answers(one, [b"plain", b"hello", b"plain", b"plain"])
 
 
-async def test_a_body_that_is_an_http_request_is_none(served: Serving) -> None:
+async def test_body_that_looks_like_a_request_is_a_body(served: Serving) -> None:
     smuggled = GET + b"\r\n"
     head = HEAD + b"Content-Length: %d\r\n\r\n" % len(smuggled)
-    async with peer(served) as one:
+    async with raw_client(served) as one:
         one.send(head)
         await asyncio.sleep(0.02)
         one.send(smuggled + LENGTH + b"hello")
         await _answers(one, [smuggled, b"hello"])
 
 
-async def test_a_body_of_no_length_is_none(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_empty_body_after_upgrade_is_empty(served: Serving) -> None:
+    async with raw_client(served) as one:
         for _ in range(2):
             one.send(HEAD + b"Content-Length: 0\r\n\r\n")
             await _answers(one, [b""])
@@ -92,14 +92,14 @@ async def test_a_body_of_no_length_is_none(served: Serving) -> None:
         await _answers(one, [b"plain"])
 
 
-async def test_a_body_in_a_coding_that_has_no_end_is_refused(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_unknown_transfer_coding_is_400(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(HEAD + b"Transfer-Encoding: gzip\r\n\r\nhello")
         assert b" 400 " in (await one.rest())[:20]
 
 
-async def test_nonsense_behind_it_does_not_take_its_answer_and_ends_the_connection(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_invalid_http_after_the_body_closes(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(LENGTH + b"hellono such thing\r\n\r\n")
         await _answers(one, [b"hello"])
         assert await one.rest() == b""
@@ -108,8 +108,8 @@ async def test_nonsense_behind_it_does_not_take_its_answer_and_ends_the_connecti
 @pytest.mark.parametrize(
     "lengths", [b"Content-Length: 5\r\nContent-Length: 6\r\n", b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"]
 )
-async def test_a_body_of_two_lengths_is_refused(served: Serving, lengths: bytes) -> None:
-    async with peer(served) as one:
+async def test_conflicting_lengths_are_400(served: Serving, lengths: bytes) -> None:
+    async with raw_client(served) as one:
         one.send(HEAD + lengths + b"\r\nhello")
         assert b" 400 " in (await one.rest())[:20]
 

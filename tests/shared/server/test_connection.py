@@ -1,4 +1,4 @@
-"""What a connection may hold and for how long, on raw sockets: the unhappy ways first."""
+"""What a connection may hold and for how long, on raw sockets: the failures first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, asynccontextmanager
-from typing import Any
+from contextlib import ExitStack
 
 import pytest
 from fastapi import FastAPI, Request, Response
@@ -17,6 +16,7 @@ from fastapi.responses import StreamingResponse
 from shared.http.problems import configure_app
 from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED_REQUESTS, ConnectionLimiter, PeerTimeouts
 from tests.fakes import Serving, serving
+from tests.shared.server.raw_client import RawClient, raw_client
 from tests.waiting import wait_until
 
 HOST = b"Host: x\r\n"
@@ -25,60 +25,8 @@ GOOD = GET + b"\r\n"
 POST = b"POST /body HTTP/1.1\r\n" + HOST
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 # Short, so that tests are; the pace is quick, so that what is slow shows soon.
-HASTE = PeerTimeouts(head=0.15, body=0.15, min_rate=1_000_000, stall=0.15, linger=0.1)
+SHORT_TIMEOUTS = PeerTimeouts(head=0.15, body=0.15, min_rate=1_000_000, stall=0.15, linger=0.1)
 BIG = b"x" * 30_000_000
-
-
-class Peer:
-    """A client that speaks bytes."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self.writer = writer
-
-    def send(self, data: bytes) -> None:
-        self.writer.write(data)
-
-    async def rest(self, within: float = 5) -> bytes:
-        """Return all that comes until the server closes; a reset ends it too."""
-        parts: list[bytes] = []
-        try:
-            async with asyncio.timeout(within):
-                while part := await self.reader.read(65_536):
-                    parts.append(part)
-        except ConnectionError:
-            pass
-        return b"".join(parts)
-
-    async def answer(self, within: float = 5) -> tuple[int, dict[str, str], bytes]:
-        """Return the next answer: status, headers and body."""
-        async with asyncio.timeout(within):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            line, *lines = head.strip().split("\r\n")
-            headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-            return int(line.split()[1]), headers, await self.reader.readexactly(int(headers["content-length"]))
-
-    async def refused(self, status: int, code: str) -> dict[str, Any]:
-        """Take a problem as answer, after which the connection closes."""
-        got, headers, body = await self.answer()
-        problem = json.loads(body)
-        assert (got, problem["status"], problem["code"]) == (status, status, code)
-        assert headers["content-type"] == "application/problem+json"
-        assert headers["connection"] == "close"
-        assert headers["x-request-id"] == problem["request_id"]
-        assert headers["x-content-type-options"] == "nosniff"
-        assert "server" not in headers
-        assert await self.rest() == b""
-        return problem
-
-
-@asynccontextmanager
-async def peer(served: Serving) -> AsyncGenerator[Peer]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-    try:
-        yield Peer(reader, writer)
-    finally:
-        writer.close()
 
 
 async def body(request: Request) -> Response:
@@ -86,7 +34,7 @@ async def body(request: Request) -> Response:
 
 
 async def late(request: Request) -> Response:
-    await asyncio.sleep(2 * HASTE.body)
+    await asyncio.sleep(2 * SHORT_TIMEOUTS.body)
     return await body(request)
 
 
@@ -135,17 +83,17 @@ async def served() -> AsyncGenerator[Serving]:
 
 
 @pytest.fixture(scope="module")
-async def hasty() -> AsyncGenerator[Serving]:
-    async with serving(make_app(), ConnectionLimiter(timeouts=HASTE)) as one:
+async def impatient() -> AsyncGenerator[Serving]:
+    async with serving(make_app(), ConnectionLimiter(timeouts=SHORT_TIMEOUTS)) as one:
         yield one
 
 
 @pytest.fixture(autouse=True)
-async def unharmed(served: Serving, hasty: Serving) -> AsyncGenerator[None]:
+async def unharmed(served: Serving, impatient: Serving) -> AsyncGenerator[None]:
     """Whatever a test did, the next good request is answered, and no connection stays."""
     yield
-    for each in (served, hasty):
-        async with peer(each) as one:
+    for each in (served, impatient):
+        async with raw_client(each) as one:
             one.send(GOOD)
             assert (await one.answer())[0] == 200
         await wait_until(lambda each=each: not each.connections, 5, "no connection left")
@@ -154,21 +102,21 @@ async def unharmed(served: Serving, hasty: Serving) -> AsyncGenerator[None]:
 @pytest.mark.parametrize("size", [MAX_HEAD_BYTES + 1, 10 * MAX_HEAD_BYTES])
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("where", ["target", "header", "headers"])
-async def test_a_head_over_the_limit_is_431(served: Serving, size: int, where: str, whole: bool) -> None:
+async def test_head_above_the_limit_is_431(served: Serving, size: int, where: str, whole: bool) -> None:
     head = {
         "target": b"GET /plain?" + b"x" * size,
         "header": GET + b"X: " + b"x" * size,
         "headers": GET + b"".join(b"X%d: %s\r\n" % (n, b"x" * (size // 40)) for n in range(41)),
     }[where]
-    async with peer(served) as one:
+    async with raw_client(served) as one:
         one.send(head + (b" HTTP/1.1\r\n\r\n" if whole and where == "target" else b"\r\n\r\n" if whole else b""))
         problem = await one.refused(431, "head-too-large")
         assert (problem["limit"], problem["unit"]) == (MAX_HEAD_BYTES, "bytes")
 
 
 @pytest.mark.parametrize(("count", "status"), [(MAX_HEADERS, 200), (MAX_HEADERS + 1, 431)])
-async def test_headers_are_counted(served: Serving, count: int, status: int) -> None:
-    async with peer(served) as one:
+async def test_too_many_headers_are_431(served: Serving, count: int, status: int) -> None:
+    async with raw_client(served) as one:
         one.send(GET + b"".join(b"X%d: y\r\n" % n for n in range(count - 1)) + b"\r\n")
         if status == 200:
             assert (await one.answer())[0] == 200
@@ -176,8 +124,8 @@ async def test_headers_are_counted(served: Serving, count: int, status: int) -> 
             assert (await one.refused(431, "head-too-large"))["limit"] == MAX_HEADERS
 
 
-async def test_a_head_just_below_the_limit_is_served_also_in_pieces(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_head_below_the_limit_is_served_in_pieces(served: Serving) -> None:
+    async with raw_client(served) as one:
         for part in (GET, b"X: ", b"x" * (MAX_HEAD_BYTES - 100), b"\r\n\r\n", GOOD):
             one.send(part)
             await one.writer.drain()
@@ -219,8 +167,8 @@ async def test_a_head_just_below_the_limit_is_served_also_in_pieces(served: Serv
     ],
     ids=range(27),
 )
-async def test_what_is_no_http_is_400_and_the_end(served: Serving, request_: bytes) -> None:
-    async with peer(served) as one:
+async def test_invalid_http_is_400_and_closes(served: Serving, request_: bytes) -> None:
+    async with raw_client(served) as one:
         one.send(request_ + GOOD)
         await one.refused(400, "bad-request")
 
@@ -229,69 +177,69 @@ NO_HOST = b"GET /plain HTTP/1.1\r\n"
 
 
 @pytest.mark.parametrize(
-    ("hosts", "told"),
+    ("hosts", "detail"),
     [(b"", "missing"), (HOST + b"X: y\r\nhOST: other\r\n", "2 headers Host"), (b"Host: x/y\r\n", "no host")],
 )
-async def test_a_request_names_one_host_or_is_400(served: Serving, hosts: bytes, told: str) -> None:
-    async with peer(served) as one:
+async def test_invalid_or_repeated_host_is_400(served: Serving, hosts: bytes, detail: str) -> None:
+    async with raw_client(served) as one:
         one.send(NO_HOST + hosts + b"\r\n" + GOOD)
-        assert told in (await one.refused(400, "bad-request"))["detail"]
+        assert detail in (await one.refused(400, "bad-request"))["detail"]
 
 
-async def test_http_1_0_needs_no_host_but_takes_no_two(served: Serving) -> None:
+async def test_http_1_0_needs_no_host(served: Serving) -> None:
     for hosts, status in ((b"", 200), (HOST, 200), (HOST + HOST, 400)):
-        async with peer(served) as one:
+        async with raw_client(served) as one:
             one.send(b"GET /plain HTTP/1.0\r\n" + hosts + b"\r\n")
             assert (await one.answer())[0] == status
 
 
-async def test_a_request_in_a_row_without_a_host_does_not_cost_those_before_it_their_answers(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_missing_host_leaves_earlier_pipelined_answers(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(GOOD + GOOD + NO_HOST + b"\r\n" + GOOD)
         assert [(await one.answer())[2] for _ in range(2)] == [b"plain", b"plain"]
         assert await one.rest() == b"", "closed with the last good answer"
 
 
 @pytest.mark.parametrize("head", [b"G", GET, GET + b"X: y\r\n", b"POST /body HTTP/1.1\r\nContent-Le"])
-async def test_a_head_that_is_not_whole_in_time_is_408(hasty: Serving, head: bytes) -> None:
-    async with peer(hasty) as one:
+async def test_slow_head_is_408(impatient: Serving, head: bytes) -> None:
+    async with raw_client(impatient) as one:
         one.send(head)
         await one.refused(408, "request-timeout")
 
 
-async def test_a_second_head_that_is_slow_is_408_too(hasty: Serving) -> None:
-    async with peer(hasty) as one:
+async def test_slow_second_head_is_408(impatient: Serving) -> None:
+    async with raw_client(impatient) as one:
         one.send(GOOD + GET)
         assert (await one.answer())[0] == 200
         await one.refused(408, "request-timeout")
 
 
-async def test_a_head_in_drops_does_not_get_more_time(hasty: Serving) -> None:
-    async with peer(hasty) as one:
+async def test_dripping_head_gets_no_more_time(impatient: Serving) -> None:
+    async with raw_client(impatient) as one:
         dropping = asyncio.create_task(_drip(one, GET + b"X: " + b"x" * 1000))
         await one.refused(408, "request-timeout")
         dropping.cancel()
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 100000", b"Transfer-Encoding: chunked"])
-async def test_a_body_behind_the_pace_is_408(hasty: Serving, framing: bytes) -> None:
-    async with peer(hasty) as one:
+async def test_body_below_the_minimum_rate_is_408(impatient: Serving, framing: bytes) -> None:
+    async with raw_client(impatient) as one:
         one.send(POST + framing + b"\r\n\r\n")
         dropping = asyncio.create_task(_drip(one, b"1\r\nx\r\n" * 1000 if b"chunked" in framing else b"x" * 1000))
         await one.refused(408, "request-timeout")
         dropping.cancel()
 
 
-async def _drip(one: Peer, data: bytes) -> None:
+async def _drip(one: RawClient, data: bytes) -> None:
     for byte in data:
         one.send(bytes([byte]))
         await asyncio.sleep(0.02)  # a slow line, not a wait for an outcome
 
 
-async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> None:
+async def test_body_at_the_minimum_rate_gets_more_time() -> None:
     async with (
         serving(make_app(), ConnectionLimiter(timeouts=PeerTimeouts(body=0.5, min_rate=20))) as one_server,
-        peer(one_server) as one,
+        raw_client(one_server) as one,
     ):
         one.send(POST + b"Content-Length: 100\r\n\r\n" + b"x" * 80)  # four seconds in advance, and the first half
         await asyncio.sleep(0.6)
@@ -299,8 +247,8 @@ async def test_a_body_that_keeps_the_pace_has_longer_than_the_first_time() -> No
         assert (await one.answer())[2] == b"100"
 
 
-async def test_a_body_that_the_app_has_not_asked_for_is_not_late(hasty: Serving) -> None:
-    async with peer(hasty) as one:
+async def test_body_that_the_app_has_not_read_is_not_late(impatient: Serving) -> None:
+    async with raw_client(impatient) as one:
         one.send(b"POST /late HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 1_000_000)
         assert (await one.answer())[2] == b"1000000"
 
@@ -308,21 +256,21 @@ async def test_a_body_that_the_app_has_not_asked_for_is_not_late(hasty: Serving)
 SLOW = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
-async def test_a_body_that_we_do_not_read_meanwhile_is_not_late(hasty: Serving) -> None:
+async def test_body_during_paused_reading_is_not_late(impatient: Serving) -> None:
     """Nothing is read while a request waits for the answer before it: longer than a body has."""
-    async with peer(hasty) as one:
+    async with raw_client(impatient) as one:
         one.send(SLOW + POST + b"Content-Length: 400\r\n\r\n" + b"x" * 200)
-        await wait_until(lambda: hasty.begun == 1, 5, "the first is in hand")
+        await wait_until(lambda: impatient.begun == 1, 5, "the first is in hand")
         one.send(b"x" * 200)
         assert (await one.answer())[2] == b"slow"
         assert (await one.answer())[2] == b"400"
 
 
 @pytest.mark.parametrize(("begun", "status"), [(b"Content-Length: 2\r\n\r\nx", 408), (CHUNKED + b"zz\r\n", 400)])
-async def test_a_request_in_a_row_whose_body_can_not_come_is_refused_in_its_turn(
-    hasty: Serving, begun: bytes, status: int
+async def test_pipelined_request_with_late_body_is_refused_in_order(
+    impatient: Serving, begun: bytes, status: int
 ) -> None:
-    async with peer(hasty) as one:
+    async with raw_client(impatient) as one:
         one.send(SLOW + SLOW + POST + begun)
         for _ in range(2):
             assert (await one.answer())[2] == b"slow"
@@ -330,23 +278,23 @@ async def test_a_request_in_a_row_whose_body_can_not_come_is_refused_in_its_turn
 
 
 @pytest.mark.parametrize("trailer", [b"X: " + b"x" * 2_000_000, b"X: yyyy\r\n" * 200_000], ids=["one", "many"])
-async def test_trailers_without_end_are_431(served: Serving, trailer: bytes) -> None:
-    async with peer(served) as one:
+async def test_endless_trailers_are_431(served: Serving, trailer: bytes) -> None:
+    async with raw_client(served) as one:
         one.send(POST + CHUNKED + b"1\r\nx\r\n0\r\n" + trailer)
         problem = await one.refused(431, "head-too-large")
         assert (problem["limit"], problem["unit"]) == (MAX_HEAD_BYTES, "bytes")
 
 
-async def test_trailers_are_no_headers(served: Serving) -> None:
+async def test_trailers_are_not_headers(served: Serving) -> None:
     trailers = b"Authorization: Bearer trailer\r\n" * (MAX_HEADERS + 1)
-    async with peer(served) as one:
+    async with raw_client(served) as one:
         one.send(b"POST /trailed HTTP/1.1\r\n" + HOST + CHUNKED + b"1\r\nx\r\n0\r\n" + trailers + b"\r\n" + GOOD)
         assert (await one.answer())[2] == b"None"
         assert (await one.answer())[2] == b"plain"
 
 
-async def test_a_chunk_that_comes_apart_is_no_trailer(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_chunk_in_pieces_is_not_a_trailer(served: Serving) -> None:
+    async with raw_client(served) as one:
         for part in (POST + CHUNKED + b"100000\r\n", b"x" * 0x100000 + b"\r\n", b"0\r\n", b"\r\n"):
             one.send(part)
             await one.writer.drain()
@@ -354,15 +302,15 @@ async def test_a_chunk_that_comes_apart_is_no_trailer(served: Serving) -> None:
         assert (await one.answer())[2] == b"1048576"
 
 
-async def test_a_body_that_nobody_reads_is_not_waited_for(hasty: Serving) -> None:
-    async with peer(hasty) as one:
+async def test_unread_body_is_not_awaited_after_the_answer(impatient: Serving) -> None:
+    async with raw_client(impatient) as one:
         one.send(b"POST /nowhere HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\nx")
         assert (await one.answer())[0] == 404
         assert await one.rest() == b"", "closed, though the body never came"
 
 
-async def test_a_body_that_nobody_reads_may_come_after_its_answer(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_unread_body_may_follow_the_answer(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(b"POST /nowhere HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\n\r\n")
         assert (await one.answer())[0] == 404
         one.send(b"xyz" + GOOD)
@@ -370,28 +318,28 @@ async def test_a_body_that_nobody_reads_may_come_after_its_answer(served: Servin
 
 
 @pytest.mark.parametrize("path", [b"/big", b"/stream"])
-async def test_who_takes_nothing_of_an_answer_is_cut_off(hasty: Serving, path: bytes) -> None:
-    before = hasty.app.state.cancelled
-    with socket.create_connection(("127.0.0.1", hasty.port)) as still:
+async def test_stalled_reader_is_aborted(impatient: Serving, path: bytes) -> None:
+    before = impatient.app.state.cancelled
+    with socket.create_connection(("127.0.0.1", impatient.port)) as still:
         still.sendall(b"GET " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
-        await wait_until(lambda: hasty.connections, 5, "a connection")
-        await wait_until(lambda: not hasty.connections, 5, "given up")
+        await wait_until(lambda: impatient.connections, 5, "a connection")
+        await wait_until(lambda: not impatient.connections, 5, "given up")
     if path == b"/stream":
-        await wait_until(lambda: hasty.app.state.cancelled == before + 1, 5, "its work has ended")
+        await wait_until(lambda: impatient.app.state.cancelled == before + 1, 5, "its work has ended")
 
 
-async def test_who_takes_nothing_before_closing_is_cut_off(hasty: Serving) -> None:
-    with socket.create_connection(("127.0.0.1", hasty.port)) as still:
+async def test_stalled_reader_is_aborted_while_closing(impatient: Serving) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port)) as still:
         still.sendall(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
-        await wait_until(lambda: hasty.connections, 5, "a connection")
-        await wait_until(lambda: not hasty.connections, 5, "given up")
+        await wait_until(lambda: impatient.connections, 5, "a connection")
+        await wait_until(lambda: not impatient.connections, 5, "given up")
 
 
-async def test_a_reader_with_the_pace_gets_all() -> None:
+async def test_reader_at_the_minimum_rate_gets_everything() -> None:
     timeouts = PeerTimeouts(stall=2.0, min_rate=1000)  # a machine may pause that long
     async with (
         serving(make_app(), ConnectionLimiter(timeouts=timeouts)) as one_server,
-        peer(one_server) as one,
+        raw_client(one_server) as one,
     ):
         one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
         began = time.monotonic()
@@ -404,9 +352,9 @@ async def test_a_reader_with_the_pace_gets_all() -> None:
         assert time.monotonic() - began > timeouts.stall
 
 
-async def test_requests_in_a_row_are_answered_in_order_up_to_a_bound(served: Serving) -> None:
+async def test_pipelined_requests_are_answered_up_to_the_limit(served: Serving) -> None:
     slow = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
-    async with peer(served) as one:
+    async with raw_client(served) as one:
         one.send(slow + GOOD * (MAX_PIPELINED_REQUESTS + 5))
         assert (await one.answer())[2] == b"slow"
         for _ in range(MAX_PIPELINED_REQUESTS):
@@ -414,34 +362,34 @@ async def test_requests_in_a_row_are_answered_in_order_up_to_a_bound(served: Ser
         assert await one.rest() == b"", "the rest is not served, and the client sees that"
 
 
-async def test_nonsense_behind_a_good_request_does_not_take_its_answer(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_invalid_http_leaves_the_answer_before_it(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\nnonsense\r\n\r\n")
         status, headers, body = await one.answer()
         assert (status, headers["connection"], body) == (200, "close", b"slow")
         assert await one.rest() == b""
 
 
-async def test_an_upgrade_is_not_taken_and_the_request_is_served(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_upgrade_is_ignored_and_the_request_is_served(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(GET + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
         assert (await one.answer())[2] == b"plain"
 
 
-async def test_empty_lines_before_a_request_are_no_request(served: Serving) -> None:
-    async with peer(served) as one:
+async def test_empty_lines_before_a_request_are_skipped(served: Serving) -> None:
+    async with raw_client(served) as one:
         one.send(b"\r\n\r\n" + GOOD)
         assert (await one.answer())[0] == 200
 
 
-async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> None:
-    async with serving(make_app(), ConnectionLimiter(3)) as one_server, peer(one_server) as busy:
+async def test_connection_limit_evicts_the_longest_idle() -> None:
+    async with serving(make_app(), ConnectionLimiter(3)) as one_server, raw_client(one_server) as busy:
         busy.send(POST + b"Content-Length: 1\r\n\r\n")
-        async with peer(one_server) as first, peer(one_server) as second:
+        async with raw_client(one_server) as first, raw_client(one_server) as second:
             for each in (first, second):
                 each.send(GOOD)
                 assert (await each.answer())[0] == 200
-            async with peer(one_server) as new:
+            async with raw_client(one_server) as new:
                 new.send(GOOD)
                 assert (await new.answer())[0] == 200
                 assert await first.rest() == b"", "the longest idle one"
@@ -451,16 +399,16 @@ async def test_beyond_the_bound_the_longest_idle_leaves_and_the_busy_stay() -> N
             assert (await busy.answer())[2] == b"1"
 
 
-async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back() -> None:
+async def test_connection_limit_without_idle_ones_is_503() -> None:
     async with (
         serving(make_app(), ConnectionLimiter(2)) as one_server,
-        peer(one_server) as one,
-        peer(one_server) as other,
+        raw_client(one_server) as one,
+        raw_client(one_server) as other,
     ):
         for each in (one, other):
             each.send(POST + b"Content-Length: 1\r\n\r\n")
         await wait_until(lambda: one_server.begun == 2, 5, "both are in hand")
-        async with peer(one_server) as third:
+        async with raw_client(one_server) as third:
             status, headers, body = await third.answer()
             assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "1", "overloaded")
         for each in (one, other):
@@ -468,25 +416,25 @@ async def test_beyond_the_bound_with_none_idle_the_new_one_is_told_to_come_back(
             assert (await each.answer())[2] == b"1"
 
 
-async def test_those_who_leave_their_answers_unread_do_not_stay_beyond_the_bound() -> None:
+async def test_connection_limit_evicts_idle_ones_with_unread_answers() -> None:
     async with serving(make_app(), ConnectionLimiter(3)) as one_server:
         with ExitStack() as held:
             for _ in range(10):
                 still = held.enter_context(socket.create_connection(("127.0.0.1", one_server.port)))
                 still.sendall(b"GET /big HTTP/1.1\r\n" + HOST + b"\r\n")
-                await wait_until(lambda: one_server.room.idle and one_server.connections <= 3, 5, "within the bound")
-            async with peer(one_server) as new:
+                await wait_until(lambda: one_server.limiter.idle and one_server.connections <= 3, 5, "within the bound")
+            async with raw_client(one_server) as new:
                 new.send(GOOD)
                 assert (await new.answer())[0] == 200
                 await wait_until(lambda: one_server.connections == 3, 5, "the newest")
 
 
-async def test_two_sockets_share_one_room() -> None:
-    room = ConnectionLimiter(1)
-    async with serving(make_app(), room) as one, serving(make_app(), room) as other, peer(one) as first:
+async def test_two_sockets_share_one_connection_limit() -> None:
+    limiter = ConnectionLimiter(1)
+    async with serving(make_app(), limiter) as one, serving(make_app(), limiter) as other, raw_client(one) as first:
         first.send(POST + b"Content-Length: 1\r\n\r\n")
         await wait_until(lambda: one.begun == 1, 5, "it is in hand")
-        async with peer(other) as second:
+        async with raw_client(other) as second:
             assert (await second.answer())[0] == 503
         first.send(b"x")
         assert (await first.answer())[0] == 200

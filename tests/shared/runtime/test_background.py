@@ -35,7 +35,7 @@ class _LibraryError(Exception):
 @pytest.mark.parametrize(
     "error", [_LibraryError(), TimeoutError(), asyncio.CancelledError(), ExceptionGroup("x", [OSError()])]
 )
-async def test_a_tick_that_fails_never_ends_the_loop(error: BaseException) -> None:
+async def test_loop_survives_failing_ticks(error: BaseException) -> None:
     ticks = 0
 
     async def tick() -> None:
@@ -47,7 +47,7 @@ async def test_a_tick_that_fails_never_ends_the_loop(error: BaseException) -> No
         await wait_until(lambda: ticks >= 3, 3, "ticks")
 
 
-async def test_failures_are_logged_at_the_first_of_a_row_and_at_the_end_of_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_loop_logs_first_failure_and_recovery(caplog: pytest.LogCaptureFixture) -> None:
     wrong = True
 
     async def tick() -> None:
@@ -66,7 +66,7 @@ async def test_failures_are_logged_at_the_first_of_a_row_and_at_the_end_of_it(ca
     assert loop.failures == 0
 
 
-async def test_a_loop_is_stale_when_its_last_good_tick_is_too_old_whether_it_fails_or_hangs() -> None:
+async def test_loop_is_stale_after_failing_or_hanging() -> None:
     clock = Clock()
 
     async def failing() -> None:
@@ -81,7 +81,7 @@ async def test_a_loop_is_stale_when_its_last_good_tick_is_too_old_whether_it_fai
     assert loop.age() == pytest.approx(STALE_FLOOR_SECONDS + 0.1)
 
 
-async def test_a_good_tick_makes_a_loop_young_again() -> None:
+async def test_loop_age_resets_after_a_good_tick() -> None:
     clock = Clock()
 
     async def good() -> None:
@@ -93,7 +93,7 @@ async def test_a_good_tick_makes_a_loop_young_again() -> None:
     assert (loop.age(), loop.is_stale()) == (0, False)
 
 
-async def test_a_slow_loop_is_given_ten_of_its_intervals() -> None:
+async def test_loop_is_stale_only_after_ten_intervals() -> None:
     clock = Clock()
     loop = loop_of(asyncio.sleep, clock, interval=60)  # type: ignore[arg-type]
     clock.now = 599
@@ -102,7 +102,7 @@ async def test_a_slow_loop_is_given_ten_of_its_intervals() -> None:
     assert loop.is_stale()
 
 
-async def test_the_end_of_the_block_ends_the_loops_even_in_mid_tick() -> None:
+async def test_running_cancels_loops_in_mid_tick() -> None:
     ended = asyncio.Event()
 
     async def endless() -> None:
@@ -118,7 +118,7 @@ async def test_the_end_of_the_block_ends_the_loops_even_in_mid_tick() -> None:
     assert asyncio.all_tasks() <= before
 
 
-async def test_a_tick_that_swallows_its_cancellation_ends_all_the_same() -> None:
+async def test_running_ends_a_tick_that_swallows_cancellation() -> None:
     begun = asyncio.Event()
 
     async def swallowing() -> None:
@@ -131,7 +131,7 @@ async def test_a_tick_that_swallows_its_cancellation_ends_all_the_same() -> None
             await begun.wait()
 
 
-async def test_an_error_in_the_block_ends_the_loops_too() -> None:
+async def test_running_ends_loops_after_an_error_in_the_block() -> None:
     async def tick() -> None:
         pass
 
@@ -142,7 +142,7 @@ async def test_an_error_in_the_block_ends_the_loops_too() -> None:
     assert asyncio.all_tasks() <= before
 
 
-async def test_a_tick_that_overruns_leaves_the_event_loop_to_others() -> None:
+async def test_overrunning_tick_leaves_time_to_the_event_loop() -> None:
     ticks = 0
     clock = Clock()
 

@@ -13,7 +13,7 @@ class Ring:
         self.own = self
 
 
-def test_what_lives_is_out_of_sight_and_new_garbage_is_found() -> None:
+def test_freeze_excludes_old_objects_and_collects_new_ones() -> None:
     kept = Ring()
     try:
         gc_tuning.freeze_loaded_objects()

@@ -10,23 +10,23 @@ FIELDS = ["port", "probe_interval"]
 
 
 @pytest.mark.parametrize("name", ["PROXY_PORTS", "proxy_prot", "PROXY_PROBE_INTERVALL"])
-def test_a_misspelt_name_is_refused_with_the_closest_that_exists(name: str) -> None:
+def test_misspelt_name_is_refused_with_the_closest(name: str) -> None:
     with pytest.raises(UnknownSettingError, match=f"{name} is no setting; did you mean PROXY_P"):
         refuse_unknown_settings("PROXY_", FIELDS, {name: "secret"})
 
 
-def test_a_name_like_no_other_gets_the_list() -> None:
+def test_unknown_name_is_refused_with_the_list() -> None:
     with pytest.raises(UnknownSettingError, match="settings: PROXY_PORT, PROXY_PROBE_INTERVAL"):
         refuse_unknown_settings("PROXY_", FIELDS, {"PROXY_QQQQQQQQQQQQ": ""})
 
 
-def test_the_value_is_never_shown() -> None:
+def test_error_never_shows_the_value() -> None:
     with pytest.raises(UnknownSettingError) as caught:
         refuse_unknown_settings("PROXY_", FIELDS, {"PROXY_REDIS_URI": "redis://:hunter2@host"})
     assert "hunter2" not in str(caught.value)
 
 
-def test_right_names_in_any_case_and_names_of_others_are_let_be() -> None:
+def test_known_names_in_any_case_are_accepted() -> None:
     refuse_unknown_settings(
         "PROXY_", FIELDS, {"PROXY_PORT": "1", "proxy_probe_interval": "1", "HTTP_PROXY": "x", "PATH": "/"}
     )

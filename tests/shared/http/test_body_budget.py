@@ -8,7 +8,7 @@ from shared.http.body_budget import ByteBudget
 from shared.protocol.errors import OverloadedError
 
 
-def test_what_does_not_fit_is_refused_with_a_time_to_come_back() -> None:
+def test_reservation_above_the_limit_is_refused() -> None:
     budget = ByteBudget(100)
     with budget.reserve() as first, budget.reserve() as second:
         first.take(60)
@@ -19,7 +19,7 @@ def test_what_does_not_fit_is_refused_with_a_time_to_come_back() -> None:
     assert budget.reserved == 0
 
 
-def test_everything_is_given_back_whatever_happens() -> None:
+def test_reservation_is_released_on_every_path() -> None:
     budget = ByteBudget(100)
 
     def fail() -> None:

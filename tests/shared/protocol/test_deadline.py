@@ -20,11 +20,11 @@ class Clock:
         return self.now
 
 
-def test_without_a_header_the_cap_holds() -> None:
+def test_deadline_without_header_is_the_cap() -> None:
     assert Deadline.from_header(None, 30, Clock()).remaining() == 30
 
 
-def test_a_header_shortens_and_never_lengthens() -> None:
+def test_header_shortens_and_never_lengthens() -> None:
     assert Deadline.from_header("1500", 30, Clock()).remaining() == 1.5
     assert Deadline.from_header("999999999", 30, Clock()).remaining() == 30
     assert Deadline.from_header(" 1500 \t", 30, Clock()).remaining() == 1.5, "white space around a value is none of it"
@@ -33,7 +33,7 @@ def test_a_header_shortens_and_never_lengthens() -> None:
 @pytest.mark.parametrize(
     "value", ["", " ", "0", "000", "-1", "+1", "1.0", "1 1", "\n1", "1\u00a0", "1e3", "1_000", "١", "1" * 10, "x" * 99]
 )
-def test_a_header_that_is_no_positive_whole_number_is_refused(value: str) -> None:
+def test_header_must_be_a_positive_whole_number(value: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         Deadline.from_header(value, 30, Clock())
     assert caught.value.facts["errors"][0]["field"] == "X-Timeout-Ms"
@@ -46,7 +46,7 @@ def test_any_header_is_a_deadline_or_refused(value: str) -> None:
         assert 0 < Deadline.from_header(value, 30, Clock()).remaining() <= 30
 
 
-def test_time_runs_out_and_stays_out() -> None:
+def test_remaining_ends_at_zero() -> None:
     clock = Clock()
     deadline = Deadline.after(2, clock)
     clock.now += 1.5
@@ -56,7 +56,7 @@ def test_time_runs_out_and_stays_out() -> None:
     assert "2 s" in deadline.exceeded_error().detail
 
 
-def test_the_header_passed_on_is_taken_by_the_next_server() -> None:
+def test_header_is_read_by_the_next_server() -> None:
     clock = Clock()
     passed = Deadline.after(0.0001, clock).header()
     assert Deadline.from_header(passed, 30, clock).remaining() > 0
@@ -69,15 +69,15 @@ LIMITS = TimeLimits(base=30, per_1000_chars=2, longest=60)
     ("chars", "seconds"),
     [(0, 30), (1, 30), (1000, 30), (1500, 31), (2000, 32), (16_000, 60), (16_001, 60), (10**9, 60)],
 )
-def test_the_limit_grows_evenly_beyond_the_first_1000_characters_up_to_the_longest(chars: int, seconds: float) -> None:
+def test_time_limit_grows_beyond_1000_characters_to_the_longest(chars: int, seconds: float) -> None:
     assert LIMITS.seconds(chars) == seconds
 
 
-def test_no_growth_is_no_growth() -> None:
+def test_time_limit_without_growth_is_constant() -> None:
     assert TimeLimits(base=30, per_1000_chars=0, longest=600).seconds(10**9) == 30
 
 
-def test_an_extension_counts_from_the_start_not_from_now() -> None:
+def test_extended_counts_from_the_start() -> None:
     clock = Clock()
     deadline = Deadline.from_header(None, 30, clock)
     clock.now += 20
@@ -87,14 +87,14 @@ def test_an_extension_counts_from_the_start_not_from_now() -> None:
 
 
 @pytest.mark.parametrize(("wanted", "given"), [("5000", 5), ("35000", 35), ("999999999", 40)])
-def test_what_a_client_asked_for_can_shorten_an_extension_and_not_lengthen_it(wanted: str, given: float) -> None:
+def test_extended_never_exceeds_the_requested_time(wanted: str, given: float) -> None:
     deadline = Deadline.from_header(wanted, 30, Clock())
     assert deadline.remaining() == min(given, 30)
     assert deadline.extended(40).remaining() == given
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**7), st.integers(0, 10**7))
-def test_more_characters_never_mean_less_time(wanted: int, chars: int, more: int) -> None:
+def test_time_limit_never_shrinks_with_characters(wanted: int, chars: int, more: int) -> None:
     deadline = Deadline.from_header(str(wanted)[:9], LIMITS.base, Clock())
     short, long = (deadline.extended(LIMITS.seconds(size)).remaining() for size in (chars, chars + more))
     assert deadline.remaining() <= short <= long <= LIMITS.longest

@@ -65,8 +65,8 @@ async def served() -> AsyncGenerator[Serving]:
     app.add_api_route("/plain", plain)
     app.add_api_route("/body", body, methods=["POST"])
     configure_app(app)
-    room = ConnectionLimiter(timeouts=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
-    async with serving(app, room, trusted_proxies=("127.0.0.1",)) as one:
+    limiter = ConnectionLimiter(timeouts=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
+    async with serving(app, limiter, trusted_proxies=("127.0.0.1",)) as one:
         yield one
 
 
@@ -93,7 +93,7 @@ async def talk(served: Serving, data: bytes) -> bytes:
         lambda cut: GOOD[: cut[0]] + cut[1] + GOOD[cut[0] :]
     )
 )
-async def test_whatever_comes_is_no_fault_of_ours_and_the_next_is_served(served: Serving, data: bytes) -> None:
+async def test_broken_http_causes_no_500_and_no_crash(served: Serving, data: bytes) -> None:
     # The end is a good request that closes, so that a connection which is only idle does not have to be waited for.
     for line in (await talk(served, data + b"\r\n\r\n" + GOOD)).split(b"\r\n"):
         assert not line.startswith((b"HTTP/1.1 5", b"HTTP/1.1 2")) or line in {
@@ -131,7 +131,7 @@ hostile = st.text(
 @pytest.mark.parametrize("log_format", ["json", "text"])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=hostile, value=hostile)
-async def test_a_log_line_is_one_line_of_printable_characters_without_secrets(
+async def test_log_lines_are_printable_and_without_secrets(
     served: Serving, log_format: LogFormat, path: str, value: str
 ) -> None:
     escaped = "".join(f"%{byte:02x}" for byte in path.encode())

@@ -73,7 +73,7 @@ async def served(script: Script) -> AsyncGenerator[Serving]:
 
 
 @pytest.fixture(autouse=True)
-def fresh(script: Script) -> None:
+def reset_script(script: Script) -> None:
     script.keep_alive, script.stall, script.cancelled, script.ended = 15.0, 30.0, 0, 0
 
 
@@ -95,25 +95,21 @@ def saying(*parts: tuple[int, str], then: bytes | Exception = b'{"done": true}')
     return work
 
 
-async def test_an_error_before_the_first_delta_is_an_ordinary_problem(
-    client: httpx.AsyncClient, script: Script
-) -> None:
+async def test_error_before_the_first_delta_is_a_problem(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying(then=OverloadedError("full", retry_after=3))
     heard = await hear(client, {}, x_request_id="mine")
     assert (heard.status, heard.problem["code"], heard.problem["request_id"]) == (503, "overloaded", "mine")
     assert (heard.headers["retry-after"], heard.headers["content-type"]) == ("3", "application/problem+json")
 
 
-async def test_our_own_fault_before_the_first_delta_is_500(client: httpx.AsyncClient, script: Script) -> None:
+async def test_internal_error_before_the_first_delta_is_500(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying(then=RuntimeError("secret"))
     heard = await hear(client, {})
     assert (heard.status, heard.problem["code"]) == (500, "internal")
     assert "secret" not in str(heard.problem)
 
 
-async def test_an_error_at_once_after_a_delta_that_was_not_sent_yet_is_a_problem_too(
-    client: httpx.AsyncClient, script: Script
-) -> None:
+async def test_error_after_an_unsent_delta_is_a_problem(client: httpx.AsyncClient, script: Script) -> None:
     async def work(on_delta: OnDelta) -> bytes:
         on_delta(0, "never seen")
         raise DeadlineExceededError("over")
@@ -124,7 +120,7 @@ async def test_an_error_at_once_after_a_delta_that_was_not_sent_yet_is_a_problem
     assert (heard.problem or heard.last[1])["code"] == "deadline-exceeded"
 
 
-async def test_an_error_after_a_delta_is_the_last_event(client: httpx.AsyncClient, script: Script) -> None:
+async def test_error_after_a_delta_is_the_last_event(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying((0, "a"), (0, "b"), then=DeadlineExceededError("over"))
     heard = await hear(client, {}, x_request_id="mine")
     assert (heard.status, heard.deltas, heard.names[-1]) == (200, {0: "ab"}, "error")
@@ -132,7 +128,7 @@ async def test_an_error_after_a_delta_is_the_last_event(client: httpx.AsyncClien
     assert (problem["code"], problem["status"], problem["request_id"]) == ("deadline-exceeded", 504, "mine")
 
 
-async def test_our_own_fault_after_a_delta_is_an_error_event_without_the_inside(
+async def test_internal_error_after_a_delta_hides_details(
     client: httpx.AsyncClient, script: Script, caplog: pytest.LogCaptureFixture
 ) -> None:
     script.work = saying((0, "a"), then=RuntimeError("secret"))
@@ -145,9 +141,7 @@ async def test_our_own_fault_after_a_delta_is_an_error_event_without_the_inside(
     assert (getattr(line, "status", 0), getattr(line, "code", "")) == (200, "internal")
 
 
-async def test_deltas_then_the_result_with_headers_that_nobody_in_between_holds_them_up(
-    client: httpx.AsyncClient, script: Script
-) -> None:
+async def test_stream_sends_deltas_then_the_result(client: httpx.AsyncClient, script: Script) -> None:
     odd = "a\n\u2028\x85\U0001f600"
     script.work = saying((0, "Hallo "), (1, odd), (0, "Welt"), then=b'{"done":\n"x"}')
     heard = await hear(client, {})
@@ -159,23 +153,19 @@ async def test_deltas_then_the_result_with_headers_that_nobody_in_between_holds_
     assert heard.headers["x-request-id"]
 
 
-async def test_a_result_without_deltas_is_a_stream_of_one_event_and_empty_deltas_are_none(
-    client: httpx.AsyncClient, script: Script
-) -> None:
+async def test_result_without_deltas_is_one_event(client: httpx.AsyncClient, script: Script) -> None:
     for work in (saying(), saying((0, ""))):
         script.work = work
         assert (await hear(client, {})).events == [("result", {"done": True})]
 
 
-async def test_who_asks_for_json_gets_it(client: httpx.AsyncClient, script: Script) -> None:
+async def test_json_is_sent_without_accept_of_events(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying((0, "a"))
     response = await client.post("/translate", json={})
     assert (response.headers["content-type"], response.json()) == ("application/json", {"done": True})
 
 
-async def test_nothing_is_sent_before_the_first_delta_and_comments_keep_the_rest_open(
-    served: Serving, script: Script
-) -> None:
+async def test_comments_keep_the_stream_open_after_the_first_delta(served: Serving, script: Script) -> None:
     gate, end = asyncio.Event(), asyncio.Event()
 
     async def work(on_delta: OnDelta) -> bytes:
@@ -198,17 +188,17 @@ async def test_nothing_is_sent_before_the_first_delta_and_comments_keep_the_rest
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_a_client_that_hangs_up_ends_the_work(
+async def test_disconnect_ends_the_work(
     served: Serving, script: Script, begun: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    under_way = asyncio.Event()
+    work_started = asyncio.Event()
     cancelled = asyncio.Event()
 
     async def work(on_delta: OnDelta) -> bytes:
         try:
             if begun:
                 on_delta(0, "first")
-            under_way.set()
+            work_started.set()
             return await asyncio.Event().wait() and b""
         except asyncio.CancelledError:
             cancelled.set()
@@ -216,7 +206,7 @@ async def test_a_client_that_hangs_up_ends_the_work(
 
     script.work = work
     async with listening(served.port, {}) as listener:
-        await asyncio.wait_for(under_way.wait(), 5)
+        await asyncio.wait_for(work_started.wait(), 5)
         if begun:
             await listener.until(b"first")
         with caplog.at_level("INFO"):
@@ -230,11 +220,11 @@ async def test_a_client_that_hangs_up_ends_the_work(
         assert {each.levelname for each in caplog.records} == {"INFO"}
 
 
-async def test_a_client_that_hangs_up_when_only_writing_is_left_leaves_nothing_behind(
+async def test_disconnect_while_writing_leaves_nothing_behind(
     served: Serving, client: httpx.AsyncClient, script: Script
 ) -> None:
     script.work = saying((0, "x" * 20_000_000))
-    async with listening(served.port, {}, room=1024) as listener:
+    async with listening(served.port, {}, read_ahead=1024) as listener:
         await listener.until(b"event: delta")
         await wait_until(lambda: script.ended == 1, 5, "the work has ended")
         listener.hang_up()
@@ -242,9 +232,7 @@ async def test_a_client_that_hangs_up_when_only_writing_is_left_leaves_nothing_b
         assert (await hear(client, {})).deltas == {0: "next"}
 
 
-async def test_what_a_slow_reader_has_not_taken_is_joined_per_text_and_comes_whole(
-    served: Serving, script: Script
-) -> None:
+async def test_slow_reader_gets_joined_deltas(served: Serving, script: Script) -> None:
     filler = "x" * 1_000_000
 
     async def work(on_delta: OnDelta) -> bytes:
@@ -257,7 +245,7 @@ async def test_what_a_slow_reader_has_not_taken_is_joined_per_text_and_comes_who
         return b"{}"
 
     script.work = work
-    async with listening(served.port, {}, room=1024) as listener:
+    async with listening(served.port, {}, read_ahead=1024) as listener:
         await wait_until(lambda: script.ended == 1, 10, "the work has ended, though nobody reads")
         taken = await listener.until(b"\r\n0\r\n\r\n", within=20)
         chunks = _dechunked(taken.partition(b"\r\n\r\n")[2])
@@ -278,7 +266,7 @@ def _dechunked(body: bytes) -> bytes:
     return b"".join(found)
 
 
-async def test_the_work_of_a_reader_that_takes_nothing_ends_and_the_stream_never_ends_cleanly(
+async def test_stalled_reader_ends_the_work_and_the_stream(
     served: Serving, script: Script, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work(on_delta: OnDelta) -> bytes:
@@ -287,14 +275,14 @@ async def test_the_work_of_a_reader_that_takes_nothing_ends_and_the_stream_never
             await asyncio.sleep(0.01)
 
     script.work, script.stall = work, 0.3
-    async with listening(served.port, {}, room=1024) as listener:
+    async with listening(served.port, {}, read_ahead=1024) as listener:
         await wait_until(lambda: script.cancelled == 1, 10, "the work was cancelled")
         assert [each.levelname for each in caplog.records if each.message == "reader stalled"] == ["WARNING"]
         taken = await listener.rest()
         assert not taken.endswith(b"0\r\n\r\n")
 
 
-async def test_a_slow_reader_still_learns_that_the_deadline_passed(served: Serving, script: Script) -> None:
+async def test_slow_reader_learns_of_the_deadline(served: Serving, script: Script) -> None:
     async def work(on_delta: OnDelta) -> bytes:
         for _ in range(8):
             on_delta(0, "x" * 1_000_000)
@@ -302,7 +290,7 @@ async def test_a_slow_reader_still_learns_that_the_deadline_passed(served: Servi
         raise DeadlineExceededError("over")
 
     script.work = work
-    async with listening(served.port, {}, room=1024) as listener:
+    async with listening(served.port, {}, read_ahead=1024) as listener:
         await wait_until(lambda: script.ended == 1, 10, "the work has ended")
         taken = await listener.until(b"\r\n0\r\n\r\n", within=20)
         listener.hang_up()

@@ -29,7 +29,7 @@ def read(stream: bytes, cuts: list[int] | None = None, limit: int = 1 << 20) -> 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 200), TEXTS), max_size=6), st.data())
-def test_any_text_survives_however_the_bytes_are_cut(parts: list[tuple[int, str]], data: st.DataObject) -> None:
+def test_any_text_survives_any_cut_of_the_bytes(parts: list[tuple[int, str]], data: st.DataObject) -> None:
     stream = b"".join(sse.encode_delta(index, text) + sse.KEEP_ALIVE for index, text in parts)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
     found = read(stream, cuts)
@@ -38,13 +38,13 @@ def test_any_text_survives_however_the_bytes_are_cut(parts: list[tuple[int, str]
     assert [(delta.index, delta.text) for delta in deltas] == parts
 
 
-def test_a_text_is_one_line_whatever_line_ends_it_holds() -> None:
+def test_encode_writes_one_line_for_any_line_ends() -> None:
     assert sse.encode_delta(0, ODD).count(b"\n") == 3
 
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_readers_that_split_lines_like_python_find_the_same_data(text: str) -> None:
+def test_encode_survives_python_splitlines(text: str) -> None:
     whole = json.dumps({"translation": text}, ensure_ascii=False).encode()
     for event in (sse.encode_delta(0, text), sse.encode("result", whole)):
         _, data, end = event.decode().splitlines()
@@ -54,14 +54,14 @@ def test_readers_that_split_lines_like_python_find_the_same_data(text: str) -> N
 
 @settings(deadline=None)
 @given(st.recursive(TEXTS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
-def test_json_on_many_lines_becomes_one_and_means_the_same(value: object) -> None:
+def test_encode_joins_json_lines(value: object) -> None:
     spread = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
     (event,) = read(sse.encode("result", spread))
     assert json.loads(event.data) == value
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_names_data_comments_and_unknown_fields_are_told_apart(end: bytes) -> None:
+def test_reader_distinguishes_fields_and_comments(end: bytes) -> None:
     lines = [b": comment", b"", b"event: delta", b"id: 7", b"data: {", b"data:1}", b"retry: 5", b"", b"data: bare", b""]
     assert read(end.join(lines) + end) == [Event("delta", b"{\n1}"), Event("message", b"bare")]
 
@@ -69,11 +69,11 @@ def test_names_data_comments_and_unknown_fields_are_told_apart(end: bytes) -> No
 @pytest.mark.parametrize(
     "stream", [b"", b"\n\n\n", b": x\n\n", b"event: delta\n\n", b"data: no end", b"data: no end\n"]
 )
-def test_what_has_no_data_or_no_end_is_no_event(stream: bytes) -> None:
+def test_reader_skips_events_without_data_or_end(stream: bytes) -> None:
     assert read(stream) == []
 
 
-def test_a_name_holds_for_one_event() -> None:
+def test_event_name_is_reset_after_each_event() -> None:
     assert [event.name for event in read(b"event: error\ndata: 1\n\ndata: 2\n\n")] == ["error", "message"]
 
 
@@ -81,17 +81,17 @@ def test_a_name_holds_for_one_event() -> None:
     "stream", [b"data: " + b"x" * 200, b"data: 12345678\n" * 20, b"x" * 200, b"event:" + b"y" * 200]
 )
 @pytest.mark.parametrize("step", [1, 7, 1000])
-def test_an_event_over_the_limit_is_refused_before_it_has_come_whole(stream: bytes, step: int) -> None:
+def test_event_above_the_limit_is_refused_early(stream: bytes, step: int) -> None:
     with pytest.raises(BrokenStreamError, match="100 bytes"):
         read(stream, list(range(0, len(stream), step)), limit=100)
 
 
-def test_many_small_events_never_add_up_to_the_limit() -> None:
+def test_limit_holds_for_single_events() -> None:
     assert len(read(b"data: 1\n\n" * 1000, limit=20)) == 1000
 
 
 @pytest.mark.parametrize("step", [1, 65_536])
-def test_work_is_linear_in_what_comes(step: int) -> None:
+def test_reader_work_is_linear(step: int) -> None:
     stream = b"event: result\ndata: " + b"x" * (300_000 if step == 1 else 30_000_000) + b"\n\n"
     reader = EventReader(1 << 26)
     started = time.process_time()
@@ -130,11 +130,11 @@ def test_work_is_linear_in_what_comes(step: int) -> None:
         ([";q=1,,;,text/event-stream"], True),
     ],
 )
-def test_events_are_for_those_who_name_them_and_like_json_no_better(accept: list[str], wanted: bool) -> None:
+def test_accepts_events_compares_with_json(accept: list[str], wanted: bool) -> None:
     assert sse.accepts_events(accept) is wanted
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=3))
-def test_any_accept_header_is_an_answer(accept: list[str]) -> None:
+def test_accepts_events_takes_any_header(accept: list[str]) -> None:
     assert sse.accepts_events(accept) in {True, False}

@@ -86,9 +86,7 @@ async def draining(folder: Path, seconds: float) -> AsyncGenerator[Drained]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_fails_readiness_at_once_serves_on_and_stops_after_the_drain(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+async def test_signal_fails_readiness_and_stops_after_the_drain(tmp_path: Path, number: signal.Signals) -> None:
     async with draining(tmp_path, 1.5) as drained:
         slow = await drained.in_hand(2.0)
         started = asyncio.get_running_loop().time()
@@ -102,7 +100,7 @@ async def test_a_signal_fails_readiness_at_once_serves_on_and_stops_after_the_dr
         assert "Traceback" not in drained.server.tail() or "KeyboardInterrupt" in drained.server.tail()
 
 
-async def test_a_second_signal_skips_the_wait_but_drops_nothing_in_hand(tmp_path: Path) -> None:
+async def test_second_signal_skips_the_wait_and_drops_nothing(tmp_path: Path) -> None:
     async with draining(tmp_path, 10.0) as drained:
         slow = await drained.in_hand(3.0)
         drained.server.signal(signal.SIGINT)
@@ -112,7 +110,7 @@ async def test_a_second_signal_skips_the_wait_but_drops_nothing_in_hand(tmp_path
         assert (await slow).json() == "done", "the end of the drain is no third signal"
 
 
-async def test_with_nothing_to_wait_for_a_signal_stops_at_once(tmp_path: Path) -> None:
+async def test_signal_stops_at_once_without_drain_seconds(tmp_path: Path) -> None:
     async with draining(tmp_path, 0) as drained:
         drained.server.signal(signal.SIGTERM)
         await wait_until(drained.is_gone, 2, "the process ends")

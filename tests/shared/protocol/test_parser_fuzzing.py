@@ -49,17 +49,17 @@ def read(body: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_bytes(body: bytes) -> None:
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     read(body)
 
 
 @given(requests, st.booleans())
-def test_json_of_any_shape(value: dict[str, Any], ascii_: bool) -> None:
+def test_any_json_is_read_or_refused(value: dict[str, Any], ascii_: bool) -> None:
     read(json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "surrogatepass"))
 
 
 @given(requests, st.data())
-def test_json_cut_and_bent(value: dict[str, Any], data: st.DataObject) -> None:
+def test_mutated_json_is_read_or_refused(value: dict[str, Any], data: st.DataObject) -> None:
     body = bytearray(json.dumps({"text": "Hello", "source_lang": "en", "target_lang": "de", **value}).encode())
     for _ in range(data.draw(st.integers(1, 4))):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
@@ -72,12 +72,12 @@ def nested(depth: int) -> bytes:
 
 
 @pytest.mark.parametrize("depth", [DEPTH + 1, 10_000, 1_000_000])
-def test_json_deeper_than_the_bound_is_no_json(depth: int) -> None:
+def test_json_above_the_depth_limit_is_refused(depth: int) -> None:
     with pytest.raises(BadRequestError, match="recursion limit"):
         parse_translate_request(nested(depth), LIMITS)
 
 
-def test_json_up_to_the_bound_is_refused_for_its_fields_alone() -> None:
+def test_json_at_the_depth_limit_is_read() -> None:
     with pytest.raises(PairwayError) as caught:
         parse_translate_request(nested(DEPTH - 5), LIMITS)
     assert caught.value.code == "invalid-request"
@@ -107,7 +107,7 @@ def test_odd_values_are_read_or_refused(text: str) -> None:
         read(("{" + ",".join(f'"{key}": {value}' for key, value in members.items()) + "}").encode())
 
 
-def test_of_a_field_that_comes_twice_the_last_holds() -> None:
+def test_repeated_field_takes_the_last_value() -> None:
     body = b'{"text": "a", "text": "b", "source_lang": "en", "target_lang": "de", "target_lang": "fr"}'
     asked = parse_translate_request(body, LIMITS)
     assert (asked.texts, asked.target_lang) == (["b"], "fr")
@@ -117,7 +117,7 @@ header_values = st.text(alphabet=st.characters(max_codepoint=255), max_size=60)
 
 
 @given(header_values)
-def test_headers(value: str) -> None:
+def test_any_headers_are_read_or_refused(value: str) -> None:
     with suppress(PairwayError):
         deadline = Deadline.from_header(value, 30, lambda: 0.0)
         assert 0 < deadline.remaining() <= 30
@@ -131,7 +131,7 @@ def test_headers(value: str) -> None:
 
 
 @given(st.text(max_size=80))
-def test_language_tags(value: str) -> None:
+def test_any_language_tag_is_canonical_or_refused(value: str) -> None:
     try:
         tag = canonical_tag(value)
     except ValueError:
@@ -140,7 +140,7 @@ def test_language_tags(value: str) -> None:
 
 
 @given(st.text(max_size=80) | st.from_regex(r"https?://[^ ]{0,60}", fullmatch=True))
-def test_replica_urls(value: str) -> None:
+def test_any_replica_url_is_read_or_refused(value: str) -> None:
     try:
         url = replica_url(value)
     except ValueError:
@@ -151,7 +151,7 @@ def test_replica_urls(value: str) -> None:
 
 
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([b"data: x\n", b"\n", b"event: delta\r\n", b"\r\n", b":"])))
-def test_event_streams(parts: list[bytes]) -> None:
+def test_any_event_stream_is_read_or_refused(parts: list[bytes]) -> None:
     """However a stream is cut, the same events are read; nothing is held without a bound."""
     whole = _events(b"".join(parts))
     assert _events(*parts) == whole

@@ -24,7 +24,7 @@ print(raise_open_files_limit(wanted), *resource.getrlimit(resource.RLIMIT_NOFILE
         (1024, 1024, 100, 100, 1024),  # never lowered
     ],
 )
-def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(
+def test_open_files_limit_is_raised_and_caps_connections(
     soft: int, hard: int, wanted: int, allowed: int, raised: int
 ) -> None:
     command = [sys.executable, "-c", PROGRAM, str(soft), str(hard), str(wanted)]

@@ -1,4 +1,4 @@
-"""What operators are told of wrong fields: what was wrong, with which value, and what would be right."""
+"""What operators are errors_of of wrong fields: what was wrong, with which value, and what would be right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shared.protocol.validation_errors import MAX_FIELDS_NAMED, operator_errors
 NO_PAIR = "is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
 
 
-def told(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str]]:
+def errors_of(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str]]:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(members)
     return operator_errors(caught.value, model)
@@ -50,32 +50,34 @@ def told(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str
         ("name", "x" * 101, "101 characters are too many; 100 are the most"),
     ],
 )
-def test_a_wrong_field_is_told_with_its_value_and_what_would_be_right(field: str, value: Any, sentence: str) -> None:
-    assert told(KeyChanges, {field: value}) == [(field, sentence)]
+def test_operator_errors_name_the_value_and_the_rule(field: str, value: Any, sentence: str) -> None:
+    assert errors_of(KeyChanges, {field: value}) == [(field, sentence)]
 
 
-def test_what_is_missing_and_what_is_wrong_elsewhere() -> None:
-    assert told(Grant, {}) == [("name", "is required")]
-    assert told(Added, {"url": "http://a:1", "weight": 1e9}) == [("weight", "1000000000 is too large; 100 is the most")]
-    assert told(Added, {"url": "http://a:1", "weight": "1"}) == [("weight", '"1" is no number')]
+def test_operator_errors_of_missing_and_other_fields() -> None:
+    assert errors_of(Grant, {}) == [("name", "is required")]
+    assert errors_of(Added, {"url": "http://a:1", "weight": 1e9}) == [
+        ("weight", "1000000000 is too large; 100 is the most")
+    ]
+    assert errors_of(Added, {"url": "http://a:1", "weight": "1"}) == [("weight", '"1" is no number')]
 
 
-def test_a_rule_without_a_sentence_of_ours_is_told_in_pydantics_words() -> None:
+def test_operator_errors_fall_back_to_pydantic_messages() -> None:
     class Odd(BaseModel):
         field: str = Field(pattern="^a{2}$")
 
-    assert told(Odd, {"field": "{b}"}) == [("field", "\"{b}\": String should match pattern '^a{2}$'")]
+    assert errors_of(Odd, {"field": "{b}"}) == [("field", "\"{b}\": String should match pattern '^a{2}$'")]
 
 
-def test_what_is_told_is_bounded_and_shows_no_key() -> None:
+def test_operator_errors_are_bounded_and_mask_keys() -> None:
     shown = mint(Grant(name="a"), 0.0)[1]
-    assert shown not in str(told(KeyChanges, {shown: 1, "ceiling": shown, "name": f"{shown}\n", "pairs": [shown]}))
-    many = told(KeyChanges, {f"{'x' * 1000}{n}": "y" * 1000 for n in range(50)} | {"ceiling": "z" * 1000})
+    assert shown not in str(errors_of(KeyChanges, {shown: 1, "ceiling": shown, "name": f"{shown}\n", "pairs": [shown]}))
+    many = errors_of(KeyChanges, {f"{'x' * 1000}{n}": "y" * 1000 for n in range(50)} | {"ceiling": "z" * 1000})
     assert len(many) == MAX_FIELDS_NAMED
     assert all(len(field) <= 64 and len(sentence) < 200 for field, sentence in many)
 
 
-def test_an_end_that_has_been_is_told_with_the_time_that_it_is() -> None:
+def test_past_end_error_names_the_current_time() -> None:
     now = time.time()
     with pytest.raises(InvalidRequestError) as caught:
         check_end(1_700_000_000.0, now)

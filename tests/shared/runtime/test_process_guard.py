@@ -1,4 +1,4 @@
-"""The reaper, with real processes: whatever ends the owner, what it started ends too."""
+"""The guard, with real processes: whatever ends the owner, what it started ends too."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def start_family(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-async def test_children_end_with_their_owner(processes: Marked, number: signal.Signals) -> None:
+async def test_guard_ends_children_with_their_owner(processes: Marked, number: signal.Signals) -> None:
     """Whatever signal ends the owner, child and grandchild are gone within 2 s."""
     owner = await start_family(processes)
     assert len(processes.alive()) == 3
@@ -67,7 +67,7 @@ async def test_children_end_with_their_owner(processes: Marked, number: signal.S
     await wait_until(lambda: not processes.alive(), within=2.0)
 
 
-async def test_stopped_children_end_too(processes: Marked) -> None:
+async def test_guard_ends_stopped_children(processes: Marked) -> None:
     """SIGSTOP protects neither from SIGTERM nor from SIGKILL."""
     for grace in (0.0, 30.0):
         owner = await start_family(processes, grace=grace)
@@ -80,7 +80,7 @@ async def test_stopped_children_end_too(processes: Marked) -> None:
         processes.output.unlink()
 
 
-async def test_who_ignores_the_request_is_killed_after_the_grace(processes: Marked) -> None:
+async def test_guard_kills_after_the_grace(processes: Marked) -> None:
     """Between SIGTERM and SIGKILL lies the grace."""
     owner = await start_family(processes, grace=1.0, first=IGNORE)
     owner.kill()
@@ -90,14 +90,14 @@ async def test_who_ignores_the_request_is_killed_after_the_grace(processes: Mark
     assert time.monotonic() - killed > 0.5
 
 
-async def test_an_owner_that_exits_takes_its_children_along(processes: Marked) -> None:
+async def test_guard_ends_children_when_the_owner_exits(processes: Marked) -> None:
     """A normal end of the block cleans, and waits until that is done."""
     owner = await start_family(processes, then="time.sleep(0.5)")
     assert owner.wait(timeout=10) == 0
     assert not processes.alive()
 
 
-async def test_a_forked_child_does_not_hide_the_death(processes: Marked) -> None:
+async def test_forked_child_does_not_hide_the_owner_death(processes: Marked) -> None:
     """A fork without exec holds no end of the guard's pipe."""
     owner = await start_family(processes, then="os.fork() and time.sleep(600); time.sleep(600)")
     await wait_until(lambda: len(processes.alive()) == 4, within=10)
@@ -107,7 +107,7 @@ async def test_a_forked_child_does_not_hide_the_death(processes: Marked) -> None
     await wait_until(lambda: len(processes.alive()) == 1, within=2.0)
 
 
-async def test_a_process_with_a_title_of_its_own_is_found(processes: Marked) -> None:
+async def test_process_with_its_own_title_is_found(processes: Marked) -> None:
     """vLLM's EngineCore calls itself so; by default that overwrites the environment that /proc shows."""
     title = "import setproctitle, time; setproctitle.setproctitle('EngineCore' * 100); print('titled', flush=True)"
     with ProcessGuard(NAME, 0.0):
@@ -116,7 +116,7 @@ async def test_a_process_with_a_title_of_its_own_is_found(processes: Marked) -> 
     assert titled.wait(timeout=5) == -signal.SIGKILL
 
 
-async def test_the_redis_of_tests_and_benchmarks_is_found(tmp_path: Path) -> None:
+async def test_redis_of_the_tests_is_found(tmp_path: Path) -> None:
     """By default it writes its title over its environment, once it is up."""
     with ProcessGuard(NAME, 0.0):
         redis = redis_server(free_port(), tmp_path)
@@ -126,20 +126,20 @@ async def test_the_redis_of_tests_and_benchmarks_is_found(tmp_path: Path) -> Non
     assert redis.process.wait(timeout=5) == -signal.SIGKILL
 
 
-async def test_others_are_left_alone(processes: Marked) -> None:
+async def test_guard_leaves_unmarked_processes_alone(processes: Marked) -> None:
     """What was started outside the block is not marked, and neither is the guard."""
     before = processes.start("sleep", "600")
-    with ProcessGuard(NAME, 0.0) as reaper:
-        assert os.environ[NAME] == reaper.value
-        assert find_marked_processes(NAME, reaper.value) == []
+    with ProcessGuard(NAME, 0.0) as guard:
+        assert os.environ[NAME] == guard.value
+        assert find_marked_processes(NAME, guard.value) == []
         inside = processes.start("sleep", "600")
-        await wait_until(lambda: find_marked_processes(NAME, reaper.value) == [inside.pid], within=10)
+        await wait_until(lambda: find_marked_processes(NAME, guard.value) == [inside.pid], within=10)
     assert NAME not in os.environ
     assert inside.wait(timeout=5) == -signal.SIGKILL
     assert before.poll() is None
 
 
-def test_blocks_nest(processes: Marked) -> None:
+def test_guards_nest(processes: Marked) -> None:
     """An inner block of the same name cleans its own, and gives the outer mark back."""
     with ProcessGuard(NAME, 0.0) as outer:
         first = processes.start("sleep", "600")
@@ -151,7 +151,7 @@ def test_blocks_nest(processes: Marked) -> None:
     assert first.wait(timeout=5) == -signal.SIGKILL
 
 
-def test_a_guard_that_can_not_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guard_that_cannot_start_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     """No silent life without a guard."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(OSError, match="did not start"), ProcessGuard(NAME, 0.0):

@@ -20,5 +20,5 @@ from shared.runtime.ip_addresses import network_of
         ("", ""),
     ],
 )
-def test_who_has_a_network_of_ipv6_is_one_client(address: str, network: str) -> None:
+def test_network_of_joins_addresses_of_one_ipv6_64(address: str, network: str) -> None:
     assert network_of(address) == network

@@ -1,0 +1,41 @@
+"""One error of every class."""
+
+from __future__ import annotations
+
+from shared.protocol import access_errors, errors
+
+
+def every_error() -> list[errors.PairwayError]:
+    return [
+        errors.BadRequestError("x"),
+        access_errors.KeyRequiredError("x"),
+        access_errors.KeyRefusedError("x"),
+        access_errors.PairRefusedError("en-de", ["en-fr"]),
+        access_errors.OperatorOffError("x"),
+        errors.UnknownPairError("en-de", ["en-fr"]),
+        access_errors.UnknownReplicaError("http://a:1"),
+        errors.SlowRequestError("x"),
+        access_errors.FleetFullError(9),
+        access_errors.UnknownKeyError("0123456789ab"),
+        access_errors.KeysFullError(9),
+        access_errors.PairRefusedError("en-de", ["en-fr"]),
+        access_errors.RateLimitedError("too many", retry_after=3.2),
+        access_errors.KeysUnavailableError("not now", retry_after=1.0),
+        errors.NotFoundError("x"),
+        errors.MethodNotAllowedError("x"),
+        errors.TooLargeError("text", size=5, limit=4, unit="characters"),
+        errors.UnsupportedMediaError("x"),
+        access_errors.RateLimitedError("x", retry_after=3),
+        access_errors.KeysUnavailableError("x"),
+        errors.HeadTooLargeError(limit=3, unit="bytes"),
+        errors.InvalidRequestError([("text", "is required")]),
+        errors.LanguageUndetectedError("text", [("en", 0.51239)]),
+        errors.ClientGoneError(),
+        errors.InternalError("x"),
+        errors.ReplicaFailedError("x"),
+        errors.UnusableOutputError("x"),
+        errors.OverloadedError("x", retry_after=0.2),
+        errors.PairUnavailableError("en-de", "why", retry_after=1.2),
+        errors.DeadlineExceededError("x"),
+        errors.RelayedError(code="theirs", http_status=413, title="T", detail="D", facts={"limit": 3}),
+    ]

@@ -1,0 +1,69 @@
+"""Log lines: their form and their level."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from shared.runtime.logging import configure_logging, request_id
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers.clear()
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_json_line_has_all_fields_and_the_request_id(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "json")
+    token = request_id.set("r-1")
+    try:
+        logging.getLogger("proxy.fleet.prober").info("replica left", extra={"replica": "http://a\nb"})
+    finally:
+        request_id.reset(token)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    line = json.loads(lines[0])
+    assert line.pop("time")
+    assert line == {
+        "level": "INFO",
+        "logger": "proxy.fleet.prober",
+        "message": "replica left",
+        "replica": "http://a\nb",
+        "request_id": "r-1",
+    }
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_json_error_has_its_traceback_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "json")
+    logging.getLogger("x").error("failed", exc_info=OSError("gone"))
+    line = json.loads(capsys.readouterr().err)
+    assert "OSError: gone" in line["exc_info"]
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_text_line_fields_cannot_forge_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "text")
+    logging.getLogger("x").info("request", extra={"status": 404, "path": "/a\n12:00:00 INFO x forged"})
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert "INFO x request status=404 path='/a\\n12:00:00" in lines[0]
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_level_holds_and_libraries_log_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("DEBUG", "json")
+    logging.getLogger("httpx").info("GET http://…")
+    logging.getLogger("x").debug("seen")
+    configure_logging("warning", "json")
+    logging.getLogger("x").info("not seen")
+    assert [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()] == ["seen"]
