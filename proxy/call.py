@@ -16,10 +16,10 @@ from shared.runtime.metrics import RequestSample
 
 @dataclass(eq=False)  # not frozen: that makes it three times slower to make
 class TranslationCall:
-    """One request, its caller and deadline, and the ``sample`` that is measured of it.
+    """One client's request, its caller and deadline.
 
-    ``on_delta`` gets every part of each text's translation, by its index, as soon as it is final; None where the client
-    wants no stream. Never changed after it was created.
+    ``sample`` is what is measured of it. ``on_delta`` gets every part of each text's translation, by its index, as soon
+    as it is final; None where the client wants no stream. Never changed after it was created.
     """
 
     request: TranslateRequest
@@ -36,7 +36,7 @@ class TranslationCall:
         return RequestCost.of(self.request, self.priority)
 
     def for_part(self, request: TranslateRequest, on_delta: OnDelta | None) -> TranslationCall:
-        """Return the same call for a part of its texts, or for one leg of its route."""
+        """Return the same call for some of its texts, or one leg."""
         return TranslationCall(
             request, self.caller, self.priority, self.deadline, self.request_id, self.sample, on_delta
         )

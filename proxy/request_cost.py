@@ -1,4 +1,4 @@
-"""RequestCost: what a request costs, by each measure that counts. Pure."""
+"""RequestCost: what a request costs, by each measure that counts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from shared.protocol.priority import Priority
 
 @dataclass(slots=True)  # not frozen: that makes it three times slower to make
 class RequestCost:
-    """One request's ``work`` (what its latency goes by), number of texts, cost ``units`` (its share of an engine), class.
+    """One request's ``work``, number of texts, cost ``units`` and class.
 
-    ``is_long`` says whether one of its texts is long: the capacity for such, only an API server can say.
+    ``work`` is what its latency goes by, ``units`` its share of an engine. ``is_long`` says whether one of its texts is
+    long: the capacity for such, only an API server can say.
     """
 
     work: float
@@ -49,5 +50,8 @@ CHARS_PER_WORK_UNIT: Final = 500
 
 
 def work_of(chars: int, texts: int = 1) -> float:
-    """Return the units of work of so many texts with that many characters together; one unit is an empty text."""
+    """Return the units of work of so many texts and characters.
+
+    One unit is an empty text.
+    """
     return texts + chars / CHARS_PER_WORK_UNIT

@@ -1,4 +1,4 @@
-"""AdmissionController: which requests the proxy takes on, from which caller. Pure; docs/decisions/0017-overload.md."""
+"""AdmissionController: which requests the proxy takes on (docs/decisions/0017-overload.md)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _MESSAGES: Final = {
 
 
 class AdmissionController:
-    """Admits requests of short texts; long ones are for the replicas to judge, who know how long they take.
+    """Admits requests of short texts; replicas judge long ones.
 
-    Mutable state: the callers of each model, and how full many replicas were when last measured. One event loop.
+    They know how long those take. Mutable state: the callers of each model, and how full many replicas were when last
+    measured. One event loop.
     """
 
     def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float]) -> None:
@@ -40,10 +41,10 @@ class AdmissionController:
         self._load_meter = PairLoadMeter(local_stats, clock)
 
     def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
-        """Count a request's calls as in flight for their pairs while the block lasts: all of them, or none.
+        """Count a request's calls as in flight while the block lasts.
 
-        Raises before the block if there is no capacity. A refusal by the replica inside the block gets our Retry-After as
-        well, if the request has one leg only.
+        All of them, or none. Raises before the block if there is no capacity. A refusal by the replica inside the block
+        gets our Retry-After as well, if the request has one leg only.
 
         Raises:
             OverloadedError: no replica has capacity for this caller and class; ``retry_after`` says when one should.
@@ -65,7 +66,10 @@ class AdmissionController:
     def _check(
         self, call: TranslationCall, pair: LanguagePair, load: PairLoad, share: FairShare, *, is_on_time: bool
     ) -> None:
-        """Refuse a call for which there is no capacity; ``is_on_time`` says that it comes back at its time slot."""
+        """Refuse a call for which there is no capacity.
+
+        ``is_on_time`` says that it comes back at its time slot.
+        """
         units = share.units.get(call.caller.identity, 0.0)
         is_newcomer = not units
         callers = len(share.units) + is_newcomer
@@ -84,7 +88,10 @@ class AdmissionController:
 
 
 def _model(pair: LanguagePair, snapshot: Snapshot) -> str:
-    """Return what the pair's callers share: the preferred model, whichever pairs it serves."""
+    """Return what the pair's callers share: its preferred model.
+
+    Whichever pairs that model serves.
+    """
     for urls in snapshot.tiers.get(pair, ()):
         return snapshot.models[pair][urls[0]]
     return str(pair)

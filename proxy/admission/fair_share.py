@@ -1,4 +1,4 @@
-"""FairShare: what each caller of a model has in flight, and the requests that were admitted. Pure."""
+"""FairShare: what each caller of a model has in flight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _ROUNDING_UNITS: Final = 1e-6
 
 
 class FairShare:
-    """One model's callers. Mutable state: units of cost that each has in flight, and who is to retry when."""
+    """The callers of one model.
+
+    Mutable state: units of cost that each has in flight, and who is to retry when.
+    """
 
     __slots__ = ("retry_after", "units")
 
@@ -45,7 +48,10 @@ class FairShare:
 
 
 class AdmittedRequest:
-    """A request that was admitted, as a context manager: its short legs count as in flight while the block lasts."""
+    """An admitted request, in flight while the block lasts.
+
+    Only its short legs count.
+    """
 
     __slots__ = ("_has_one_leg", "_legs", "_load_meter", "_snapshot")
 
@@ -57,7 +63,7 @@ class AdmittedRequest:
         *,
         has_one_leg: bool,
     ) -> None:
-        """Begin uncounted; ``has_one_leg`` says that it has one leg only, which is counted."""
+        """Begin uncounted; ``has_one_leg``: it has one leg only, which counts."""
         self._load_meter = load_meter
         self._legs = legs
         self._snapshot = snapshot
@@ -71,7 +77,7 @@ class AdmittedRequest:
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Count it no longer; if a replica refused it, say when it is to come again."""
+        """Count it no longer; give a replica's refusal our Retry-After."""
         if self._has_one_leg and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
             call, pair, share = self._legs[0]
             wait = share.schedule_retry(call, self._load_meter.load(pair, call.priority, self._snapshot))

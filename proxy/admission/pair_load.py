@@ -1,4 +1,4 @@
-"""PairLoad: how full the replicas are that would be asked for a pair. Pure."""
+"""PairLoad: how full the replicas of a pair are."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ SECONDS_PER_REPLICA: Final = 50e-6
 
 
 class PairLoad(NamedTuple):
-    """Combined ``limit`` and ``rate`` of the replicas that can serve a pair, and the load of the least loaded one.
+    """Combined limit and rate of the replicas that can serve a pair.
 
-    ``excess`` are the seconds until the first is no longer over its limit. ``levels`` say how full the emptiest is, 1 for
-    full, and ``waits`` in how many seconds what is ahead there is done: for a caller with something in flight, and for a
-    newcomer, for whom only the number of callers counts, who are served in turn.
+    And the load of the least loaded one. ``excess`` are the seconds until the first is no longer over its limit.
+    ``levels`` say how full the emptiest is, 1 for full, and ``waits`` in how many seconds what is ahead there is done:
+    for a caller with something in flight, and for a newcomer, for whom only the number of callers counts, who are
+    served in turn.
     """
 
     limit: float
@@ -59,7 +60,10 @@ class PairLoad(NamedTuple):
 
 
 class PairLoadMeter:
-    """Mutable state: the loads of one Snapshot, by pair and class: until when each is used, and what was measured."""
+    """Measures the load of pairs, by priority.
+
+    Mutable state: the loads of one Snapshot: until when each is used, and what was measured.
+    """
 
     def __init__(self, local_stats: LocalStats, clock: Callable[[], float]) -> None:
         """Begin with nothing measured; ``clock`` gives monotonic seconds."""
@@ -69,7 +73,7 @@ class PairLoadMeter:
         self._snapshot: Snapshot | None = None
 
     def load(self, pair: LanguagePair, priority: Priority, snapshot: Snapshot) -> PairLoad | None:
-        """Return the pair's load for this priority; cached for a moment when there are many replicas."""
+        """Return the pair's load; cached for a moment with many replicas."""
         tiers = snapshot.tiers.get(pair, ())
         if len(tiers) == 1 and len(tiers[0]) <= FEW_REPLICAS:
             return self._measure(tiers, priority, pair, snapshot)
@@ -85,7 +89,10 @@ class PairLoadMeter:
     def _measure(
         self, tiers: Sequence[Sequence[str]], priority: Priority, pair: LanguagePair, snapshot: Snapshot
     ) -> PairLoad | None:
-        """Return the load of the preferred replicas that are not out; None where one does not say how full it is."""
+        """Return the load of the preferred replicas that are not out.
+
+        None where one does not say how full it is.
+        """
         lane, now, models = Lane.of(priority, is_long=False), self._clock(), snapshot.models.get(pair, {})
         for urls in tiers:
             capacities: list[Capacity] = []

@@ -1,4 +1,4 @@
-"""RetryAfterScheduler: when refused requests are to come again, so that there is capacity when they do. Pure."""
+"""RetryAfterScheduler: when refused requests are to come again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ _FINGERPRINT_CHARS: Final = 256
 
 
 class RetryAfterScheduler:
-    """One virtual queue per caller: a refused request gets the time slot at which it should retry.
+    """One virtual queue of time slots per caller.
 
-    Slots are as far apart as the work before them takes, where all callers that wait get on alike. Whoever comes back in
-    time is admitted before new requests; a slot that is not redeemed delays nobody but later slots of the same caller.
+    A refused request gets the slot at which it should retry, so that there is capacity when it does. Slots are as far
+    apart as the work before them takes, where all callers that wait get on alike. Whoever comes back in time is
+    admitted before new requests; a slot that is not redeemed delays nobody but later slots of the same caller.
+
     Mutable state: the last slot of each caller, which request has which, since when hardly anything is in flight, and
     when that was observed last.
     """
@@ -56,10 +58,10 @@ class RetryAfterScheduler:
         return f"<RetryAfterScheduler {len(self._slots)}>"
 
     def schedule(self, call: TranslationCall, units: float, rate: float, excess: float) -> int:
-        """Assign a slot to a request of that cost; return in how many whole seconds (1 to 60) it is to come again.
+        """Assign a slot to a request; return its Retry-After in seconds.
 
-        ``rate`` are the units of cost that get done in a second, ``excess`` the seconds until there is any capacity. A
-        request that has a slot keeps it.
+        Whole seconds, 1 to 60. ``rate`` are the units of cost that get done in a second, ``excess`` the seconds until
+        there is any capacity. A request that has a slot keeps it.
         """
         now = self._clock()
         fingerprint = _fingerprint(call)
@@ -84,7 +86,10 @@ class RetryAfterScheduler:
         return seconds
 
     def observe(self, *, is_empty: bool) -> None:
-        """Note whether hardly anything is in flight, or nobody asked; once that lasts, the next slots are near ones."""
+        """Note whether hardly anything is in flight.
+
+        Or nobody asked; once that lasts, the next slots are near ones.
+        """
         now = self._clock()
         if not is_empty:
             self._empty_since = None
@@ -95,7 +100,7 @@ class RetryAfterScheduler:
             self._last_slots.clear()
 
     def redeem(self, call: TranslationCall) -> bool:
-        """Say whether the request comes at its time slot, which is used up."""
+        """Say whether the request comes at its slot, which is used up."""
         if not self._slots:
             return False
         now = self._clock()

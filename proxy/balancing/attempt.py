@@ -1,4 +1,4 @@
-"""Attempt: one request at one replica, from its selection to what its end says about that replica. Pure."""
+"""Attempt: one request at one replica, from its selection to its result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from shared.protocol.sse import OnDelta
 
 
 class Selection(NamedTuple):
-    """A replica for a request of a pair, and the rank and name of the model that serves it there.
+    """A replica for a request of a pair, and the model there.
 
-    ``permit`` is its breaker's, None where nobody better was left.
+    ``rank`` and ``model`` are those of the model that serves the pair there. ``permit`` is its breaker's, None where
+    nobody better was left.
     """
 
     url: str
@@ -26,10 +27,10 @@ class Selection(NamedTuple):
 
 
 class AttemptResult(NamedTuple):
-    """How an attempt ended, and the statistics that it belongs to: those from its beginning.
+    """How an attempt ended, and the statistics that it belongs to.
 
-    ``reason`` is its end in a word; ``full_for`` are the seconds that a full replica asked us to wait. An attempt that
-    ``timed_out`` is a failure only where any replica would have answered by then.
+    They are those from its beginning. ``reason`` is its end in a word; ``full_for`` are the seconds that a full replica
+    asked us to wait. An attempt that ``timed_out`` is a failure only where any replica would have answered by then.
     """
 
     selection: Selection
@@ -43,9 +44,10 @@ class AttemptResult(NamedTuple):
 
 
 class Attempt:
-    """One request at one replica, counted as in flight while the block lasts and released on every path.
+    """One request at one replica, in flight while the block lasts.
 
-    Mutable state: its outcome, ``AttemptOutcome.NONE`` until one is recorded, and its ``label`` for metrics.
+    It is released on every path. Mutable state: its outcome, ``AttemptOutcome.NONE`` until one is recorded, and its
+    ``label`` for metrics.
     """
 
     __slots__ = (
@@ -67,7 +69,7 @@ class Attempt:
         request: InFlightRequest,
         stats: PairReplicaStats,
     ) -> None:
-        """Begin without an outcome; ``record`` is called with the result when the block ends."""
+        """Begin without an outcome; ``record`` gets the result at the end."""
         self._record = record
         self.stats = stats
         self.selection = selection
@@ -100,7 +102,7 @@ class Attempt:
         )
 
     def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Note the outcome; ``full_for`` are the seconds that a full replica asked us to wait."""
+        """Note the outcome; a full replica asked us to wait ``full_for`` seconds."""
         self._outcome, self._full_for, self._unreachable = outcome, full_for, unreachable
 
     def record_timeout(self) -> None:
@@ -108,12 +110,15 @@ class Attempt:
         self._timed_out = True
 
     def record_hedge_won(self) -> None:
-        """Note that another replica answered first; as good as a failure, several in a row open its breaker."""
+        """Note that another replica answered first.
+
+        As good as a failure: several in a row open the breaker.
+        """
         self.stats.record_minimum_latency(self.request)
         self._outcome = AttemptOutcome.FAILED
 
     def track_progress(self, on_delta: OnDelta | None) -> OnDelta | None:
-        """Return the callback, wrapped so that each delta counts as progress of the replica."""
+        """Return the callback, wrapped so that each delta counts as progress."""
         if on_delta is None:
             return None
 

@@ -1,4 +1,4 @@
-"""Pick one replica: the best of a few drawn at random, the power of two choices. Pure."""
+"""Pick one replica: the best of a few drawn at random."""
 
 from __future__ import annotations
 
@@ -42,20 +42,23 @@ class Candidate:
 
 
 def warmth(age: float) -> float:
-    """Return what part of its weight a replica has that joined so many seconds ago."""
+    """Return the part of its weight that a replica of this age gets."""
     return min(1.0, WARM_FLOOR + (1 - WARM_FLOOR) * max(0.0, age) / SLOW_START_SECONDS)
 
 
 def score(candidate: Candidate, work: float) -> float:
-    """Return about how many seconds a request of that work would take there, less for a larger weight; lower is better."""
+    """Return about how many seconds a request would take there.
+
+    Less for a larger weight; lower is better.
+    """
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
 
 
 def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
-    """Return the best of a few eligible replicas drawn at random; None: none is eligible.
+    """Return the best of a few eligible replicas drawn at random.
 
-    ``evaluate`` gives None for a replica that may not be asked; where nearly all of a large fleet may not, those few that
-    may can be missed. Among equals one at random.
+    None: none is eligible. ``evaluate`` gives None for a replica that may not be asked; where nearly all of a large
+    fleet may not, those few that may can be missed. Among equals one at random.
     """
     best_url: str | None = None
     best: Candidate | None = None
@@ -77,7 +80,7 @@ def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work:
 def _is_better(
     candidate: Candidate, seconds: float, best: Candidate, best_seconds: float, work: float, rng: Random
 ) -> bool:
-    """Say whether the candidate, with so many seconds, is a better choice than the best so far.
+    """Say whether the candidate is better than the best so far.
 
     Among equals chance decides by their weights, and a replica in its slow start stands back by chance: an idle fleet's
     scores differ by so little that a weight in them would leave one nothing at all, or everything.
@@ -96,7 +99,10 @@ def _is_better(
 
 
 def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Yield URLs at random, some of them twice; in the end as many as may be, in a row from a random start."""
+    """Yield URLs at random, some of them twice.
+
+    In the end as many as may be, in a row from a random start.
+    """
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):

@@ -1,4 +1,4 @@
-"""CircuitBreaker: whether one replica may be asked for one pair, by what became of the last requests. Pure."""
+"""CircuitBreaker: whether one replica may be asked for one pair."""
 
 from __future__ import annotations
 
@@ -39,12 +39,15 @@ class BreakerState(StrEnum):
 
 
 class CircuitPermit:
-    """Leave to send one request; to be given back once, with the verdict. Known by its identity."""
+    """Permission to send one request, known by its identity.
+
+    To be returned once, with the outcome.
+    """
 
     __slots__ = ("trial",)
 
     def __init__(self, *, trial: bool) -> None:
-        """Create the permit of a trial, or the one that all requests share while the breaker stays closed."""
+        """Create a trial's permit, or the one that all requests share."""
         self.trial = trial
 
     def __repr__(self) -> str:
@@ -53,9 +56,10 @@ class CircuitPermit:
 
 
 class CircuitBreaker:
-    """One per replica and pair. Mutable state: the latest verdicts while closed, the back-off and the trial while open.
+    """The breaker of one replica and pair.
 
-    Results for permits issued before the breaker last opened are ignored, and so are those of a trial that was given up.
+    Mutable state: the latest outcomes while closed, the back-off and the trial while open. Results for permits issued
+    before the breaker last opened are ignored, and so are those of a trial that was given up.
     """
 
     __slots__ = (
@@ -107,7 +111,7 @@ class CircuitBreaker:
         return BreakerState.OPEN if self._clock() < self._retry_at else BreakerState.HALF_OPEN
 
     def retry_in(self) -> float:
-        """Return the seconds until a trial is allowed; 0 when one is (or everything is) allowed now."""
+        """Return the seconds until a request or a trial is allowed."""
         if self.opened_at is None:
             return 0.0
         wait_for = self._retry_at
@@ -116,7 +120,10 @@ class CircuitBreaker:
         return max(0.0, wait_for - self._clock())
 
     def acquire(self) -> CircuitPermit | None:
-        """Return leave to send one request; None: the breaker is open, or its one trial is under way."""
+        """Return a permit to send one request.
+
+        None: the breaker is open, or its one trial is under way.
+        """
         if self.opened_at is None:
             return self._shared_permit
         if self.retry_in() > 0:
@@ -126,7 +133,7 @@ class CircuitBreaker:
         return self._trial
 
     def record_success(self, permit: CircuitPermit) -> None:
-        """Note that the replica did what it should; a trial's success closes the breaker."""
+        """Note a success of the replica; that of a trial closes it."""
         if permit is self._trial:
             self._close()
         elif permit is self._shared_permit:
@@ -134,7 +141,7 @@ class CircuitBreaker:
             self._count(failed=0.0)
 
     def record_failure(self, permit: CircuitPermit, *, at_once: bool = False) -> None:
-        """Note a failure of the replica; ``at_once`` opens the breaker whatever was before."""
+        """Note a failure of the replica; ``at_once`` opens the breaker."""
         if permit is self._trial:
             self._open()
         elif permit is self._shared_permit:
@@ -148,7 +155,7 @@ class CircuitBreaker:
                 self._open()
 
     def release(self, permit: CircuitPermit) -> None:
-        """Give the permit back without a verdict: the client left, a hedge was cancelled."""
+        """Return the permit without an outcome: the client left, for example."""
         if permit is self._trial:
             self._trial = None
 
@@ -165,7 +172,10 @@ class CircuitBreaker:
             self._retry_at = self._clock()
 
     def canary_failed(self) -> None:
-        """Restart the row of good canaries; nothing else, since clients' requests alone lengthen a back-off."""
+        """Restart the row of good canaries.
+
+        Nothing else, since clients' requests alone lengthen a back-off.
+        """
         self._canaries = 0
 
     def _count(self, failed: float) -> None:

@@ -1,4 +1,4 @@
-"""HedgePolicy: when a slow request is sent to a second replica too, and how often. Pure."""
+"""HedgePolicy: when, and how often, a slow request is hedged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ FLEET_SLOW: Final = 2.0
 
 
 class HedgePolicy:
-    """One per pair. Mutable state: the last latencies and what they say, and the hedges that may start."""
+    """The hedges of one pair's model.
+
+    Mutable state: the last latencies and what they say, and the hedges that may start.
+    """
 
     __slots__ = ("_latencies", "_next_index", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "median_seconds")
 
@@ -49,11 +52,11 @@ class HedgePolicy:
         self._tokens = HEDGE_BURST
 
     def __repr__(self) -> str:
-        """Show when a unit of work is hedged, and how many hedges are left."""
+        """Show the delay and how many hedges are left."""
         return f"<HedgePolicy after={self._seconds_per_unit} slow={self._slow} tokens={self._tokens:.1f}>"
 
     def observe(self, seconds_per_unit: float) -> None:
-        """Take the latency per unit of work of a request that was answered."""
+        """Take the latency per unit of work of an answered request."""
         if len(self._latencies) < SAMPLES:
             self._latencies.append(seconds_per_unit)
         else:
@@ -68,7 +71,10 @@ class HedgePolicy:
         self._tokens = min(HEDGE_BURST, self._tokens + HEDGE_SHARE)
 
     def delay(self, work: float) -> float | None:
-        """Return after how many seconds a request of that work is hedged; None: the whole fleet is slow now."""
+        """Return after how many seconds a request of that work is hedged.
+
+        None: the whole fleet is slow now.
+        """
         if self._slow:
             return None
         return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)

@@ -1,4 +1,4 @@
-"""How long a replica takes for a unit of work: a peak-sensitive moving average. Pure."""
+"""How long a replica takes for a unit of work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ SILENCE_SECONDS: Final = 10.0
 
 
 class PeakEwma:
-    """Seconds per unit of work: up at once with a slow sample, down with the time constant ``DECAY_SECONDS``.
+    """Seconds per unit of work: a peak-sensitive moving average.
+
+    Up at once with a slow sample, down with the time constant ``DECAY_SECONDS``.
 
     It sinks towards 0 while no sample comes, so that a replica that was slow once is tried again; all sink alike, so
     nothing changes between those that nobody asks. It therefore says nothing of a replica that holds requests and does
@@ -41,7 +43,7 @@ class PeakEwma:
         return self.at(self._clock())
 
     def at(self, now: float) -> float | None:
-        """Return the average at a time by its clock; None before the first sample."""
+        """Return the average at a time; None before the first sample."""
         if self._observed_at is None:
             return None
         return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
@@ -57,6 +59,9 @@ class PeakEwma:
         self._observed_at = now
 
     def reset(self, seconds_per_unit: float) -> None:
-        """Begin afresh from this value: the latency of a good canary after an absence, or the pair's median."""
+        """Begin afresh from this value.
+
+        The latency of a good canary after an absence, or the pair's median.
+        """
         self._value = seconds_per_unit
         self._observed_at = self._clock()

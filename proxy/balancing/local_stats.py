@@ -1,4 +1,4 @@
-"""LocalStats: what this proxy has seen of the fleet itself: loads, latencies and breakers, by replica and pair. Pure."""
+"""LocalStats: what this proxy has seen of the fleet itself."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LONGEST_WAIT_SECONDS: Final = 5.0
 
 
 class LocalStats:
-    """Fast and this proxy's own, beside the slow shared registry; a replica must pass both.
+    """This proxy's own, fast statistics, beside the slow shared registry.
 
-    Mutable state: a :class:`ReplicaStats` per URL and a :class:`PairStats` per pair, both forgotten with the fleet's.
-    Changed on the event loop only.
+    A replica must pass both. Mutable state: a :class:`ReplicaStats` per URL and a :class:`PairStats` per pair, both
+    forgotten with the fleet's. Changed on the event loop only.
     """
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
@@ -69,7 +69,7 @@ class LocalStats:
         return stats
 
     def pair_replica_stats(self, url: str, pair: LanguagePair) -> PairReplicaStats:
-        """Return how a replica does with a pair; a newcomer's statistics where nothing is known."""
+        """Return how a replica does with a pair; a newcomer's where unknown."""
         pair_stats = self._pairs[pair]
         stats = pair_stats.replicas.get(url)
         if stats is None:
@@ -78,22 +78,29 @@ class LocalStats:
         return stats
 
     def load(self, url: str, snapshot: Snapshot) -> int:
-        """Return our texts in flight there, plus those that the last report showed to be of other proxies."""
+        """Return the texts in flight at a replica.
+
+        Ours, plus those that the last report showed to be of other proxies.
+        """
         stats = self._replicas.get(url)
         if stats is None:
             return 0
         return stats.texts + (stats.foreign_texts if url in snapshot.replicas else 0)
 
     def retry_in(self, pair: LanguagePair, urls: Collection[str]) -> float:
-        """Return the seconds until the first of these replicas may be tried with the pair again, within bounds."""
+        """Return the seconds until the first of these replicas may be tried.
+
+        With the pair, and within bounds.
+        """
         waits = [self.pair_replica_stats(url, pair).breaker.retry_in() for url in urls]
         return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def begin_attempt(self, selection: Selection, cost: RequestCost, on_lost: Callable[[], None]) -> Attempt:
-        """Return the attempt at a replica, to be used as a context manager; its result is recorded here.
+        """Return the attempt at a replica, as a context manager.
 
-        ``on_lost`` is called at each snapshot in which the replica is DOWN, and while it stands still. One that left the
-        fleet is not lost: it may be leaving politely and still answer what it has in flight.
+        Its result is recorded here. ``on_lost`` is called at each snapshot in which the replica is DOWN, and while it
+        stands still. One that left the fleet is not lost: it may be leaving politely and still answer what it has in
+        flight.
         """
         url, pair = selection.url, selection.pair
         request = InFlightRequest(pair, selection.rank, selection.model, self._clock(), cost, on_lost)
@@ -128,12 +135,15 @@ class LocalStats:
         pair_stats.update_outlier(url, stats)
 
     def _is_current(self, url: str, pair: LanguagePair, stats: PairReplicaStats) -> bool:
-        """Say whether these are still the replica's: they may have been forgotten while a request was in flight."""
+        """Say whether these are still the replica's statistics.
+
+        They may have been forgotten while a request was in flight.
+        """
         replica_stats = self._replicas.get(url)
         return replica_stats is not None and replica_stats.pairs.get(pair) is stats
 
     def _outcome(self, result: AttemptResult, pair_stats: PairStats) -> AttemptOutcome:
-        """Return the outcome; that of a time-out depends on how long such requests usually take."""
+        """Return the outcome; a time-out fails only an overdue request."""
         if not result.timed_out:
             return result.outcome
         overdue = pair_stats.is_overdue(result.request, self._clock())
@@ -151,7 +161,10 @@ class LocalStats:
             pair_stats.trust(url)
 
     def canary_passed(self, url: str, pair: LanguagePair, rank: int, seconds_per_unit: float) -> None:
-        """Learn that a canary came back right: its latency is what counts now, and a back-off is over."""
+        """Learn that a canary came back right.
+
+        Its latency is what counts now, and a back-off is over.
+        """
         stats, pair_stats = self.pair_replica_stats(url, pair), self._pairs[pair]
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
@@ -159,13 +172,19 @@ class LocalStats:
         pair_stats.invalidate_ejected()
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
-        """Learn that a canary did not come back right: as bad as a request that failed, but that it lengthens no back-off."""
+        """Learn that a canary did not come back right.
+
+        As bad as a request that failed, but that it lengthens no back-off.
+        """
         stats, pair_stats = self.pair_replica_stats(url, pair), self._pairs[pair]
         stats.canary_failed()
         pair_stats.update_outlier(url, stats)
 
     def apply_snapshot(self, snapshot: Snapshot) -> None:
-        """Take in a Snapshot: start newcomers, forget replicas that are gone, notify requests at lost ones."""
+        """Take in a Snapshot: start newcomers, forget and notify.
+
+        Replicas and pairs that are gone are forgotten; requests at lost replicas are notified.
+        """
         now = self._clock()
         for url, replica in snapshot.replicas.items():
             replica_stats = self.replica_stats(url)

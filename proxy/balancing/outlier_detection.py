@@ -1,4 +1,4 @@
-"""Outlier detection: which replicas this proxy distrusts though the registry holds them for ready. Pure."""
+"""Outlier detection: which ready replicas this proxy distrusts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEGLECTED_SECONDS: Final = 0.5
 
 
 def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
-    """Yield the ready replicas that this proxy does not trust with a pair, with its rank.
+    """Yield ready replicas that are worth a canary, with pair and rank.
 
     A slow replica is not a suspect while its requests still tell how it is, and one whose canary passed waits for a
     client's request as its trial.
@@ -38,7 +38,7 @@ def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple
 
 
 def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snapshot) -> list[str]:
-    """Return the ready replicas of a pair that this proxy found to fail or stand still.
+    """Return the ready replicas of a pair that fail or stall here.
 
     Not one whose canaries pass and that only waits for a client's request as its trial.
     """
@@ -54,9 +54,10 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
 
 
 def detect_stalls(local_stats: LocalStats) -> None:
-    """Mark the replicas that stand still, and notify the requests that they hold: others can take over.
+    """Mark the replicas that stand still, and notify their requests.
 
-    One that is overdue becomes a suspect; it stands still where its canary fails, or others answer meanwhile.
+    Others can then take over. A replica that is overdue becomes a suspect; it stands still where its canary fails, or
+    others answer meanwhile.
     """
     now = local_stats.now()
     for url, replica_stats in local_stats.replicas.items():
@@ -71,7 +72,7 @@ def detect_stalls(local_stats: LocalStats) -> None:
 
 
 def _overdue_since(stats: PairReplicaStats, pair_stats: PairStats, now: float) -> float | None:
-    """Return since when a request it holds has waited that should have been answered long ago; None without one."""
+    """Return since when it holds an overdue request; None without one."""
     for request in stats.in_flight.values():
         since = max(request.started, stats.progressed_at)
         if now - since < STALL_SECONDS:

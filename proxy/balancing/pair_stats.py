@@ -1,4 +1,4 @@
-"""PairStats: what this proxy knows of one pair, whichever replica serves it. Pure."""
+"""PairStats: what this proxy knows of one pair, at all its replicas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ EJECTED_SECONDS: Final = 0.05
 
 
 class ModelLatency:
-    """How long the replicas of one model take for a pair. Mutable state: the last latencies, and the hedges they allow."""
+    """Latency of one model's replicas for a pair.
+
+    Mutable state: the last latencies, and the hedges they allow.
+    """
 
     __slots__ = ("_first", "hedge_policy")
 
@@ -30,7 +33,10 @@ class ModelLatency:
 
     @property
     def typical_seconds(self) -> float:
-        """Seconds that a unit of work usually takes: the median, of the few there are until there are enough."""
+        """Median seconds for a unit of work.
+
+        Of the few samples there are until there are enough.
+        """
         return self.hedge_policy.median_seconds or (median(self._first) if self._first else FIRST_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> None:
@@ -41,10 +47,11 @@ class ModelLatency:
 
 
 class PairStats:
-    """Statistics of one pair: latencies by model rank, its replicas, the outliers among them and the suspects.
+    """Statistics of one pair: latencies, replicas, outliers and suspects.
 
-    Mutable state, changed by its methods only. ``outliers`` are the replicas whose breaker is not closed, the first to
-    open first; ``suspects`` are worth a canary; ``trial_at`` is when the first of the ejected ones may be tried.
+    Mutable state, changed by its methods only. ``latencies`` go by the models' ranks; ``outliers`` are the replicas
+    whose breaker is not closed, the first to open first; ``suspects`` are worth a canary; ``trial_at`` is when the
+    first of the ejected ones may be tried.
     """
 
     __slots__ = (
@@ -70,11 +77,14 @@ class PairStats:
 
     @property
     def typical_seconds(self) -> float:
-        """Seconds that a unit of work usually takes with the most preferred model that was used."""
+        """Median seconds for a unit of work with the preferred model used."""
         return self.latencies[min(self.latencies)].typical_seconds if self.latencies else FIRST_SECONDS
 
     def is_overdue(self, request: InFlightRequest, now: float, since: float = 0.0) -> bool:
-        """Say whether a request takes far longer than such requests usually do, counted from ``since`` at the earliest."""
+        """Say whether a request takes far longer than such requests usually do.
+
+        Its time is counted from ``since`` at the earliest.
+        """
         typical = self.latencies[request.rank].typical_seconds
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
 
@@ -113,7 +123,10 @@ class PairStats:
             del self.outliers[url]
 
     def ejected(self, now: float, ready: Mapping[str, int]) -> frozenset[str]:
-        """Return which of the ready replicas get nothing: at most half of them, besides those that refused the pair."""
+        """Return which of the ready replicas get no requests.
+
+        At most half of them, besides those that refused the pair.
+        """
         if now >= self._ejected_until:
             outliers = {url: stats for url, stats in self.outliers.items() if url in ready}
             refused = {url for url, stats in outliers.items() if stats.refused}

@@ -1,4 +1,4 @@
-"""What this proxy has seen of one replica by itself: what is in flight there, and how it does with each pair. Pure."""
+"""Statistics of one replica, and of each pair that it serves."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ REPORT_AGE_SECONDS: Final = 0.1
 
 @dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
 class InFlightRequest:
-    """One request in flight, since ``started`` (monotonic seconds): its cost, and what to call when its replica is lost.
+    """One request in flight, since ``started`` (monotonic seconds).
 
-    ``rank`` and ``model`` are those of the model that serves the pair there.
+    ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are those of the model that serves the pair
+    there.
     """
 
     pair: LanguagePair
@@ -54,10 +55,10 @@ class InFlightRequest:
 
 
 class PairReplicaStats:
-    """How a replica does with one pair, and since when it serves it.
+    """How a replica does with one pair, and since when.
 
-    Mutable state, changed by its methods only: breaker, latency, failures in a row, whether it refused the pair, requests
-    in flight (``oldest`` of them), the last progress, whether it is stalled, and when its next canary is due.
+    Mutable state, changed by its methods only: breaker, latency, failures in a row, whether it refused the pair,
+    requests in flight (``oldest`` of them), the last progress, whether it is stalled, and when its next canary is due.
     """
 
     __slots__ = (
@@ -79,7 +80,7 @@ class PairReplicaStats:
     )
 
     def __init__(self, replica: ReplicaStats, clock: Callable[[], float], rng: Random) -> None:
-        """Begin as a newcomer of which nothing is known; ``replica`` is what this is a part of."""
+        """Begin as a newcomer; this is a part of ``replica``."""
         self._clock = clock
         self.replica = replica
         self.failed_at = 0.0
@@ -120,7 +121,10 @@ class PairReplicaStats:
         self.replica.remove(request)
 
     def record_success(self, permit: CircuitPermit | None) -> None:
-        """Note that it did what it should; a success that no breaker permitted is as good as a canary."""
+        """Note that it did what it should.
+
+        A success that no breaker permitted is as good as a canary.
+        """
         was_out = self.is_out
         self._clear_failures()
         if permit is None:
@@ -131,7 +135,10 @@ class PairReplicaStats:
             self.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
 
     def record_failure(self, permit: CircuitPermit | None, reason: str, *, at_once: bool = False) -> None:
-        """Note a failure and its reason; one without a permit (nobody else was left) only counts against its score."""
+        """Note a failure and its reason.
+
+        One without a permit (nobody else was left) only counts against its score.
+        """
         self.failures += 1
         self.failed_with = reason
         self.failed_at = self._clock()
@@ -154,7 +161,10 @@ class PairReplicaStats:
             self.latency.observe((self._clock() - request.started) / request.work)
 
     def record_minimum_latency(self, request: InFlightRequest) -> None:
-        """Note how long a request had taken when it was given up: more than that, so it is never good news."""
+        """Note how long a request had taken when it was given up.
+
+        It would have taken more than that, so it is never good news.
+        """
         seconds = (self._clock() - request.started) / request.work
         if request.started >= self._reset_at and seconds > (self.latency.value or 0.0):
             self.latency.observe(seconds)
@@ -165,14 +175,20 @@ class PairReplicaStats:
             self.breaker.release(permit)
 
     def canary_passed(self, seconds_per_unit: float) -> None:
-        """Note a canary that came back right: only what begins from now on counts, and a back-off is over."""
+        """Note a canary that came back right.
+
+        Only what begins from now on counts, and a back-off is over.
+        """
         self._clear_failures()
         self.latency.reset(seconds_per_unit)
         self._reset_at = self._clock()
         self.breaker.canary_passed()
 
     def canary_failed(self) -> None:
-        """Note a canary that did not: as bad as a request that failed, but that it lengthens no back-off."""
+        """Note a canary that did not come back right.
+
+        As bad as a request that failed, but that it lengthens no back-off.
+        """
         if self.is_out:
             self.breaker.canary_failed()
             self.record_failure(None, self.failed_with)
@@ -204,7 +220,7 @@ class PairReplicaStats:
 
 
 class ReplicaStats:
-    """One replica: how much is in flight there, which lanes are full, which process it is, its pairs.
+    """Statistics of one replica: load, full lanes, capacity and pairs.
 
     Mutable state, changed by its methods only. What the last Snapshot says: ``foreign_texts``, those there that are not
     ours, its ``weight``, its models' ``capacity``.
@@ -259,17 +275,17 @@ class ReplicaStats:
         self.foreign_texts = max(0, replica.report.in_flight - self._ours_at_report)
 
     def pair_stats(self, pair: LanguagePair, clock: Callable[[], float], rng: Random) -> PairReplicaStats:
-        """Return how it does with a pair; a newcomer's statistics where nothing is known."""
+        """Return how it does with a pair; a newcomer's where unknown."""
         stats = self.pairs.get(pair)
         if stats is None:
             stats = self.pairs[pair] = PairReplicaStats(self, clock, rng)
         return stats
 
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
-        """Drop the pairs that say nothing of the replica any more, and return them.
+        """Drop and return the pairs whose statistics no longer apply.
 
-        All of them where it is another process than before: the requests that it held are notified. Else those that are not
-        ready, but for those that it holds requests of: it may be DOWN, and then they are notified.
+        All of them where it is another process than before: the requests that it held are notified. Else those that are
+        not ready, but for those that it holds requests of: it may be DOWN, and then they are notified.
         """
         if replica.report is None:
             return []
@@ -291,21 +307,24 @@ class ReplicaStats:
         return outdated
 
     def capacity_for(self, model: str, priority: Priority) -> Capacity | None:
-        """Return a model's capacity for short requests of a class; None where the last report does not say."""
+        """Return a model's capacity for short requests of a class.
+
+        None where the last report does not say.
+        """
         report = self._models.get(model)
         reported = report and report.capacity.get(priority)
         if report is None or reported is None:
             return None
-        added = self.capacity.added.get(model)
+        added = self.capacity.added_units.get(model)
         ahead = reported.ahead + (added[priority.rank] if added else 0.0)
         return Capacity(max(0.0, ahead), reported.callers, reported.limit, report.rate)
 
     def is_full(self, now: float, lane: Lane) -> bool:
-        """Say whether it asked to be left alone by this lane until later."""
+        """Say whether it asked this lane to stay away until later."""
         return now < self.full_until.get(lane, 0.0)
 
     def mark_full(self, lane: Lane, now: float, seconds: float) -> None:
-        """Note that it is full for a lane, and for how long it asked to be left alone."""
+        """Note that it is full for a lane, for so many seconds."""
         self.full_until[lane] = now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS)
 
     def add(self, request: InFlightRequest) -> None:
@@ -325,7 +344,10 @@ class ReplicaStats:
         self.work = self.work - request.work if self.requests else 0.0
 
     def peak_texts(self, now: float) -> int:
-        """Return the most texts that were in flight in the last moment: ``REPORT_AGE_SECONDS``, or up to twice as long."""
+        """Return the most texts that were in flight in the last moment.
+
+        That is ``REPORT_AGE_SECONDS``, or up to twice as long.
+        """
         if now - self._peak_since >= REPORT_AGE_SECONDS:
             lately = now - self._peak_since < 2 * REPORT_AGE_SECONDS
             self._peak_since, self._previous_peak, self._peak = now, self._peak if lately else self.texts, self.texts

@@ -1,4 +1,4 @@
-"""ReplicaSelector: which replica gets a request, by what the registry and this proxy's own statistics say. Pure."""
+"""ReplicaSelector: which replica gets a request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _NONE_EJECTED: Final = frozenset[str]()
 
 
 class ReplicaSelector:
-    """Holds no state of its own; a selection takes the breaker's permit along."""
+    """Selects by the registry's view and this proxy's own statistics.
+
+    Holds no state of its own; a selection takes the breaker's permit along.
+    """
 
     def __init__(self, local_stats: LocalStats, rng: Random) -> None:
         self._local_stats = local_stats
@@ -27,11 +30,11 @@ class ReplicaSelector:
     def select(
         self, pair: LanguagePair, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
-        """Return the replica to send a request to, None where every one was tried or refuses the pair.
+        """Return the replica to send a request to.
 
-        Model by model, the preferred one's replicas first: a breaker's trial that is due (never for a request that has
-        failed already), else one that nothing speaks against. Then, in the same order, one that is full. Then, as every
-        replica looks bad, distrust our own view and pick any.
+        None where every one was tried or refuses the pair. Model by model, the preferred one's replicas first: a
+        breaker's trial that is due (never for a request that has failed already), else one that nothing speaks against.
+        Then, in the same order, one that is full. Then, as every replica looks bad, distrust our own view and pick any.
         """
         pair_stats = self._local_stats.pair_stats(pair)
         ejected = _NONE_EJECTED
@@ -58,7 +61,10 @@ class ReplicaSelector:
     def select_hedge(
         self, first: Selection, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
-        """Return a replica for a hedge: of the same model, and it failed at nothing lately; None without one."""
+        """Return a replica for a hedge; None without one.
+
+        It has the same model, and it failed at nothing lately.
+        """
         pair = first.pair
         ranks = snapshot.ranks.get(pair, {})
         unreliable = self._local_stats.pair_stats(pair).unreliable()
@@ -69,7 +75,10 @@ class ReplicaSelector:
         return None
 
     def release(self, selection: Selection) -> None:
-        """Note that nothing will be sent there after all: a trial is another request's."""
+        """Note that nothing will be sent there after all.
+
+        A trial is another request's then.
+        """
         self._local_stats.pair_replica_stats(selection.url, selection.pair).release(selection.permit)
 
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Selection:
@@ -101,13 +110,16 @@ class ReplicaSelector:
         *,
         full_too: bool,
     ) -> str | None:
-        """Return the best of a few of these replicas, None where something speaks against all that were looked at."""
+        """Return the best of a few of these replicas.
+
+        None where something speaks against all that were evaluated.
+        """
         # What is the same for every candidate is looked up here: a request has three, and a microsecond for each.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected
 
         def evaluate(url: str) -> Candidate | None:
-            """Return how a replica would be weighed, None where something speaks against it."""
+            """Return a replica as a candidate; None where something speaks against it."""
             if excluded and url in excluded:
                 return None
             stats = known.get(url) or local_stats.pair_replica_stats(url, pair)

@@ -1,4 +1,4 @@
-"""RequestCoalescer: requests that ask for the same at the same time are computed once."""
+"""RequestCoalescer: equal requests at the same time are computed once."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _HASH_KEY_BYTES: Final = 32
 
 @dataclass(eq=False, slots=True)
 class SharedComputation:
-    """One computation, and how many wait for it; ``call`` is the one that it was started for.
+    """One computation, and how many wait for it.
 
-    ``reservation`` is what an abandoned one holds of the bodies' budget, ``end_timer`` ends it.
+    ``call`` is the one that it was started for; ``reservation`` is what an abandoned one holds of the bodies' budget,
+    ``end_timer`` ends it.
     """
 
     fingerprint: bytes
@@ -46,11 +47,17 @@ class SharedComputation:
     reservation: BodyReservation | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
-        """Say whether it is urgent enough for the call: in a less urgent one it would wait longer."""
+        """Say whether it is urgent enough for the call.
+
+        In a less urgent one the call would wait longer.
+        """
         return self.call.priority.rank <= call.priority.rank
 
     def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:
-        """Say whether the error concerns only its own caller: their time, their capacity or their share."""
+        """Say whether the error concerns only the computation's own caller.
+
+        Their time, their capacity or their share.
+        """
         if isinstance(error, DeadlineExceededError):
             return True
         is_same_caller = self.call.caller == call.caller and self.call.priority is call.priority
@@ -65,7 +72,10 @@ class RequestCoalescer:
     """
 
     def __init__(self, bodies: ByteBudget, clock: Callable[[], float]) -> None:
-        """Begin with nothing under way; ``bodies`` is the budget of the bodies in memory, the clock is monotonic."""
+        """Begin with nothing under way; ``clock`` gives monotonic seconds.
+
+        ``bodies`` is the budget of the bodies in memory.
+        """
         self._bodies = bodies
         self._clock = clock
         self._hash_key = secrets.token_bytes(_HASH_KEY_BYTES)
@@ -73,7 +83,7 @@ class RequestCoalescer:
         self._computations: set[SharedComputation] = set()
 
     def __len__(self) -> int:
-        """Count the computations under way, and those that ended but may still be asked for."""
+        """Count the computations, those that linger included."""
         return len(self._computations)
 
     @asynccontextmanager
@@ -91,7 +101,7 @@ class RequestCoalescer:
     async def run(
         self, call: TranslationCall, compute: Callable[[TranslationCall], Coroutine[None, None, bytes]]
     ) -> tuple[bytes, bool]:
-        """Return what is computed for the call, or for another that asks for the same, and whether it was another.
+        """Return the result for the call, and whether another computed it.
 
         The computation goes on while anybody waits for it, and a little longer.
 
@@ -169,7 +179,10 @@ class RequestCoalescer:
             computation.end_timer = None
 
     def _on_done(self, computation: SharedComputation) -> None:
-        """Forget what has ended; but a result that nobody took is kept as long as it would have gone on."""
+        """Forget what has ended.
+
+        But a result that nobody took is kept as long as it would have gone on.
+        """
         # An exception that nobody asks for would be logged.
         failed = computation.task.cancelled() or computation.task.exception() is not None
         if failed or computation.end_timer is None:
@@ -191,9 +204,10 @@ class RequestCoalescer:
 
 
 async def _wait_until_done(task: asyncio.Task[bytes], seconds: float | None) -> None:
-    """Wait until the task has ended, whatever its end, or the seconds have passed (None: however long it takes).
+    """Wait until the task has ended, or the seconds have passed.
 
-    What asyncio.wait does, at a third of its cost where there is no limit: each request waits here.
+    None: however long it takes. What asyncio.wait does, at a third of its cost where there is no limit: each request
+    waits here.
     """
     if seconds is not None:
         await asyncio.wait({task}, timeout=seconds)
@@ -212,7 +226,7 @@ async def _wait_until_done(task: asyncio.Task[bytes], seconds: float | None) -> 
 
 
 def _copy_error(error: PairwayError) -> PairwayError:
-    """Return a copy for one caller: what is written into it is nobody else's."""
+    """Return a copy for one caller, who may write into it."""
     kind = type(error)
     copy = kind.__new__(kind, *error.args)
     copy.__dict__.update(error.__dict__)

@@ -28,14 +28,17 @@ _LENGTH_BYTES: Final = 8
 
 
 def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
-    """Return what all requests that ask for the same have in common, and no others; ``key`` is up to 64 bytes."""
+    """Return what all equal requests have in common, and no others.
+
+    ``key`` is up to 64 bytes.
+    """
     return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
 def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:
-    """Return a fingerprint for each text, the same in every proxy; ``served_by`` is whatever else decides its translation.
+    """Return a fingerprint for each text, the same in every proxy.
 
-    A single text and the same in a list have the same.
+    ``served_by`` is whatever else decides its translation. A single text and the same in a list have the same.
     """
     common = blake2b(_with_length(_options(request)), digest_size=FINGERPRINT_BYTES, person=_CACHE_DOMAIN)
     common.update(_with_length(to_json(served_by)))
@@ -48,7 +51,7 @@ def text_fingerprints(request: TranslateRequest, served_by: object) -> list[byte
 
 
 async def in_thread_if_large(request: TranslateRequest, fingerprint: Callable[[], T]) -> T:
-    """Return the fingerprint of the request, computed in a thread where it takes long."""
+    """Return the request's fingerprint, computed in a thread if large."""
     return await asyncio.to_thread(fingerprint) if request.chars > INLINE_CHARS else fingerprint()
 
 
@@ -57,5 +60,8 @@ def _options(request: TranslateRequest) -> bytes:
 
 
 def _with_length(part: bytes) -> bytes:
-    """Put the length before a part, so that no two divisions of the same bytes are alike."""
+    """Put the length before a part.
+
+    No two divisions of the same bytes are then alike.
+    """
     return len(part).to_bytes(_LENGTH_BYTES, "big") + part

@@ -1,4 +1,4 @@
-"""MemoryCache: a bounded store in memory that evicts the least recently used entry. Pure."""
+"""MemoryCache: a bounded store that evicts the least recently used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ OVERHEAD_BYTES: Final = 560
 
 
 class MemoryCache:
-    """Mutable state: the entries, least recently used first, their ``size`` in bytes, and how many were evicted.
+    """Entries in memory, bounded in bytes.
 
-    ``size`` counts keys, values and overhead, and never passes ``limit``. Not thread-safe: one event loop.
+    Mutable state: the entries, least recently used first, their ``size`` in bytes, and how many were evicted. ``size``
+    counts keys, values and overhead, and never passes ``limit``. Not thread-safe: one event loop.
     """
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
@@ -31,7 +32,7 @@ class MemoryCache:
         return len(self._entries)
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value, None where there is none or its time is over."""
+        """Return the value; None where there is none or it expired."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -42,7 +43,10 @@ class MemoryCache:
         return entry[1]
 
     def put(self, key: bytes, value: bytes, expires: float) -> None:
-        """Keep the value until that Unix time, or until others need its space; what is above the limit is not kept."""
+        """Keep the value until that Unix time, or until it is evicted.
+
+        A value above the limit is not kept.
+        """
         if key in self._entries:
             self._drop(key)
         size = _size(key, value)

@@ -1,4 +1,4 @@
-"""ModelVersions: which models, in which version, answer for a route now. Pure."""
+"""ModelVersions: which models, in which version, serve a route now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ServedModels = tuple[tuple[str, str], ...]
 
 
 class ModelVersions:
-    """Mutable state: the models of each pair since the Snapshot's replicas last changed what they serve."""
+    """The models that serve each pair, with their versions.
+
+    Mutable state: the models of each pair since the Snapshot's replicas last changed what they serve.
+    """
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         """Begin with nothing known; ``snapshot`` returns the current Snapshot."""
@@ -25,9 +28,10 @@ class ModelVersions:
         self._models: dict[LanguagePair, ServedModels | None] = {}
 
     def for_route(self, route: Route) -> tuple[ServedModels, ...] | None:
-        """Return for each leg the preferred models that are ready, with their versions; None where one is not known.
+        """Return the preferred models of each leg, with their versions.
 
-        Only the first tier: what a lower one answers while the first is full is not what is preferred.
+        None where one is not known. Only the first tier: what a lower one answers while the first is full is not what
+        is preferred.
         """
         snapshot = self._snapshot()
         # The registry makes new tiers when a replica, a pair or a version changes.
@@ -45,7 +49,10 @@ class ModelVersions:
 
 
 def model_names(models_by_leg: tuple[ServedModels, ...]) -> frozenset[str]:
-    """Return the model names that a translation may have (``proxy/translation/pivot.py`` joins those of two legs)."""
+    """Return the model names that a translation may have.
+
+    ``proxy/translation/pivot.py`` joins those of two legs.
+    """
     names_by_leg = ([name for name, _ in models] for models in models_by_leg)
     return frozenset("+".join(dict.fromkeys(names)) for names in product(*names_by_leg))
 
@@ -67,7 +74,10 @@ def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | No
 
 
 def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:
-    """Return the pair's report; it usually stands under its own name, which saves looking at hundreds."""
+    """Return the pair's report.
+
+    It usually stands under its own name, which saves looking at hundreds.
+    """
     named = reports.get(str(pair))
     if named is not None and named.pair == pair:
         return named

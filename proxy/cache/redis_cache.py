@@ -1,7 +1,7 @@
-"""RedisCache: the second tier of the translation cache, in a Redis of its own that may forget at any time.
+"""RedisCache: the cache's second tier, in a Redis that may forget.
 
-An adapter of its own beside ``proxy/redis_client.py``: another server, other time-outs, and whatever it does, a translation never waits
-for it longer than ``READ_SECONDS``, nor fails with it.
+An adapter of its own beside ``proxy/redis_client.py``: another server, other time-outs, and whatever it does, a
+translation never waits for it longer than ``READ_SECONDS``, nor fails with it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ _EXPIRES: Final = struct.Struct(">d")
 
 
 class RedisCache:
-    """Mutable state: what waits to be written, and until when nothing is read, or written."""
+    """Entries in Redis, read at once and written in batches.
+
+    Mutable state: what waits to be written, and until when nothing is read, or written.
+    """
 
     def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
@@ -71,7 +74,10 @@ class RedisCache:
         await self._redis.aclose()
 
     async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
-        """Return what is there of the keys' values, each with the Unix time when it ends; nothing while it fails."""
+        """Return the values that are there, each with its Unix expiry.
+
+        Nothing while Redis fails.
+        """
         if self._monotonic() < self._next_read_at:
             return {}
         try:
@@ -84,7 +90,10 @@ class RedisCache:
         return {key: entry for key, value in zip(keys, values, strict=True) if (entry := self._decode(value))}
 
     def write(self, key: bytes, value: bytes, expires: float) -> None:
-        """Have the value written soon, or dropped where too much waits or the last batch failed."""
+        """Have the value written soon.
+
+        Or dropped where too much waits or the last batch failed.
+        """
         if self._monotonic() >= self._next_write_at and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
             self._queued_bytes += len(value) - len(self._queue.get(key, (0.0, b""))[1])
             self._queue[key] = expires, value
@@ -124,7 +133,7 @@ class RedisCache:
         return f"{self._prefix}cache:{key.hex()}"
 
     def _decode(self, value: object) -> tuple[float, bytes] | None:
-        """Return an entry's expiry and value; None where there is none, or one that no proxy wrote."""
+        """Return an entry's expiry and value; None where no proxy wrote it."""
         if not isinstance(value, bytes) or len(value) <= _EXPIRES.size:
             return None
         (expires,) = _EXPIRES.unpack_from(value)

@@ -1,4 +1,4 @@
-"""TranslationCache: what was translated before, text by text, for as long as the same models would answer it."""
+"""TranslationCache: texts translated before, while the same models serve them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ BYTES_PER_CHAR: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class CacheLookup:
-    """What the cache knows of one request: its route, the models that serve it, its texts, keys and values."""
+    """What the cache knows of one request.
+
+    Its route, the models that serve it, its texts, their keys and the values.
+    """
 
     route: Route
     served_by: tuple[ServedModels, ...]
@@ -49,7 +52,7 @@ class CacheLookup:
         return CacheLookup(self.route, self.served_by, texts, [self.keys[index] for index in indices])
 
     def encode_entry(self, text: str, result: Translation) -> bytes | None:
-        """Return the text's translation as it is kept; None where it can not be one of this route's."""
+        """Return the text's entry; None where the result is not this route's."""
         languages = self.route.languages
         has_route = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
         has_model = result.model in model_names(self.served_by) or (result.model is None and result.translation == text)
@@ -59,10 +62,10 @@ class CacheLookup:
 
 
 class TranslationCache:
-    """Keeps translations in memory, and in the second tier where there is one.
+    """Keeps translations in memory, and in Redis where there is one.
 
-    Usable translations are kept, those with warnings too: the warnings would come again. Texts without usable output are
-    not, nor what a model answered that is not the pair's preferred one.
+    Usable translations are kept, those with warnings too: the warnings would come again. Texts without usable output
+    are not, nor what a model answered that is not the pair's preferred one.
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class TranslationCache:
         seconds: float,
         clock: Callable[[], float],
     ) -> None:
-        """Begin with both tiers; a translation is kept for so many ``seconds``; the clock gives Unix seconds."""
+        """Begin with both tiers; translations live ``seconds``; a Unix clock."""
         self._memory_cache = memory_cache
         self._redis_cache = redis_cache
         self._snapshot = snapshot
@@ -87,7 +90,7 @@ class TranslationCache:
         self._clock = clock
 
     async def look_up(self, request: TranslateRequest) -> CacheLookup | None:
-        """Return what is known of the request; None where nothing of it may be kept.
+        """Return what is known of the request; None: nothing may be kept.
 
         That is: its language is to be detected, it can not be served now, or it is not known what exactly serves it.
         """
@@ -126,7 +129,10 @@ class TranslationCache:
                 lookup.values[index] = entry
 
     def store(self, lookup: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
-        """Keep the results of the request's texts with these indices, if the same models still serve the route."""
+        """Keep the results of the texts with these indices.
+
+        If the same models still serve the route.
+        """
         if self._model_versions.for_route(lookup.route) != lookup.served_by:
             return  # a model changed meanwhile: which one answered is not known
         expires = self._clock() + self._seconds
@@ -145,12 +151,15 @@ class TranslationCache:
 
 
 def encode(result: Translation) -> bytes:
-    """Return a translation's JSON, as it is in an answer and in the cache."""
+    """Return a translation's JSON, as in an answer and in the cache."""
     return to_json(result.to_json())
 
 
 def _validated(lookup: CacheLookup, text: str, value: bytes) -> bytes | None:
-    """Return an entry of the second tier as this proxy would write it; None where no proxy can have written it."""
+    """Return an entry of Redis as this proxy would write it.
+
+    None where no proxy can have written it.
+    """
     if len(value) > _max_entry_bytes(text):
         return None
     try:
