@@ -22,7 +22,7 @@ from benchmarks.connections.phases import Phase, measure
 from benchmarks.connections.report import judge, report
 from benchmarks.harness.report import RunFolder
 from shared.runtime.process_guard import ProcessGuard
-from tests.faults.scene import Setting, staged
+from tests.faults.fleet import FleetSetup, running_fleet
 
 GRACE_SECONDS = 10.0
 # Beside the idle connections.
@@ -31,8 +31,8 @@ SPARE_FILES = 200
 
 async def start_and_measure(out: Path, idle: int, slow: int, rate: float) -> list[Phase]:
     """Start everything, measure, stop everything."""
-    async with staged(Setting(replicas=1), out) as scene:
-        return await measure(scene, idle, slow, rate)
+    async with running_fleet(FleetSetup(replicas=1), out) as fleet:
+        return await measure(fleet, idle, slow, rate)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ from benchmarks.harness.servers import cpu_seconds
 from benchmarks.harness.statistics import percentile_ms
 from benchmarks.harness.texts import TextSource
 from benchmarks.harness.waiting import wait_until
-from tests.faults.scene import Scene
+from tests.faults.fleet import FaultFleet
 
 BEFORE_SECONDS: Final = 15.0
 IDLE_HOLD_SECONDS: Final = 20.0
@@ -128,18 +128,18 @@ async def with_clients(process: psutil.Process, name: str, group: ClientGroup) -
     return phase
 
 
-async def measure(scene: Scene, idle: int, slow: int, rate: float) -> list[Phase]:
+async def measure(fleet: FaultFleet, idle: int, slow: int, rate: float) -> list[Phase]:
     """Return all phases: without clients beside the load, then with each group."""
-    proxy = scene.proxy
+    proxy = fleet.proxy
     process = psutil.Process(proxy.server.pid)
     plan = LoadPlan(
         f"{proxy.url}/translate",
-        str(scene.folder / "load.jsonl"),
+        str(fleet.folder / "load.jsonl"),
         [Stream("load", rate, poisson=False)],
         TextSource(template="Room {}", expected="Room {}"),
         timeout=30.0,
     )
-    load = LoadProcess(plan, scene.folder, "load")
+    load = LoadProcess(plan, fleet.folder, "load")
     groups = [
         ClientGroup("documents", slow // 2, READERS_PER_SECOND, proxy.port, "127.0.0.4", SLOW_HOLD_SECONDS),
         ClientGroup("translations", slow - slow // 2, READERS_PER_SECOND, proxy.port, "127.0.0.5", SLOW_HOLD_SECONDS),

@@ -1,21 +1,18 @@
-"""The fault suite in full: every fault that the proxy promises to survive, on real processes, beside the peers' figures.
+"""The fault suite in full: every fault that the proxy must survive, on real processes, beside the peers' figures.
 
-    make faults                                       # every row, about 10 minutes
+    make faults                                       # every scenario, about 10 minutes
     python -m benchmarks.faults --rows sigkill,slow --seconds 7 --seed 1 --out .run/faults
 
 Two API servers with a scripted engine of 20 ms (the vllm rows: vLLM and the demo model), 40 requests/s open loop (10 on
-vLLM), client limit 5 s, Redis and a proxy, all with their usual settings and each row on a fleet of its own. Exit status 1
-when a target is missed. The report is FOLDER/report.md, the figures FOLDER/results.json, the servers' logs beside them.
+vLLM), client limit 5 s, Redis and a proxy, all with their usual settings and each scenario on a fleet of its own. Exit status 1
+when a target is missed. The report is OUT/report.md, the figures OUT/results.json, the servers' logs beside them.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
 import random
-import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -26,18 +23,18 @@ from typing import Final
 import psutil
 
 from benchmarks.faults.report import report
-from shared.version import VERSION
-from tests.faults.result import FULL, Result, Times
-from tests.faults.rows import NAMES, ROWS, Entry
-from tests.faults.scene import staged
+from benchmarks.harness.report import RunFolder
+from tests.faults.fleet import running_fleet
+from tests.faults.result import FULL, ScenarioResult, Timing
+from tests.faults.scenarios.table import NAMES, SCENARIOS, Entry
 
-# A row that takes longer than this will not end by itself.
-ROW_SECONDS: Final = 600.0
+# A scenario that takes longer than this will not end by itself.
+SCENARIO_SECONDS: Final = 600.0
 
 
-async def measure(entries: Sequence[Entry], times: Times, out: Path) -> list[tuple[str, Result]]:
-    """Run the rows one after the other; one that breaks is one that missed its targets."""
-    results: list[tuple[str, Result]] = []
+async def measure(entries: Sequence[Entry], times: Timing, out: Path) -> list[tuple[str, ScenarioResult]]:
+    """Run the scenarios one after the other; one that breaks is one that missed its targets."""
+    results: list[tuple[str, ScenarioResult]] = []
     for entry in entries:
         print(f"{entry.name} …", flush=True)
         folder = out / entry.name
@@ -45,24 +42,25 @@ async def measure(entries: Sequence[Entry], times: Times, out: Path) -> list[tup
         began = time.monotonic()
         psutil.cpu_percent()
         try:
-            async with asyncio.timeout(ROW_SECONDS), staged(entry.setting, folder) as scene:
-                result = await entry.run(scene, times)
+            async with asyncio.timeout(SCENARIO_SECONDS), running_fleet(entry.setup, folder) as fleet:
+                result = await entry.run(fleet, times)
         except Exception as error:  # noqa: BLE001 - the others are worth measuring
-            result = Result(entry.name)
-            result.promise_that("the row came to its end", met=False, found=f"{type(error).__name__}: {error}"[:300])
-        result.more["machine_cpu_percent"] = psutil.cpu_percent()
+            result = ScenarioResult(entry.name)
+            reason = f"{type(error).__name__}: {error}"[:300]
+            result.checks.holds("the scenario came to its end", fact=False, measured=reason)
+        result.details["machine_cpu_percent"] = psutil.cpu_percent()
         results.append((entry.fault, result))
-        missed = "; ".join(f"{check.what} {check.found} ({check.promised})" for check in result.missed(figures=True))
+        missed = "; ".join(f"{each.name} {each.measured} ({each.limit})" for each in result.checks.missed(timings=True))
         print(f"    {time.monotonic() - began:.0f} s, {'missed: ' + missed if missed else 'targets met'}", flush=True)
     return results
 
 
 def chosen(names: str, seed: int | None) -> list[Entry]:
-    """Return the rows asked for, in the table's order or, with a seed, in a random one."""
-    wanted = names.split(",") if names else list(NAMES)
-    if unknown := set(wanted) - set(NAMES):
+    """Return the chosen scenarios, in the table's order or, with a seed, in a random one."""
+    chosen_names = names.split(",") if names else list(NAMES)
+    if unknown := set(chosen_names) - set(NAMES):
         raise SystemExit(f"faults: no row {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    entries = [entry for entry in ROWS if entry.name in wanted]
+    entries = [entry for entry in SCENARIOS if entry.name in chosen_names]
     if seed is not None:
         random.Random(seed).shuffle(entries)  # noqa: S311 - an order, no secret
     return entries
@@ -77,26 +75,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path(".run/faults"), help="folder (default: %(default)s)")
     options = parser.parse_args(arguments)
     entries = chosen(options.rows, options.seed)
-    out: Path = options.out.resolve()
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
-    load_before = os.getloadavg()[0]
-    began = time.strftime("%Y-%m-%d %H:%M")
-    results = asyncio.run(measure(entries, replace(FULL, fault=options.seconds), out))
+    folder = RunFolder(options.out)
+    results = asyncio.run(measure(entries, replace(FULL, fault=options.seconds), folder.path))
     cpus = [result.load_cpu_percent for _, result in results if result.load_cpu_percent is not None]
     order = "the order of the table" if options.seed is None else f"the order of seed {options.seed}"
     machine = (
-        f"Pairway {VERSION}, {began}, {os.cpu_count()} cores, load average {load_before:.1f} before and "
-        f"{os.getloadavg()[0]:.1f} after; the load generator took at most {max(cpus, default=0):.0f} % of a core; "
+        f"{folder.machine}; the load generator took at most {max(cpus, default=0):.0f} % of a core; "
         f"faults of {options.seconds:g} s; rows in {order}."
     )
-    header = ["# Fault suite", "", machine]
-    text = report(results, header)
-    (out / "report.md").write_text(text)
-    figures = [asdict(result) | {"met": result.met} for _, result in results]
-    (out / "results.json").write_text(json.dumps(figures, indent=1))
-    print(f"\n{text}\nwritten to {out}")
-    return 0 if all(result.met for _, result in results) else 1
+    figures = [asdict(result) | {"met": result.checks.met} for _, result in results]
+    folder.write(report(results, ["# Fault suite", "", machine]), figures)
+    return 0 if all(result.checks.met for _, result in results) else 1
 
 
 if __name__ == "__main__":

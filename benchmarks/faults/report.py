@@ -1,4 +1,4 @@
-"""The fault suite's results as tables: ours by row, and ours beside the peers'."""
+"""The fault suite's results as tables: ours by scenario, and ours beside the peers'."""
 
 from __future__ import annotations
 
@@ -7,50 +7,53 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from benchmarks.faults.peer_results import CELLS, PEERS
-from tests.faults.result import Phase, Result
+from benchmarks.harness.report import NONE, table
+from tests.faults.result import PhaseSummary, ScenarioResult
 
-NONE: Final = "–"
-# Rows whose recovery the peers' column is about.
+# Scenarios whose recovery the peers' column is about.
 RECOVERY: Final = ("sigkill", "hung-engine", "instant-503", "instant-500", "reset")
 
-READ: Final = (
+EXPLANATION: Final = (
     "Failed, latencies and attempts are those of requests sent while the fault lasted, with those before it in "
     "brackets; its share: of the load's requests, what the faulty replica got; attempts: for each request."
 )
+HEADINGS: Final = (
+    "fault",
+    "failed",
+    "p50 ms",
+    "p99 ms",
+    "its share",
+    "attempts",
+    "share 5 s / later",
+    "and",
+    "targets",
+)
 
 
-def report(results: Sequence[tuple[str, Result]], header: Iterable[str]) -> str:
+def report(results: Sequence[tuple[str, ScenarioResult]], header: Iterable[str]) -> str:
     """Return the whole report in Markdown, from (fault in words, result) pairs."""
-    found = {result.row: result for _, result in results}
-    return "\n".join(
-        [
-            *header,
-            "",
-            READ,
-            "",
-            *_table(
-                ("fault", "failed", "p50 ms", "p99 ms", "its share", "attempts", "share 5 s / later", "and", "targets"),
-                (_ours(words, result) for words, result in results),
-            ),
-            "",
-            *_missed(results),
-            "",
-            "Beside the peers (routing.md, b): % of requests failed in the fault (share the faulty server still got).",
-            "",
-            *_table(
-                ("fault", "**Pairway**", *PEERS), (_beside(words, found[row]) for row, words in _shared_rows(results))
-            ),
-            *([_line(_recovery(found))] if any(row in found for row in RECOVERY) else []),
-            "",
-        ]
-    )
+    by_scenario = {result.scenario: result for _, result in results}
+    beside = [_beside(words, result) for words, result in results if result.scenario in CELLS]
+    if any(scenario in by_scenario for scenario in RECOVERY):
+        beside.append(_recovery(by_scenario))
+    lines = [
+        *header,
+        "",
+        EXPLANATION,
+        "",
+        *table(HEADINGS, (_ours(words, result) for words, result in results)),
+        "",
+        *_missed(results),
+        "",
+        "Beside the peers (routing.md, b): % of requests failed in the fault (share the faulty server still got).",
+        "",
+        *table(("fault", "**Pairway**", *PEERS), beside),
+        "",
+    ]
+    return "\n".join(lines)
 
 
-def _shared_rows(results: Sequence[tuple[str, Result]]) -> list[tuple[str, str]]:
-    return [(result.row, words) for words, result in results if result.row in CELLS]
-
-
-def _ours(words: str, result: Result) -> tuple[str, ...]:
+def _ours(words: str, result: ScenarioResult) -> tuple[str, ...]:
     during, before = result.during, result.before
     return (
         words,
@@ -60,31 +63,31 @@ def _ours(words: str, result: Result) -> tuple[str, ...]:
         _percent(result.share),
         _attempts(result),
         NONE if result.share_later is None else f"{_percent(result.share_5s)} / {_percent(result.share_later)}",
-        ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in result.more.items()) or NONE,
-        "met" if result.met else "**missed**",
+        ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in result.details.items()) or NONE,
+        "met" if result.checks.met else "**missed**",
     )
 
 
-def _with_before(during: Phase | None, before: Phase | None, name: str) -> str:
+def _with_before(during: PhaseSummary | None, before: PhaseSummary | None, name: str) -> str:
     if during is None:
         return NONE
     now = f"{getattr(during, name):.0f}"
     return now if before is None else f"{now} ({getattr(before, name):.0f})"
 
 
-def _attempts(result: Result) -> str:
+def _attempts(result: ScenarioResult) -> str:
     if result.attempts_during is None:
         return NONE
     before = "" if result.attempts_before is None else f" ({result.attempts_before:.2f})"
     return f"{result.attempts_during:.2f}{before}"
 
 
-def _missed(results: Sequence[tuple[str, Result]]) -> list[str]:
+def _missed(results: Sequence[tuple[str, ScenarioResult]]) -> list[str]:
     lines = [
-        f"* missed, {words}: {check.what} {check.found}, promised {check.promised}"
-        + (f"; {_kinds(result.failures)}" if check.what == "requests failed" else "")
+        f"* missed, {words}: {check.name} {check.measured}, limit {check.limit}"
+        + (f"; {_kinds(result.failures)}" if check.name == "requests failed" else "")
         for words, result in results
-        for check in result.missed(figures=True)
+        for check in result.checks.missed(timings=True)
     ]
     return lines or ["All targets are met."]
 
@@ -93,25 +96,25 @@ def _kinds(failures: Mapping[str, int]) -> str:
     return ", ".join(f"{count} × {kind}" for kind, count in failures.items())
 
 
-def _beside(words: str, result: Result) -> tuple[str, ...]:
-    return (words, f"**{_cell(result)}**", *CELLS[result.row])
+def _beside(words: str, result: ScenarioResult) -> tuple[str, ...]:
+    return (words, f"**{_cell(result)}**", *CELLS[result.scenario])
 
 
-def _cell(result: Result) -> str:
-    match result.row:
+def _cell(result: ScenarioResult) -> str:
+    match result.scenario:
         case "bad-requests":
-            return f"good {result.more.get('good_percent', math.nan):.0f} %"
+            return f"good {result.details.get('good_percent', math.nan):.0f} %"
         case "clients-leave":
-            return f"{result.more.get('aborts', math.nan):.0f}"
+            return f"{result.details.get('aborts', math.nan):.0f}"
         case "sigterm-proxy":
-            return f"{result.more.get('lost', math.nan):.0f} / {result.more.get('exit_seconds', math.nan):.1f} s"
+            return f"{result.details.get('lost', math.nan):.0f} / {result.details.get('exit_seconds', math.nan):.1f} s"
         case _:
             failed = NONE if result.during is None else _number(result.during.failed_percent)
             return f"{failed} ({_percent(result.share)})"
 
 
-def _recovery(found: Mapping[str, Result]) -> tuple[str, ...]:
-    shares = [found[row].share_5s for row in RECOVERY if row in found]
+def _recovery(by_scenario: Mapping[str, ScenarioResult]) -> tuple[str, ...]:
+    shares = [by_scenario[scenario].share_5s for scenario in RECOVERY if scenario in by_scenario]
     known = [share for share in shares if share is not None]
     ours = f"{_percent(min(known))}–{_percent(max(known))}" if known else NONE
     return ("its share in the 5 s after it healed", f"**{ours}**", *CELLS["recovery"])
@@ -123,11 +126,3 @@ def _percent(share: float | None) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    return [_line(heads), _line(("---",) * len(heads)), *(_line(row) for row in rows)]
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -17,7 +17,6 @@ import asyncio
 import json
 import random
 import secrets
-import shutil
 import sys
 import time
 from collections import Counter
@@ -25,11 +24,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.faults.process_monitor import MEGABYTE, MOST_GROWTH, Watch
-from benchmarks.faults.soak_faults import FAULTS, LONGEST_SECONDS, SHORTEST_SECONDS, Stage
-from tests.faults import outcomes
-from tests.faults.outcomes import Outcome
-from tests.faults.scene import Scene, Setting, staged
+from benchmarks.faults.process_monitor import MAX_GROWTH, MEGABYTE, ProcessMonitor
+from benchmarks.faults.soak_faults import FAULTS, LONGEST_SECONDS, SHORTEST_SECONDS, SoakFleet
+from benchmarks.harness.load import Sample, failures
+from benchmarks.harness.report import RunFolder
+from benchmarks.harness.statistics import percentile_ms
+from tests.faults.fleet import FaultFleet, FleetSetup, running_fleet
+from tests.faults.samples import is_clear
 
 RATE_PER_PROXY: Final = 20.0
 # The part of the soak that is no warm-up must be the larger one.
@@ -38,33 +39,33 @@ LONGEST_WARM_UP_SECONDS: Final = 180.0
 LONGEST_PAUSE_SECONDS: Final = 5.0
 # Proxies close idle connections to replicas after 30 s, servers those of clients after 75 s.
 QUIET_SECONDS: Final = 80.0
-SETTING: Final = Setting(replicas=3, proxies=2, watched=True)
+SETUP: Final = FleetSetup(replicas=3, proxies=2, watched=True)
 
 
 class Soak:
-    """One soak; collects what was not as promised."""
+    """One soak; collects what was wrong."""
 
-    def __init__(self, scene: Scene, seed: int, minutes: float) -> None:
+    def __init__(self, fleet: FaultFleet, seed: int, minutes: float) -> None:
         """Take the fleet, the seed of the faults, and how long."""
-        self.stage = Stage(scene, random.Random(seed))  # noqa: S311 - an order, no secret
-        self.watch = Watch(scene)
+        self.soak_fleet = SoakFleet(fleet, random.Random(seed))  # noqa: S311 - an order, no secret
+        self.monitor = ProcessMonitor(fleet)
         self.seconds = minutes * 60
         self.wrong: list[str] = []
         self.faults: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Load, faults, quiet, judgement."""
-        scene = self.stage.scene
-        await self.watch.look()
-        idle = {name: samples[-1] for name, samples in self.watch.series.items()}
-        watching = asyncio.create_task(self.watch.run())
+        fleet = self.soak_fleet.fleet
+        await self.monitor.look()
+        idle = {name: samples[-1] for name, samples in self.monitor.series.items()}
+        watching = asyncio.create_task(self.monitor.run())
         try:
             async with (
-                scene.loaded(RATE_PER_PROXY, scene.proxies[0]) as first,
-                scene.loaded(RATE_PER_PROXY, scene.proxies[1]) as second,
+                fleet.loaded(RATE_PER_PROXY, fleet.proxies[0]) as first,
+                fleet.loaded(RATE_PER_PROXY, fleet.proxies[1]) as second,
             ):
                 await self._faults()
-                await scene.heal()
+                await fleet.heal()
                 served = [await first.stop(), await second.stop()]
         finally:
             watching.cancel()
@@ -73,19 +74,19 @@ class Soak:
         self._judge_memory()
         print(f"quiet for {QUIET_SECONDS:.0f} s …", flush=True)
         await asyncio.sleep(QUIET_SECONDS)
-        await self.watch.look()
-        await self.watch.look_at_keys()
+        await self.monitor.look()
+        await self.monitor.look_at_keys()
         alive = {name: sample for name, sample in idle.items() if self._lives(name)}
-        self.wrong += self.watch.leaks(alive)
-        self.wrong += [f"key without a life time: {key}" for key in sorted(self.watch.eternal_keys)]
+        self.wrong += self.monitor.leaks(alive)
+        self.wrong += [f"key without a life time: {key}" for key in sorted(self.monitor.eternal_keys)]
         await self._judge_in_flight()
 
     def _lives(self, name: str) -> bool:
-        return any(f"{server.log.stem} {server.pid}" == name for server in self.stage.scene.servers)
+        return any(f"{server.log.stem} {server.pid}" == name for server in self.soak_fleet.fleet.servers)
 
     async def _faults(self) -> None:
         began = time.monotonic()
-        rng = self.stage.rng
+        rng = self.soak_fleet.rng
         to_come: list[str] = []
         while (at := time.monotonic() - began) < self.seconds:
             if not to_come:  # each once, in a new order, before any comes again
@@ -95,65 +96,66 @@ class Soak:
             self.faults[name] += 1
             print(f"{at:6.0f} s  {name} for {seconds:.1f} s", flush=True)
             try:
-                await FAULTS[name](self.stage, seconds)
+                await FAULTS[name](self.soak_fleet, seconds)
             except (AssertionError, OSError, TimeoutError) as error:
                 self.wrong.append(f"{name} at {at:.0f} s did not heal: {str(error)[:300]}")
-                await self.stage.scene.heal()
+                await self.soak_fleet.fleet.heal()
             await asyncio.sleep(rng.uniform(1.0, LONGEST_PAUSE_SECONDS))
 
-    def _judge_answers(self, first: list[Outcome], second: list[Outcome]) -> None:
-        excused = [one for one in second if one.status == 0 and self.stage.excused(one.ended)]
+    def _judge_answers(self, first: list[Sample], second: list[Sample]) -> None:
+        excused = [one for one in second if one.status == 0 and self.soak_fleet.excused(one.ended)]
         gone = {one.number for one in excused}
         judged = [*first, *(one for one in second if one.number not in gone)]
-        unclear = [one for one in judged if not one.clear]
-        refused = [one for one in judged if one.failed and one.clear]
+        seconds = [one.seconds for one in judged]
+        unclear = [one for one in judged if not is_clear(one)]
+        refused = [one for one in judged if one.failed and is_clear(one)]
         print(
             f"{len(judged)} requests: {len(judged) - len(unclear) - len(refused)} right, {len(refused)} refused clearly, "
             f"{len(unclear)} neither; {len(excused)} more found their proxy dead. p50 "
-            f"{1000 * outcomes.percentile(judged, 50):.0f} ms, p99 {1000 * outcomes.percentile(judged, 99):.0f} ms"
+            f"{percentile_ms(seconds, 50):.0f} ms, p99 {percentile_ms(seconds, 99):.0f} ms"
         )
-        print(f"refused: {outcomes.failures(refused)}")
+        print(f"refused: {failures(refused)}")
         if unclear:
-            self.wrong.append(f"neither right nor refused clearly: {outcomes.failures(unclear)}")
+            self.wrong.append(f"neither right nor refused clearly: {failures(unclear)}")
 
     def _judge_memory(self) -> None:
         warm_up = min(LONGEST_WARM_UP_SECONDS, WARM_UP_PART * self.seconds)
-        grown = self.watch.growth(warm_up)
-        for name, samples in self.watch.series.items():
+        grown = self.monitor.growth(warm_up)
+        for name, samples in self.monitor.series.items():
             steps = samples[:: max(1, len(samples) // 10)]
             said = f"{100 * grown[name]:+.1f} %" if name in grown else "too young"
             megabytes = " ".join(f"{sample.rss / MEGABYTE:.0f}" for sample in steps)
             print(f"{name:<22} {said:>9}  MB: {megabytes}; descriptors {samples[-1].descriptors}")
         self.wrong += [
-            f"memory of {name} grew by {100 * more:.1f} %"
-            for name, more in grown.items()
-            if more > MOST_GROWTH and not name.startswith("relays")  # they remember every request
+            f"memory of {name} grew by {100 * details:.1f} %"
+            for name, details in grown.items()
+            if details > MAX_GROWTH and not name.startswith("relays")  # they remember every request
         ]
 
     async def _judge_in_flight(self) -> None:
-        scene = self.stage.scene
-        for number, proxy in enumerate(scene.proxies):
-            in_flight = (await scene.metrics(proxy))["in_flight"]
-            loads = {replica["url"]: replica["load"] for replica in (await scene.health(proxy))["replicas"]}
+        fleet = self.soak_fleet.fleet
+        for number, proxy in enumerate(fleet.proxies):
+            in_flight = (await fleet.metrics(proxy))["in_flight"]
+            loads = {replica["url"]: replica["load"] for replica in (await fleet.health(proxy))["replicas"]}
             if in_flight or any(loads.values()):
                 self.wrong.append(f"proxy-{number}: {in_flight:.0f} requests in flight, loads {loads}")
-        for replica in scene.replicas:
-            report = (await scene.get(f"{replica.own_url}/report"))[1]
+        for replica in fleet.replicas:
+            report = (await fleet.get(f"{replica.own_url}/report"))[1]
             if report["in_flight"] or (await replica.script())["running"]:
                 self.wrong.append(f"replica {replica.name}: {report['in_flight']} in flight")
 
 
 async def measure(seed: int, minutes: float, out: Path) -> list[str]:
     """Soak and return what was wrong."""
-    async with staged(SETTING, out) as scene:
-        soak = Soak(scene, seed, minutes)
+    async with running_fleet(SETUP, out) as fleet:
+        soak = Soak(fleet, seed, minutes)
         await soak.run()
     summary = {
         "seed": seed,
         "minutes": minutes,
         "faults": soak.faults,
         "wrong": soak.wrong,
-        "series": soak.watch.series,
+        "series": soak.monitor.series,
     }
     await asyncio.to_thread((out / "soak.json").write_text, json.dumps(summary))
     print(f"faults: {dict(soak.faults.most_common())}")
@@ -168,12 +170,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path(".run/soak"), help="folder (default: %(default)s)")
     options = parser.parse_args(arguments)
     seed: int = secrets.randbelow(1_000_000) if options.seed is None else options.seed
-    out: Path = options.out.resolve()
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
-    print(f"seed {seed}, {options.minutes:g} minutes, logs in {out}", flush=True)
-    wrong = asyncio.run(measure(seed, options.minutes, out))
-    print("\n".join(["wrong:", *wrong]) if wrong else "all as promised")
+    folder = RunFolder(options.out)
+    print(f"seed {seed}, {options.minutes:g} minutes, logs in {folder.path}", flush=True)
+    wrong = asyncio.run(measure(seed, options.minutes, folder.path))
+    print("\n".join(["wrong:", *wrong]) if wrong else "nothing wrong")
     return 1 if wrong else 0
 
 

@@ -11,10 +11,10 @@ from random import Random
 from typing import Final
 
 from benchmarks.harness.waiting import wait_until
-from tests.faults import rows_replica as replica
+from tests.faults.fleet import FaultFleet
 from tests.faults.result import SHORT
-from tests.faults.rows_clients import bad_requests, leave, slow_engines
-from tests.faults.scene import Scene
+from tests.faults.scenarios import replica
+from tests.faults.scenarios.clients import bad_requests, leave, slow_engines
 
 SHORTEST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 12.0
@@ -22,10 +22,10 @@ EXIT_SECONDS: Final = 30.0
 
 
 @dataclass
-class Stage:
+class SoakFleet:
     """The fleet, and when (monotonic seconds) the second proxy was dead: its clients could not be answered."""
 
-    scene: Scene
+    fleet: FaultFleet
     rng: Random
     dead: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
 
@@ -34,65 +34,65 @@ class Stage:
         return any(since <= ended <= until for since, until in self.dead)
 
 
-Fault = Callable[[Stage, float], Awaitable[None]]
+Fault = Callable[[SoakFleet, float], Awaitable[None]]
 
 
 def _at_replica(inject: replica.Fault, heal: replica.Fault, *, may_end_first: bool = True) -> Fault:
     """Make a fault of a random replica; the first one is spared where its process would end, so that it grows old."""
 
-    async def run(stage: Stage, seconds: float) -> None:
-        victim = stage.rng.choice(stage.scene.replicas if may_end_first else stage.scene.replicas[1:])
-        await inject(stage.scene, victim)
+    async def run(soak_fleet: SoakFleet, seconds: float) -> None:
+        victim = soak_fleet.rng.choice(soak_fleet.fleet.replicas if may_end_first else soak_fleet.fleet.replicas[1:])
+        await inject(soak_fleet.fleet, victim)
         await asyncio.sleep(seconds)
-        await heal(stage.scene, victim)
-        await replica.until_ready(stage.scene, victim)
+        await heal(soak_fleet.fleet, victim)
+        await replica.until_ready(soak_fleet.fleet, victim)
 
     return run
 
 
-async def _terminated(stage: Stage, seconds: float) -> None:
-    victim = stage.rng.choice(stage.scene.replicas[1:])
+async def _terminated(soak_fleet: SoakFleet, seconds: float) -> None:
+    victim = soak_fleet.rng.choice(soak_fleet.fleet.replicas[1:])
     victim.server.signal(signal.SIGTERM)
     if victim.server.process is not None:
         await asyncio.to_thread(victim.server.process.wait, EXIT_SECONDS)
     await asyncio.sleep(seconds)
-    await replica.start(stage.scene, victim)
+    await replica.start(soak_fleet.fleet, victim)
 
 
-async def _redis_frozen(stage: Stage, seconds: float) -> None:
-    stage.scene.redis.signal(signal.SIGSTOP)
+async def _redis_frozen(soak_fleet: SoakFleet, seconds: float) -> None:
+    soak_fleet.fleet.redis.signal(signal.SIGSTOP)
     await asyncio.sleep(seconds)
-    stage.scene.redis.signal(signal.SIGCONT)
+    soak_fleet.fleet.redis.signal(signal.SIGCONT)
 
 
-async def _redis_killed(stage: Stage, seconds: float) -> None:
-    await asyncio.to_thread(stage.scene.redis.kill)
+async def _redis_killed(soak_fleet: SoakFleet, seconds: float) -> None:
+    await asyncio.to_thread(soak_fleet.fleet.redis.kill)
     await asyncio.sleep(seconds)
-    stage.scene.redis.start()
+    soak_fleet.fleet.redis.start()
 
 
-async def _proxy_killed(stage: Stage, seconds: float) -> None:
-    second = stage.scene.proxies[1]
+async def _proxy_killed(soak_fleet: SoakFleet, seconds: float) -> None:
+    second = soak_fleet.fleet.proxies[1]
     since = time.monotonic()
     await asyncio.to_thread(second.server.kill)
     await asyncio.sleep(seconds)
     second.server.start()
 
     async def ready() -> bool:
-        return (await stage.scene.get(f"{second.url}/readyz"))[0] == 200
+        return (await soak_fleet.fleet.get(f"{second.url}/readyz"))[0] == 200
 
     await wait_until(ready, EXIT_SECONDS, "the second proxy is ready")
-    stage.dead.append((since, time.monotonic()))
+    soak_fleet.dead.append((since, time.monotonic()))
 
 
-async def _bad_requests(stage: Stage, _: float) -> None:
-    if missed := (await bad_requests(stage.scene, SHORT)).missed(figures=True):
+async def _bad_requests(soak_fleet: SoakFleet, _: float) -> None:
+    if missed := (await bad_requests(soak_fleet.fleet, SHORT)).checks.missed(timings=True):
         raise AssertionError(f"bad requests: {missed}")
 
 
-async def _clients_leave(stage: Stage, _: float) -> None:
-    async with slow_engines(stage.scene):
-        await leave(stage.scene, f"leave{time.monotonic_ns()}")
+async def _clients_leave(soak_fleet: SoakFleet, _: float) -> None:
+    async with slow_engines(soak_fleet.fleet):
+        await leave(soak_fleet.fleet, f"leave{time.monotonic_ns()}")
 
 
 def _relayed(mode: str) -> Fault:

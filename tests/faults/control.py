@@ -1,4 +1,4 @@
-"""The tests' own door into a launcher: one JSON object in, one out, on a port of its own that product code knows nothing of."""
+"""Control channel of a launcher: one JSON object in, one out, on a port of its own that product code knows nothing of."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 @asynccontextmanager
 async def controlled(port: int, apply: Apply) -> AsyncGenerator[None]:
-    """Serve the door while the block lasts."""
+    """Serve the channel while the block lasts."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -34,7 +34,7 @@ async def controlled(port: int, apply: Apply) -> AsyncGenerator[None]:
         server.close()
 
 
-async def tell(port: int, **change: Any) -> dict[str, Any]:
+async def send_command(port: int, **change: Any) -> dict[str, Any]:
     """Change something (or nothing) and return how things stand; fails when nobody answers within 5 s."""
     async with asyncio.timeout(ANSWER_SECONDS):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=MAX_LINE_BYTES)

@@ -2,7 +2,7 @@
 
 Each relay listens on PORT and passes everything on to TARGET, both on 127.0.0.1, and notes every POST /translate with
 the time (monotonic seconds) and its request id. A target that refuses connections is refused here too, and one that
-resets them resets them here. Through the control port a relay (``relay``: its PORT) is told its ``mode``:
+resets them resets them here. Through the control port a relay (``relay``: its PORT) takes its ``mode``:
 
     pass       as above
     drop       nothing gets through in either direction, connections stay open, new ones get no answer to their SYN;
@@ -44,9 +44,9 @@ def _problem(status: int, code: str, retry_after: int) -> bytes:
     return _answer(status, json.dumps(problem).encode(), f"Retry-After: {retry_after}\r\n")
 
 
-def _answer(status: int, body: bytes, more: str = "") -> bytes:
+def _answer(status: int, body: bytes, details: str = "") -> bytes:
     kind = "application/problem+json" if body.startswith(b"{") else "text/plain"
-    head = f"HTTP/1.1 {status} Fault\r\nContent-Type: {kind}\r\n{more}Content-Length: {len(body)}\r\n\r\n"
+    head = f"HTTP/1.1 {status} Fault\r\nContent-Type: {kind}\r\n{details}Content-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 

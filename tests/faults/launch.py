@@ -1,4 +1,4 @@
-"""What ``python -m apiserver`` and ``python -m proxy`` do, with a door for the tests beside it."""
+"""What ``python -m apiserver`` and ``python -m proxy`` do, with a control channel beside it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A real API server process whose engine is scripted: ``python -m tests.faults.scripted_server CONTROL_PORT``.
 
-Settings come from ``APISERVER_*`` as ever. Through its control port it is told ``delay`` (seconds of a translation) and
-``hung`` (the engine makes no step while HTTP answers, and so does every engine that is started in its place), and says
+Settings come from ``APISERVER_*`` as ever. Through its control port it takes ``delay`` (seconds of a translation) and
+``hung`` (the engine makes no step while HTTP answers, and so does every engine that is started in its place), and reports
 ``steps``, ``running``, ``aborted`` (ids of requests whose work the engine dropped), ``engines`` (started so far) and
 ``tasks`` (of its event loop).
 """

@@ -1,4 +1,4 @@
-"""A real proxy process that says how many tasks its event loop has: ``python -m tests.faults.watched_proxy CONTROL_PORT``."""
+"""A real proxy process that reports how many tasks its event loop has: ``python -m tests.faults.watched_proxy CONTROL_PORT``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scene: real processes, each fault's stage: Redis, relays, API servers, proxies, and a load on them."""
+"""Fleet with faults on order: Redis, relays, API servers and proxies as real processes, and a load on them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from typing import Any, cast
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.faults.control import tell
-from tests.faults.load import LoadProcess, Plan
+from benchmarks.harness.http_load import LoadPlan, LoadProcess, Stream, running_load
+from benchmarks.harness.texts import TextSource
+from tests.faults.control import send_command
 from tests.processes import ROOT, Server, free_port, python_server, redis_server
 from tests.waiting import wait_until
 
@@ -42,6 +43,9 @@ models:
       kv_cache_memory_bytes: 67108864
       enforce_eager: true
 """
+# A small model cannot translate every number.
+REAL_TEXTS = TextSource(template="I have {} books.", expected="{}", offset=50, numbers=40)
+SCRIPTED_TEXTS = TextSource(template="Room {}.", expected="[Room {}.]")
 # A text longer than this is refused by the replicas, not by the proxy, whose limit is the usual one.
 MAX_TEXT_CHARS = 4000
 READY_SECONDS = 30.0
@@ -50,14 +54,14 @@ REAL_READY_SECONDS = 240.0
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a scene is made of; ``real``: vLLM and the demo model instead of the scripted engine."""
+class FleetSetup:
+    """What a fleet is made of; ``real``: vLLM and the demo model instead of the scripted engine."""
 
     replicas: int = 2
     proxies: int = 1
     drain_seconds: float = 3.0
     real: bool = False
-    # Proxies that tell how many tasks they have.
+    # Proxies that report how many tasks they have.
     watched: bool = False
 
     @property
@@ -68,76 +72,74 @@ class Setting:
 class ReplicaUnderTest:
     """One API server behind its relay; its model bears its name, so that every answer says who gave it."""
 
-    def __init__(self, name: str, setting: Setting, folder: Path, relay_control: int) -> None:
+    def __init__(self, name: str, setup: FleetSetup, folder: Path, relay_control: int) -> None:
         self.name = name
         self.port, self.control, self.relay = free_port(), free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.relay}"
         self.own_url = f"http://127.0.0.1:{self.port}"
         self._relay_control = relay_control
         catalog = folder / f"{name}.yaml"
-        text = REAL_CATALOG if setting.real else SCRIPTED_CATALOG
+        text = REAL_CATALOG if setup.real else SCRIPTED_CATALOG
         catalog.write_text(text.format(name=name, root=ROOT))
         environment = {
             "APISERVER_PORT": str(self.port),
             "APISERVER_CATALOG": str(catalog),
-            "APISERVER_DRAIN_SECONDS": str(setting.drain_seconds),
+            "APISERVER_DRAIN_SECONDS": str(setup.drain_seconds),
             "APISERVER_MAX_TEXT_CHARS": str(MAX_TEXT_CHARS),
             "APISERVER_LOG_FORMAT": "text",
         }
         self.server = python_server("apiserver", folder, environment, name)
-        if not setting.real:
+        if not setup.real:
             self.server.command[2:] = ["tests.faults.scripted_server", str(self.control)]
 
     async def script(self, **change: Any) -> dict[str, Any]:
-        """Tell the scripted engine what to do; return what it says of itself."""
-        return await tell(self.control, **change)
+        """Command the scripted engine; return its state."""
+        return await send_command(self.control, **change)
 
     async def mode(self, mode: str) -> None:
         """Put a fault between the proxy and this replica."""
-        await tell(self._relay_control, relay=self.relay, mode=mode)
+        await send_command(self._relay_control, relay=self.relay, mode=mode)
 
     async def hits(self, since: int | None = None) -> dict[str, Any]:
         """Return ``count`` of translations sent here so far, and each from number ``since`` on."""
-        return await tell(self._relay_control, relay=self.relay, since=since)
+        return await send_command(self._relay_control, relay=self.relay, since=since)
 
 
 class ProxyUnderTest:
     """One proxy process."""
 
-    def __init__(self, number: int, setting: Setting, folder: Path, urls: Sequence[str], redis_port: int) -> None:
+    def __init__(self, number: int, setup: FleetSetup, folder: Path, urls: Sequence[str], redis_port: int) -> None:
         self.port, self.control = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         environment = {
             "PROXY_PORT": str(self.port),
             "PROXY_REPLICAS": ",".join(urls),
             "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
-            "PROXY_DRAIN_SECONDS": str(setting.drain_seconds),
+            "PROXY_DRAIN_SECONDS": str(setup.drain_seconds),
             "PROXY_LOG_FORMAT": "text",
         }
         self.server = python_server("proxy", folder, environment, f"proxy-{number}")
-        if setting.watched:
+        if setup.watched:
             self.server.command[2:] = ["tests.faults.watched_proxy", str(self.control)]
 
 
-class Scene:
-    """A whole fleet; use :func:`staged`."""
+class FaultFleet:
+    """A whole fleet; use :func:`running_fleet`."""
 
-    def __init__(self, setting: Setting, folder: Path, session: aiohttp.ClientSession) -> None:
-        self.setting = setting
+    def __init__(self, setup: FleetSetup, folder: Path, session: aiohttp.ClientSession) -> None:
+        self.setup = setup
         self.folder = folder
         self.session = session
         self.redis_port = free_port()
         self.redis = redis_server(self.redis_port, folder)
         self.relay_control = free_port()
-        names = "abcdefgh"[: setting.replicas]
-        self.replicas = [ReplicaUnderTest(name, setting, folder, self.relay_control) for name in names]
+        names = "abcdefgh"[: setup.replicas]
+        self.replicas = [ReplicaUnderTest(name, setup, folder, self.relay_control) for name in names]
         routes = [f"{replica.relay}={replica.port}" for replica in self.replicas]
         command = [sys.executable, "-m", "tests.faults.fault_proxy", str(self.relay_control), *routes]
         self.relays = Server(command, folder / "relays.log")
         urls = [replica.url for replica in self.replicas]
-        self.proxies = [
-            ProxyUnderTest(number, setting, folder, urls, self.redis_port) for number in range(setting.proxies)
-        ]
+        self.proxies = [ProxyUnderTest(number, setup, folder, urls, self.redis_port) for number in range(setup.proxies)]
         self._loads = 0
 
     @property
@@ -178,7 +180,7 @@ class Scene:
         return True
 
     async def until_whole(self, within: float | None = None) -> None:
-        within = within or self.setting.ready_within
+        within = within or self.setup.ready_within
         await wait_until(self.is_whole, within, f"the whole fleet ready\n{self.logs()}")
 
     async def heal(self) -> None:
@@ -190,9 +192,9 @@ class Scene:
             else:
                 server.start()
         for replica in self.replicas:
-            await wait_until(lambda replica=replica: self.is_up(replica), self.setting.ready_within, "the launcher")
+            await wait_until(lambda replica=replica: self.is_up(replica), self.setup.ready_within, "the launcher")
             await replica.mode("pass")
-            if not self.setting.real:
+            if not self.setup.real:
                 await replica.script(delay=0.02, hung=False)
         await self.until_whole()
 
@@ -231,44 +233,37 @@ class Scene:
     async def loaded(
         self, rate: float = RATE, proxy: ProxyUnderTest | None = None, *, limit: float = 5.0
     ) -> AsyncGenerator[LoadProcess]:
-        """Send a steady load while the block lasts, of clients that wait ``limit`` s; who wants its outcomes stops it."""
+        """Send a steady load while the block lasts, of clients that wait ``limit`` s; ``stop`` returns its samples."""
         self._loads += 1
-        real = self.setting.real
+        real = self.setup.real
         name = f"load-{self._loads}"
-        plan = Plan(
-            url=f"{(proxy or self.proxy).url}/translate",
-            out=str(self.folder / f"{name}.jsonl"),
-            name=name,
-            rate=rate,
-            limit=limit,
-            text="I have {} books." if real else "Room {}.",
-            answer="{}" if real else "[Room {}.]",
-            first=50 if real else 0,
-            numbers=40 if real else 1_000_000_000,
+        plan = LoadPlan(
+            f"{(proxy or self.proxy).url}/translate",
+            str(self.folder / f"{name}.jsonl"),
+            [Stream(name, rate, poisson=False)],
+            REAL_TEXTS if real else SCRIPTED_TEXTS,
+            timeout=limit,
+            request_ids=name,
         )
-        load = LoadProcess(plan, self.folder)
-        await load.start()
-        try:
+        async with running_load(LoadProcess(plan, self.folder, name)) as load:
             yield load
-        finally:
-            await load.end()
 
     def logs(self) -> str:
         return "\n".join(f"--- {server.log.name}\n{server.tail(6)}" for server in self.servers if server.log.exists())
 
 
 @asynccontextmanager
-async def staged(setting: Setting, folder: Path) -> AsyncGenerator[Scene]:
+async def running_fleet(setup: FleetSetup, folder: Path) -> AsyncGenerator[FaultFleet]:
     """Start a fleet, wait until it is whole, and leave nothing of it behind; the folder takes the logs."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        scene = Scene(setting, folder, session)
+        fleet = FaultFleet(setup, folder, session)
         try:
-            for server in scene.servers:
+            for server in fleet.servers:
                 server.start()
-            await scene.until_whole()
-            yield scene
+            await fleet.until_whole()
+            yield fleet
         finally:
             # Each guards its own children: an EngineCore ends with its API server.
-            for server in reversed(scene.servers):
+            for server in reversed(fleet.servers):
                 if server.process is not None and server.process.poll() is None:
                     await asyncio.to_thread(server.kill)
