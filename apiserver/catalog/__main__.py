@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     types = argument_types()
-    return max([_check(path, types) for path in paths])
+    return max(_check(path, types) for path in paths)
 
 
 def _check(path: Path, types: Mapping[str, object]) -> int:

@@ -107,6 +107,14 @@ class Connection:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
 
+    async def has_ended_within(self, seconds: float) -> bool:
+        """Wait for the end; say whether it came in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.ended.wait()
+        except TimeoutError:
+            return False
+
     async def write_slowly(self, begin: bytes, rest: bytes) -> None:
         """Send the first part at once and the rest a byte a second."""
         self.opened = time.monotonic()
@@ -116,10 +124,8 @@ class Connection:
                 await self.send(begin)
                 for place in range(len(rest)):
                     await self.send(rest[place : place + 1])
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(PACE_SECONDS):
-                            await self.ended.wait()
-                            return
+                    if await self.has_ended_within(PACE_SECONDS):
+                        return
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from benchmarks.harness.report import RunFolder
 from benchmarks.proxy.measurements import Measurement, Rounds, judge
 from benchmarks.proxy.peers.definitions import BEFORE, PEERS, VERSIONS, Peer
 from benchmarks.proxy.report import line, report
-from benchmarks.proxy.servers import running_servers
+from benchmarks.proxy.servers import Servers, running_servers
 from shared.runtime.process_guard import ProcessGuard
 
 
@@ -53,6 +54,18 @@ def chosen(names: str, before: Path | None) -> list[Peer]:
     return [known[name] for name in names.split(",")]
 
 
+def measure(servers: Servers, options: argparse.Namespace, connections: Sequence[int]) -> Iterator[Measurement]:
+    """Yield every measurement, printed: each round begins with another proxy."""
+    for number in range(options.rounds):
+        first = number % max(1, len(servers.proxies))
+        for proxy in [*servers.proxies[first:], *servers.proxies[:first]]:
+            with proxy.running():
+                for each in connections:
+                    measurement = servers.measure(proxy, number, each, options.warm_up, options.seconds)
+                    print(line(measurement), flush=True)
+                    yield measurement
+
+
 def main() -> int:
     """Measure, write, print."""
     options = arguments().parse_args()
@@ -62,19 +75,12 @@ def main() -> int:
     peers = chosen(options.peers, before)
     connections = [int(each) for each in options.concurrency.split(",")]
     folder = RunFolder(options.out)
-    measured: list[Measurement] = []
     checkout = (before or Path()).resolve()
     with (
         ProcessGuard("PAIRWAY_BENCH_PROXY", 0),
         running_servers(folder.path, options.environments.resolve(), checkout, peers) as servers,
     ):
-        for number in range(options.rounds):
-            first = number % max(1, len(servers.proxies))
-            for proxy in [*servers.proxies[first:], *servers.proxies[:first]]:
-                with proxy.running():
-                    for each in connections:
-                        measured.append(servers.measure(proxy, number, each, options.warm_up, options.seconds))
-                        print(line(measured[-1]), flush=True)
+        measured = list(measure(servers, options, connections))
     rounds = Rounds(measured)
     checks = judge(rounds, [peer.name for peer in peers], connections)
     machine = (

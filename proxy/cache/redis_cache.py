@@ -103,19 +103,22 @@ class RedisCache:
         while self._queue:
             batch = [self._queue.popitem() for _ in range(min(BATCH, len(self._queue)))]
             self._queued_bytes -= sum(len(value) for _, (_, value) in batch)
-            now = self._clock()
             try:
-                async with asyncio.timeout(WRITE_SECONDS), self._redis.pipeline(transaction=False) as pipe:
-                    for key, (expires, value) in batch:
-                        if (left := int((expires - now) * 1000)) > 0:
-                            pipe.set(self._key(key), _EXPIRES.pack(expires) + value, px=left)
-                    await pipe.execute()
+                await self._write_batch(batch)
             except (RedisError, OSError, TimeoutError) as error:
                 self._next_write_at = self._record_failure(error)
                 self._queue.clear()
                 self._queued_bytes = 0
             else:
                 self._record_success()
+
+    async def _write_batch(self, batch: Sequence[tuple[bytes, tuple[float, bytes]]]) -> None:
+        now = self._clock()
+        async with asyncio.timeout(WRITE_SECONDS), self._redis.pipeline(transaction=False) as pipe:
+            for key, (expires, value) in batch:
+                if (left := int((expires - now) * 1000)) > 0:
+                    pipe.set(self._key(key), _EXPIRES.pack(expires) + value, px=left)
+            await pipe.execute()
 
     def _record_failure(self, error: Exception) -> float:
         """Return when to try again."""
