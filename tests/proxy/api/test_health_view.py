@@ -1,4 +1,4 @@
-"""The judgement at /health, apart from HTTP."""
+"""The JSON of /health and /languages, apart from HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOWN = GOOD.silent("refused", 1.0, max_misses=1)
 NEW = Replica(url="http://new", state="starting", why="not probed yet", probed_at=0)  # pyright: ignore[reportArgumentType]
 
 
-def judged(
+def rendered(
     fleet: Snapshot,
     *,
     redis_error: str | None = None,
@@ -48,12 +48,12 @@ def judged(
         (snapshot(replica("http://a", "en>de", state="draining")), None, "down"),
     ],
 )
-def test_status_is_ok_degraded_or_down(fleet: Snapshot, redis_error: str | None, status: str) -> None:
-    assert judged(fleet, redis_error=redis_error).status == status
+def test_status_follows_fleet_and_redis(fleet: Snapshot, redis_error: str | None, status: str) -> None:
+    assert rendered(fleet, redis_error=redis_error).status == status
 
 
-def test_each_replica_is_shown_with_what_is_known_of_it() -> None:
-    shown = {each.url: each for each in judged(snapshot(DOWN, NEW), now=112.34).replicas}
+def test_replica_line_shows_what_is_known() -> None:
+    shown = {each.url: each for each in rendered(snapshot(DOWN, NEW), now=112.34).replicas}
     assert (shown["http://a"].report_age_s, shown["http://a"].why, shown["http://a"].load) == (12.3, "refused", 8)
     assert (shown["http://new"].report_age_s, shown["http://new"].replica_id, shown["http://new"].pairs) == (
         None,
@@ -62,8 +62,8 @@ def test_each_replica_is_shown_with_what_is_known_of_it() -> None:
     )
 
 
-def test_a_clock_that_runs_behind_the_probers_gives_no_negative_age() -> None:
-    assert judged(snapshot(GOOD), now=0.0).replicas[0].report_age_s == 0.0
+def test_report_age_is_never_negative() -> None:
+    assert rendered(snapshot(GOOD), now=0.0).replicas[0].report_age_s == 0.0
 
 
 def test_languages_are_grouped_by_source() -> None:
@@ -74,14 +74,14 @@ def test_languages_are_grouped_by_source() -> None:
     ]
 
 
-def test_a_fleet_that_reports_itself_well_and_is_not_is_told_by_its_failures() -> None:
+def test_failing_replicas_degrade_the_status() -> None:
     two = snapshot(GOOD, replica("http://b", "en>de"))
-    assert judged(two, failing=1).status == "degraded"
-    assert judged(two, failing=2).status == "down"
-    assert judged(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
+    assert rendered(two, failing=1).status == "degraded"
+    assert rendered(two, failing=2).status == "down"
+    assert rendered(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
 
 
-def test_a_page_that_was_written_before_shows_what_is_so_now() -> None:
+def test_cached_lines_show_present_state() -> None:
     page = HealthPage()
     first = replica("http://a", "en>de", now=100.0, in_flight=1)
     later = replica("http://a", "en>de", now=101.0, in_flight=2)
@@ -96,4 +96,6 @@ def test_a_page_that_was_written_before_shows_what_is_so_now() -> None:
         (snapshot(first, replica("http://b", "en>de", now=108.0)), 109.0),
     )
     for fleet, now in changes:
-        assert judged(fleet, now=now, page=page) == judged(fleet, now=now), "as if it were written for the first time"
+        assert rendered(fleet, now=now, page=page) == rendered(fleet, now=now), (
+            "as if it were written for the first time"
+        )

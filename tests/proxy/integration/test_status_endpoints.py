@@ -1,4 +1,4 @@
-"""The rest of the proxy's HTTP surface: health, languages, life and readiness, metrics, OpenAPI, root path."""
+"""Health, languages, probes, metrics, OpenAPI, root path."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_health_is_degraded_when_redis_is_away() -> None:
         assert "Redis" in health["redis"]["error"]
 
 
-async def test_health_is_degraded_when_a_replica_is_down_or_a_pair_has_none(redis: RedisAtHand) -> None:
+async def test_health_is_degraded_when_a_replica_or_pair_is_down(redis: RedisAtHand) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", "en>fr", name="two")
     async with replicas(one, two), proxy([one, two], redis.url) as running:
         two.pairs["en>fr"] = False
@@ -90,7 +90,7 @@ def direct(lang: str) -> dict[str, object]:
     return {"lang": lang, "ready": True, "how": "direct", "pivot": None}
 
 
-async def test_languages_lists_every_known_pair_and_what_can_be_served_now() -> None:
+async def test_languages_lists_known_pairs_and_ready_ones() -> None:
     one = FakeReplica("en>de", "en>fr", "zh-Hant>en", name="one")
     one.pairs["en>fr"] = False
     async with replicas(one), proxy([one]) as running:
@@ -116,14 +116,14 @@ async def test_livez_is_200_whatever_the_fleet() -> None:
         assert (response.status_code, response.json()) == (200, {"alive": True, "stale_loops": []})
 
 
-async def test_livez_is_503_and_names_the_loop_that_has_not_ticked() -> None:
+async def test_livez_is_503_and_names_the_stale_loop() -> None:
     async with proxy(["http://127.0.0.1:1"]) as running:
         running.context.process.loops[0].clock = lambda: running.context.process.loops[0].last_success + 16
         response = await running.client.get("/livez")
         assert (response.status_code, response.json()["stale_loops"]) == (503, ["prober"])
 
 
-async def test_readyz_is_503_while_draining_and_requests_are_served_on() -> None:
+async def test_readyz_is_503_while_draining() -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one]) as running:
         running.serving.app.state.draining.set()
@@ -133,7 +133,7 @@ async def test_readyz_is_503_while_draining_and_requests_are_served_on() -> None
         assert (await running.client.get("/livez")).status_code == 200
 
 
-async def test_metrics_can_be_parsed_and_count_every_outcome(redis: RedisAtHand) -> None:
+async def test_metrics_count_every_outcome(redis: RedisAtHand) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as running:
         await running.translate("Hello")
@@ -164,7 +164,7 @@ async def test_metrics_can_be_parsed_and_count_every_outcome(redis: RedisAtHand)
         assert samples["pairway_proxy_requests_in_flight", ()] == 0
 
 
-async def test_a_wrong_path_and_a_wrong_method_are_problems_too() -> None:
+async def test_wrong_path_and_method_are_problems() -> None:
     async with proxy(["http://127.0.0.1:1"]) as running:
         response = await running.client.get("/nothing")
         assert (response.status_code, response.json()["code"]) == (404, "not-found")
@@ -175,9 +175,7 @@ async def test_a_wrong_path_and_a_wrong_method_are_problems_too() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "/mt"])
-async def test_a_root_path_works_whether_the_web_server_strips_it_or_not(
-    prefix: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_root_path_works_stripped_or_not(prefix: str, caplog: pytest.LogCaptureFixture) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], root_path="/mt") as running:
         sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
@@ -190,14 +188,14 @@ async def test_a_root_path_works_whether_the_web_server_strips_it_or_not(
         assert "request" not in [record.getMessage() for record in caplog.records], "polled paths are not logged"
 
 
-async def test_a_path_that_only_begins_like_the_root_path_is_not_taken_for_it() -> None:
+async def test_root_path_matches_whole_segments_only() -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], root_path="/t") as running:
         assert (await running.translate("Hello"))[0] == 200
         assert (await running.client.get("/tables")).status_code == 404
 
 
-async def test_openapi_describes_what_is_served_and_docs_load() -> None:
+async def test_openapi_describes_every_route() -> None:
     async with proxy(["http://127.0.0.1:1"]) as running:
         response = await running.client.get("/openapi.json")
         described = response.json()
@@ -226,7 +224,7 @@ async def test_openapi_describes_what_is_served_and_docs_load() -> None:
     assert re.search(r"swagger", docs.text, re.IGNORECASE)
 
 
-async def test_bodies_in_hand_have_a_bound_and_the_rest_is_told_to_come_back() -> None:
+async def test_bodies_over_the_budget_are_refused_with_retry_after() -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake], max_body_bytes=1_048_576, max_bodies_bytes=1_048_576) as running:
         stalled = asyncio.Event()

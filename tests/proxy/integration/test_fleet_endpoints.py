@@ -1,4 +1,4 @@
-"""The operator API: who may, what is refused, and that a change holds at once, everywhere, whatever Redis does."""
+"""The operators' endpoints: a change holds at once, everywhere, whatever Redis does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOBODY = "http://127.0.0.1:1"
 KEY = {"Authorization": f"Bearer {TOKEN}"}
 
 
-async def asked(running: RunningProxy, order: str, url: str, **more: Any) -> httpx.Response:
+async def send_command(running: RunningProxy, order: str, url: str, **more: Any) -> httpx.Response:
     """Give an operator's order: add, remove, drain or resume."""
     if order == "remove":
         return await running.client.delete("/fleet/replicas", params={"url": url}, headers=KEY)
@@ -29,8 +29,8 @@ async def asked(running: RunningProxy, order: str, url: str, **more: Any) -> htt
     return await running.client.post(path, json={"url": url, **more}, headers=KEY)
 
 
-async def done(running: RunningProxy, order: str, url: str, **more: Any) -> dict[str, Any]:
-    response = await asked(running, order, url, **more)
+async def apply_command(running: RunningProxy, order: str, url: str, **more: Any) -> dict[str, Any]:
+    response = await send_command(running, order, url, **more)
     assert response.status_code == 200, response.text
     return cast("dict[str, Any]", response.json())
 
@@ -40,7 +40,7 @@ async def fleet(running: RunningProxy) -> dict[str, dict[str, Any]]:
     return {line["url"]: line for line in lines}
 
 
-async def obeys(running: RunningProxy, url: str, state: str | None, within: float = 2) -> None:
+async def until_state(running: RunningProxy, url: str, state: str | None, within: float = 2) -> None:
     """Wait until the replica is in that state for the proxy; None: it is no part of the fleet."""
 
     async def seen() -> bool:
@@ -51,7 +51,7 @@ async def obeys(running: RunningProxy, url: str, state: str | None, within: floa
 
 
 @pytest.fixture(scope="module")
-async def lonely() -> AsyncGenerator[RunningProxy]:
+async def operated_proxy() -> AsyncGenerator[RunningProxy]:
     """A proxy that takes orders, and is given none that it could follow."""
     async with proxy([NOBODY], operator_token=TOKEN) as running:
         yield running
@@ -68,8 +68,8 @@ async def lonely() -> AsyncGenerator[RunningProxy]:
         ({"Authorization": b"Bearer \xe4\xf6"}, 403, "key-refused"),
     ],
 )
-async def test_without_the_token_nothing_is_changed(
-    lonely: RunningProxy, headers: dict[str, Any], status: int, code: str, caplog: pytest.LogCaptureFixture
+async def test_change_without_token_is_refused(
+    operated_proxy: RunningProxy, headers: dict[str, Any], status: int, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for method, path in (
         ("POST", "/fleet/replicas"),
@@ -78,15 +78,15 @@ async def test_without_the_token_nothing_is_changed(
         ("POST", "/fleet/replicas/resume"),
     ):
         body = {"url": NOBODY} if method == "POST" else None
-        response = await lonely.client.request(method, path, json=body, headers=headers, params={"url": NOBODY})
+        response = await operated_proxy.client.request(method, path, json=body, headers=headers, params={"url": NOBODY})
         assert (response.status_code, response.json()["code"]) == (status, code)
         assert response.headers.get("WWW-Authenticate") == ('Bearer realm="pairway"' if status == 401 else None)
         assert response.headers["X-Request-Id"] == response.json()["request_id"]
-    assert [line["drained"] for line in (await fleet(lonely)).values()] == [False]
+    assert [line["drained"] for line in (await fleet(operated_proxy)).values()] == [False]
     assert TOKEN not in caplog.text
 
 
-async def test_where_no_token_is_set_nobody_changes_anything_and_the_answer_says_how_to_set_one() -> None:
+async def test_change_is_off_where_no_token_is_set() -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one]) as running:
         for headers in ({}, {"Authorization": "Bearer"}, KEY):
@@ -97,7 +97,7 @@ async def test_where_no_token_is_set_nobody_changes_anything_and_the_answer_says
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "told"),
+    ("body", "status", "message"),
     [
         (b"{", 400, "no JSON"),
         (b"[]", 400, "not an object"),
@@ -115,42 +115,42 @@ async def test_where_no_token_is_set_nobody_changes_anything_and_the_answer_says
         (b'{"url": "' + b"a" * 5000 + b'"}', 413, "4096"),
     ],
 )
-async def test_an_order_that_is_none_is_refused_and_names_the_field(
-    lonely: RunningProxy, body: bytes, status: int, told: str
+async def test_invalid_body_is_refused_by_field(
+    operated_proxy: RunningProxy, body: bytes, status: int, message: str
 ) -> None:
-    response = await lonely.client.post("/fleet/replicas", content=body, headers=KEY)
+    response = await operated_proxy.client.post("/fleet/replicas", content=body, headers=KEY)
     assert response.status_code == status
-    assert told in response.json()["detail"]
+    assert message in response.json()["detail"]
     assert "hunter2" not in response.text
-    assert list(await fleet(lonely)) == [NOBODY]
+    assert list(await fleet(operated_proxy)) == [NOBODY]
 
 
-async def test_a_url_to_remove_must_be_there_and_be_one(lonely: RunningProxy) -> None:
-    response = await lonely.client.delete("/fleet/replicas", headers=KEY)
+async def test_remove_needs_a_valid_url(operated_proxy: RunningProxy) -> None:
+    response = await operated_proxy.client.delete("/fleet/replicas", headers=KEY)
     assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "url")
-    assert (await asked(lonely, "remove", "nonsense")).status_code == 422
+    assert (await send_command(operated_proxy, "remove", "nonsense")).status_code == 422
 
 
-async def test_a_replica_that_nobody_knows_is_404_and_so_is_one_that_was_removed() -> None:
+async def test_unknown_and_removed_replicas_are_404() -> None:
     async with proxy([NOBODY, "http://127.0.0.1:2"], operator_token=TOKEN) as running:
-        await done(running, "remove", NOBODY)
+        await apply_command(running, "remove", NOBODY)
         for order in ("remove", "drain", "resume"):
             for url in ("http://10.255.0.1:8001", NOBODY):
-                response = await asked(running, order, url)
+                response = await send_command(running, order, url)
                 assert (response.status_code, response.json()["code"]) == (404, "unknown-replica")
 
 
-async def test_there_are_only_so_many_changes() -> None:
+async def test_override_count_is_bounded() -> None:
     async with proxy([NOBODY], operator_token=TOKEN) as running:
         for n in range(MAX_OVERRIDES):
             running.context.fleet.registry.overrides.put(
                 f"http://h{n}", OverrideKind.DRAINED, added=False, weight=None, new_verdict=True
             )
-        response = await asked(running, "add", "http://127.0.0.1:2")
+        response = await send_command(running, "add", "http://127.0.0.1:2")
         assert (response.status_code, response.json()["code"], response.json()["limit"]) == (409, "fleet-full", 1000)
 
 
-async def test_a_drained_replica_gets_nothing_new_and_ends_what_it_has_and_a_resumed_one_serves_again(
+async def test_drained_replica_finishes_and_resumed_one_serves(
     redis: RedisAtHand,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
@@ -158,7 +158,7 @@ async def test_a_drained_replica_gets_nothing_new_and_ends_what_it_has_and_a_res
     async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
         in_hand = [asyncio.create_task(running.translate(f"text {n}")) for n in range(6)]
         await wait_until(lambda: one.texts_in_hand > 0, 3, "one has some")
-        answer = await done(running, "drain", one.url)
+        answer = await apply_command(running, "drain", one.url)
         assert answer["shared"] is True
         assert answer["change"]["verdict"] == "drained"
         [line] = answer["replicas"]
@@ -173,49 +173,49 @@ async def test_a_drained_replica_gets_nothing_new_and_ends_what_it_has_and_a_res
         assert {status for status, _, _ in await asyncio.gather(*in_hand)} == {200}
         health = await running.health()
         assert (health["status"], health["pairs"]["en-de"]) == ("ok", {"ready": 1, "failing": 0, "total": 2})
-        [line] = (await done(running, "resume", one.url))["replicas"]
+        [line] = (await apply_command(running, "resume", one.url))["replicas"]
         assert (line["state"], line["drained"], line["why"]) == ("ready", False, None)
-        await done(running, "drain", two.url)
+        await apply_command(running, "drain", two.url)
         assert (await running.translate("Hello"))[0] == 200
         assert len(one.requests) > had
 
 
-async def test_when_all_are_drained_their_pairs_are_known_but_not_served() -> None:
+async def test_pairs_of_drained_fleet_stay_known() -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], operator_token=TOKEN) as running:
-        await done(running, "drain", one.url)
+        await apply_command(running, "drain", one.url)
         status, problem, headers = await running.translate("Hello")
         assert (status, problem["code"]) == (503, "pair-unavailable")
         assert "1 draining" in problem["detail"]
         assert "Retry-After" in headers
 
 
-async def test_an_added_replica_serves_and_is_the_operators_and_adding_it_again_changes_nothing(
+async def test_added_replica_serves_and_adding_again_is_idempotent(
     redis: RedisAtHand,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     async with replicas(one, two), proxy([one], redis.url, operator_token=TOKEN) as running:
-        [line] = (await done(running, "add", f"{two.url}/", weight=2.0))["replicas"]
+        [line] = (await apply_command(running, "add", f"{two.url}/", weight=2.0))["replicas"]
         assert (line["url"], line["source"], line["state"], line["weight"]) == (two.url, "operator", "starting", 2.0)
         assert line["why"] == "not probed yet"
-        await obeys(running, two.url, "ready")
+        await until_state(running, two.url, "ready")
         assert (await running.translate("Hello", "en", "fr"))[0] == 200
-        await done(running, "drain", two.url)
-        [line] = (await done(running, "add", two.url))["replicas"]
+        await apply_command(running, "drain", two.url)
+        [line] = (await apply_command(running, "add", two.url))["replicas"]
         assert (line["state"], line["weight"]) == ("draining", 2.0), "a script that adds all undrains none"
-        [line] = (await done(running, "add", one.url))["replicas"]
+        [line] = (await apply_command(running, "add", one.url))["replicas"]
         assert (line["source"], line["state"]) == ("settings", "ready")
-        await done(running, "remove", two.url)
+        await apply_command(running, "remove", two.url)
         assert two.url not in await fleet(running)
         status, problem, _ = await running.translate("Hello", "en", "fr")
         assert (status, problem["code"]) == (503, "pair-unavailable"), "known, but nobody is left"
 
 
-async def test_a_removed_replica_of_the_settings_stays_removed_until_it_is_added_again(redis: RedisAtHand) -> None:
+async def test_removed_replica_stays_removed_until_added(redis: RedisAtHand) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two):
         async with proxy([one, two], redis.url, operator_token=TOKEN) as running:
-            assert (await done(running, "remove", one.url))["replicas"] == []
+            assert (await apply_command(running, "remove", one.url))["replicas"] == []
             assert list(await fleet(running)) == [two.url]
             await running.sweeps(2)
             assert list(await fleet(running)) == [two.url]
@@ -223,11 +223,11 @@ async def test_a_removed_replica_of_the_settings_stays_removed_until_it_is_added
             assert list(await fleet(restarted)) == [two.url]
             shown = (await restarted.client.get("/fleet")).json()["changes"]
             assert [(each["url"], each["verdict"]) for each in shown] == [(one.url, "removed")]
-            await done(restarted, "add", one.url)
-            await obeys(restarted, one.url, "ready")
+            await apply_command(restarted, "add", one.url)
+            await until_state(restarted, one.url, "ready")
 
 
-async def test_a_name_means_all_its_addresses_and_an_address_itself() -> None:
+async def test_host_name_stands_for_all_its_addresses() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two", host="127.0.0.2")
 
     async def resolver(host: str) -> list[str]:
@@ -239,26 +239,26 @@ async def test_a_name_means_all_its_addresses_and_an_address_itself() -> None:
         name = f"http://fleet:{one.port}"
         async with replicas(two), proxy([name], resolver=resolver, operator_token=TOKEN) as running:
             assert [line["names"] for line in (await fleet(running)).values()] == [[name], [name]]
-            answer = await done(running, "drain", name)
+            answer = await apply_command(running, "drain", name)
             assert {line["url"]: line["state"] for line in answer["replicas"]} == {
                 one.url: "draining",
                 two.url: "draining",
             }
-            await done(running, "resume", two.url)
+            await apply_command(running, "resume", two.url)
             assert [line["state"] for line in (await fleet(running)).values()] == ["draining", "ready"]
-            await done(running, "remove", two.url)
+            await apply_command(running, "remove", two.url)
             await running.sweeps(2)
             assert list(await fleet(running)) == [one.url]
-            await done(running, "remove", name)
+            await apply_command(running, "remove", name)
             assert await fleet(running) == {}
-            await done(running, "add", two.url)
+            await apply_command(running, "add", two.url)
             assert list(await fleet(running)) == [two.url], "an address of its own, without the name"
-            assert len((await done(running, "add", name))["replicas"]) == 2
-            await obeys(running, one.url, "ready")
-            await obeys(running, two.url, "ready")
+            assert len((await apply_command(running, "add", name))["replicas"]) == 2
+            await until_state(running, one.url, "ready")
+            await until_state(running, two.url, "ready")
 
 
-async def test_the_fleet_says_of_every_replica_why_it_is_out() -> None:
+async def test_fleet_says_why_a_replica_is_out() -> None:
     one, two, gone = FakeReplica("en>de", "en>fr", name="one"), FakeReplica("en>de", name="two"), NOBODY
     one.pairs["en>fr"] = False
     two.state = "draining"
@@ -289,7 +289,7 @@ async def test_the_fleet_says_of_every_replica_why_it_is_out() -> None:
         assert "Cannot connect" in lines[gone]["why"]
 
 
-async def test_every_proxy_obeys_within_a_sweep_whichever_was_asked(redis: RedisAtHand) -> None:
+async def test_change_reaches_every_proxy_within_a_sweep(redis: RedisAtHand) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with (
         replicas(one, two),
@@ -297,17 +297,17 @@ async def test_every_proxy_obeys_within_a_sweep_whichever_was_asked(redis: Redis
         proxy([one], redis.url, operator_token=TOKEN) as b,
     ):
         for first, second in ((a, b), (b, a)):
-            await done(first, "drain", one.url)
-            await obeys(second, one.url, "draining")
-            await done(second, "resume", one.url)
-            await obeys(first, one.url, "ready")
-            await done(first, "add", two.url)
-            await obeys(second, two.url, "ready")
-            await done(second, "remove", two.url)
-            await obeys(first, two.url, None)
+            await apply_command(first, "drain", one.url)
+            await until_state(second, one.url, "draining")
+            await apply_command(second, "resume", one.url)
+            await until_state(first, one.url, "ready")
+            await apply_command(first, "add", two.url)
+            await until_state(second, two.url, "ready")
+            await apply_command(second, "remove", two.url)
+            await until_state(first, two.url, None)
 
 
-async def test_a_change_while_redis_is_frozen_holds_here_at_once_and_everywhere_once_it_is_back(
+async def test_change_during_frozen_redis_spreads_after_it_returns(
     own_redis: RedisAtHand,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
@@ -318,7 +318,7 @@ async def test_a_change_while_redis_is_frozen_holds_here_at_once_and_everywhere_
     ):
         own_redis.server.signal(signal.SIGSTOP)
         try:
-            answer = await done(a, "drain", one.url)
+            answer = await apply_command(a, "drain", one.url)
             assert answer["shared"] is False
             assert answer["replicas"][0]["state"] == "draining"
             had = len(one.requests)
@@ -327,14 +327,14 @@ async def test_a_change_while_redis_is_frozen_holds_here_at_once_and_everywhere_
             assert len(one.requests) == had
         finally:
             own_redis.server.signal(signal.SIGCONT)
-        await obeys(b, one.url, "draining", within=3)
+        await until_state(b, one.url, "draining", within=3)
         own_redis.check_keys()
 
 
-async def test_a_redis_restarted_empty_gets_the_changes_back_from_the_proxies(own_redis: RedisAtHand) -> None:
+async def test_empty_redis_gets_overrides_back_from_proxies(own_redis: RedisAtHand) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two), proxy([one, two], own_redis.url, operator_token=TOKEN) as running:
-        await done(running, "drain", one.url)
+        await apply_command(running, "drain", one.url)
         own_redis.restart()
         await wait_until(lambda: own_redis.client.hkeys(f"{PREFIX}changes") == [one.url], 3, "written again")
         own_redis.check_keys()
@@ -342,8 +342,8 @@ async def test_a_redis_restarted_empty_gets_the_changes_back_from_the_proxies(ow
             assert (await fleet(another))[one.url]["state"] == "draining"
 
 
-async def test_heads_are_answered_like_gets_without_a_body(lonely: RunningProxy) -> None:
+async def test_head_is_answered_like_get_without_body(operated_proxy: RunningProxy) -> None:
     for path in ("/health", "/livez", "/readyz"):
-        head, got = await lonely.client.head(path), await lonely.client.get(path)
+        head, got = await operated_proxy.client.head(path), await operated_proxy.client.get(path)
         assert (head.status_code, head.content) == (got.status_code, b"")
         assert head.headers["content-type"] == got.headers["content-type"]

@@ -1,4 +1,4 @@
-"""The limits' window: never more in any 60 s than allowed, room again when it was said; Redis' script does the same."""
+"""The limits' windows; Redis' script counts as a proxy does by itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def key(**granted: Any) -> ApiKey:
     limit=st.integers(1, 5),
     steps=st.lists(st.floats(0, 70) | st.floats(0, 2), max_size=60),
 )
-def test_any_60_seconds_hold_the_limit_and_who_comes_back_when_told_gets_in(limit: int, steps: list[float]) -> None:
+def test_minute_limit_holds_in_any_window_and_wait_is_enough(limit: int, steps: list[float]) -> None:
     clock = starting(NOON)
     counts, holder = LocalCounts(clock), key(requests_per_minute=limit)
     passed: list[float] = []
@@ -57,9 +57,7 @@ def test_any_60_seconds_hold_the_limit_and_who_comes_back_when_told_gets_in(limi
         st.tuples(st.integers(1, 120), st.booleans(), st.sampled_from([0.0, 10.0, DAY_SECONDS])), max_size=30
     ),
 )
-def test_a_day_holds_its_characters_and_what_was_given_back_is_there_again(
-    limit: int, asks: list[tuple[int, bool, float]]
-) -> None:
+def test_day_limit_holds_and_refunds_are_available(limit: int, asks: list[tuple[int, bool, float]]) -> None:
     clock = starting(NOON)
     counts, holder = LocalCounts(clock), key(chars_per_day=limit)
     used: dict[int, int] = {}
@@ -77,7 +75,7 @@ def test_a_day_holds_its_characters_and_what_was_given_back_is_there_again(
         assert counts.count(holder, UsageDelta()).chars == used.get(today, 0)
 
 
-def test_only_so_many_keys_are_counted_and_only_so_many_seconds() -> None:
+def test_counted_keys_and_seconds_are_bounded() -> None:
     clock = starting(NOON)
     counts = LocalCounts(clock)
     busy = key()
@@ -91,7 +89,7 @@ def test_only_so_many_keys_are_counted_and_only_so_many_seconds() -> None:
     assert len(counts.usages) == MAX_COUNTED
 
 
-def test_what_a_clock_counted_before_it_was_set_back_still_counts_for_a_minute_and_no_longer() -> None:
+def test_counts_outlive_a_clock_set_back_by_a_minute() -> None:
     clock = starting(NOON)
     counts, holder = LocalCounts(clock), key(requests_per_minute=1)
     assert counts.count(holder, UsageDelta(requests=1)).granted
@@ -101,7 +99,7 @@ def test_what_a_clock_counted_before_it_was_set_back_still_counts_for_a_minute_a
     assert counts.count(holder, UsageDelta(requests=1)).granted, "nobody waits an hour for it"
 
 
-def test_the_fields_of_the_answer() -> None:
+def test_limit_headers_show_the_limits() -> None:
     clock = starting(NOON + 0.25)
     counts, holder = LocalCounts(clock), key(requests_per_minute=3, chars_per_day=50)
     counted = counts.count(holder, UsageDelta(requests=1, chars=20))
@@ -133,7 +131,7 @@ async def store(redis: RedisAtHand) -> AsyncGenerator[KeyStore]:
 )
 @example(limit=20, chars_limit=None, seconds={0: 5}, chars=0, days_ago=0, ask=UsageDelta(requests=1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_the_script_counts_as_a_proxy_does_by_itself(
+async def test_script_in_redis_counts_as_local_counts_do(
     store: KeyStore,
     redis: RedisAtHand,
     limit: int | None,

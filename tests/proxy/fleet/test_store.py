@@ -1,4 +1,4 @@
-"""The store, with a real Redis."""
+"""The fleet's store, with a real Redis."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def store(redis: RedisAtHand) -> AsyncGenerator[FleetStore]:
         yield one
 
 
-async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: FleetStore) -> None:
+async def test_lease_is_exclusive_until_released(store: FleetStore) -> None:
     assert await store.hold_lease("a", 5)
     assert not await store.hold_lease("b", 5)
     await store.release_lease("b")
@@ -49,7 +49,7 @@ async def test_the_lease_is_one_proxys_until_it_gives_it_back(store: FleetStore)
     assert await store.hold_lease("b", 5)
 
 
-async def test_the_lease_is_renewed_by_its_holder_and_ends_by_itself(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_lease_is_renewed_by_its_holder_and_expires(store: FleetStore, redis: RedisAtHand) -> None:
     assert await store.hold_lease("a", 0.3)
     assert await store.hold_lease("a", 5)
     assert redis.client.pttl(f"{PREFIX}prober") > 4000
@@ -61,7 +61,7 @@ async def test_the_lease_is_renewed_by_its_holder_and_ends_by_itself(store: Flee
     await wait_until(taken, 2, "the lease ends")
 
 
-async def test_only_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
+async def test_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
     async def take(name: str) -> bool:
         async with store_at(redis.url) as own:
             return await own.hold_lease(name, 5)
@@ -69,7 +69,7 @@ async def test_only_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
     assert sum(await asyncio.gather(*(take(str(n)) for n in range(20)))) == 1
 
 
-async def test_what_is_written_is_read_and_every_key_has_a_life_time(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_written_records_are_read_and_every_key_has_a_ttl(store: FleetStore, redis: RedisAtHand) -> None:
     fleet = [replica("http://a", "en>de", starting=("en>zh-Hant",)), replica("http://b").silent("x", 1.0, max_misses=1)]
     seen = {pair("en>de"): time.time(), pair("en>zh-Hant"): time.time() - 5}
     await store.hold_lease("a", 5)
@@ -87,13 +87,13 @@ async def test_what_is_written_is_read_and_every_key_has_a_life_time(store: Flee
     redis.check_keys()
 
 
-async def test_an_empty_fleet_and_an_empty_redis_are_nothing_special(store: FleetStore) -> None:
+async def test_empty_fleet_and_empty_redis_are_read(store: FleetStore) -> None:
     assert await store.read() == ([], {})
     await store.write([], {}, 5)
     assert await store.read() == ([], {})
 
 
-async def test_records_end_with_their_life_time_and_the_pairs_stay(store: FleetStore) -> None:
+async def test_records_expire_and_pairs_stay(store: FleetStore) -> None:
     await store.write([replica("http://a", "en>de")], {pair("en>de"): time.time()}, 0.1)
 
     async def ended() -> bool:
@@ -103,7 +103,7 @@ async def test_records_end_with_their_life_time_and_the_pairs_stay(store: FleetS
     assert list((await store.read())[1]) == [pair("en>de")]
 
 
-async def test_a_replica_that_left_is_dropped_from_the_index(redis: RedisAtHand) -> None:
+async def test_replica_that_left_is_dropped_from_the_index(redis: RedisAtHand) -> None:
     now = 1000.0
     async with store_at(redis.url, lambda: now) as store:
         await store.write([replica("http://a"), replica("http://b")], {}, 5)
@@ -112,7 +112,7 @@ async def test_a_replica_that_left_is_dropped_from_the_index(redis: RedisAtHand)
         assert redis.client.zrange(f"{PREFIX}replicas", 0, -1) == ["http://a"]
 
 
-async def test_a_pair_is_forgotten_after_a_day_and_no_older_sight_ages_it(redis: RedisAtHand) -> None:
+async def test_pair_is_forgotten_after_a_day(redis: RedisAtHand) -> None:
     now = 1_000_000.0
     async with store_at(redis.url, lambda: now) as store:
         await store.write([], {pair("en>de"): now}, 5)
@@ -126,7 +126,7 @@ async def test_a_pair_is_forgotten_after_a_day_and_no_older_sight_ages_it(redis:
         assert (await store.read())[1] == {}
 
 
-async def test_records_and_pairs_of_another_version_are_left_out(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_records_of_another_version_are_left_out(store: FleetStore, redis: RedisAtHand) -> None:
     await store.write([replica("http://a")], {pair("en>de"): time.time()}, 5)
     redis.client.set(f"{PREFIX}replica:http://b", '{"later": 1}', px=5000)
     redis.client.zadd(f"{PREFIX}replicas", {"http://b": 1.0, "http://gone": 1.0})
@@ -136,9 +136,7 @@ async def test_records_and_pairs_of_another_version_are_left_out(store: FleetSto
     assert list(known) == [pair("en>de")]
 
 
-async def test_a_key_of_another_type_is_an_error_of_redis_and_nothing_worse(
-    store: FleetStore, redis: RedisAtHand
-) -> None:
+async def test_key_of_another_type_is_unavailable_error(store: FleetStore, redis: RedisAtHand) -> None:
     redis.client.set(f"{PREFIX}replicas", "not a set", px=5000)
     with pytest.raises(StoreUnavailableError):
         await store.read()
@@ -146,7 +144,7 @@ async def test_a_key_of_another_type_is_an_error_of_redis_and_nothing_worse(
         await store.write([replica("http://a")], {}, 5)
 
 
-async def test_a_redis_that_is_not_there_is_said_at_once() -> None:
+async def test_missing_redis_is_unavailable_error_at_once() -> None:
     async with store_at(nowhere(), patience=TIMEOUT) as store:
         for call in (store.hold_lease("a", 1), store.release_lease("a"), store.read(), store.write([], {}, 1)):
             with Awake() as awake, pytest.raises(StoreUnavailableError, match="Redis"):
@@ -154,7 +152,7 @@ async def test_a_redis_that_is_not_there_is_said_at_once() -> None:
             assert awake.seconds < TIMEOUT
 
 
-async def test_a_frozen_redis_costs_no_more_than_the_timeout_and_is_usable_right_after(own_redis: RedisAtHand) -> None:
+async def test_frozen_redis_costs_no_more_than_the_timeout(own_redis: RedisAtHand) -> None:
     async with store_at(own_redis.url, patience=TIMEOUT) as store:
         assert await store.hold_lease("a", 60)
         own_redis.server.signal(signal.SIGSTOP)
@@ -184,7 +182,7 @@ async def test_a_frozen_redis_costs_no_more_than_the_timeout_and_is_usable_right
             assert not await answer("b")
 
 
-async def test_a_restarted_redis_is_usable_at_once(own_redis: RedisAtHand) -> None:
+async def test_restarted_redis_is_usable_at_once(own_redis: RedisAtHand) -> None:
     async with store_at(own_redis.url) as store:
         assert await store.hold_lease("a", 60)
         own_redis.restart()
@@ -198,7 +196,7 @@ async def test_a_restarted_redis_is_usable_at_once(own_redis: RedisAtHand) -> No
         await wait_until(answers, 2, "the lease of the empty Redis is free")
 
 
-async def test_a_call_that_is_cancelled_leaves_no_answer_for_the_next(store: FleetStore) -> None:
+async def test_cancelled_call_leaves_no_answer_for_the_next(store: FleetStore) -> None:
     await store.hold_lease("a", 60)
     for _ in range(50):
         task = asyncio.create_task(store.read())
@@ -214,7 +212,7 @@ def drained(url: str, at: float, weight: float | None = None) -> Override:
     return Override(url=url, verdict=OverrideKind.DRAINED, at=at, since=at, weight=weight)
 
 
-async def test_an_operators_change_is_read_by_all_and_lives_long(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_override_is_read_and_lives_long(store: FleetStore, redis: RedisAtHand) -> None:
     assert await store.read_overrides(renew=True) == []
     changes = [drained("http://a:1", 1_800_000_000.123456, 2.5), drained("http://b:1", 5.0)]
     await store.write_overrides(changes)
@@ -227,7 +225,7 @@ async def test_an_operators_change_is_read_by_all_and_lives_long(store: FleetSto
     assert await store.read_overrides(renew=False) == changes[1:]
 
 
-async def test_an_older_change_never_takes_the_place_of_a_later_one(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_older_override_never_replaces_a_later_one(store: FleetStore, redis: RedisAtHand) -> None:
     at = 1_800_000_000.123456
     later = drained("http://a:1", at, 3.0)
     await store.write_overrides([later])

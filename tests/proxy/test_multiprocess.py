@@ -1,8 +1,7 @@
-"""``python -m proxy`` as operators run it: it serves, drains, gives its lease back and leaves with 0; or is killed."""
+"""Several processes of one proxy behind one port."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
@@ -15,68 +14,11 @@ import psutil
 from tests.conftest import PREFIX, RedisAtHand
 from tests.fakes import FakeReplica, replicas
 from tests.processes import Server, free_port, python_server
-from tests.proxy.proxies import proxy
 from tests.proxy.proxy_process import exit_code_of, proxy_process, readiness
 from tests.waiting import wait_until
 
 
-async def test_a_proxy_that_is_told_to_stop_drains_gives_its_lease_back_and_leaves_with_0(
-    tmp_path: Path, redis: RedisAtHand
-) -> None:
-    one = FakeReplica("en>de")
-    async with replicas(one), proxy_process(tmp_path, redis, one, drain_seconds="1") as (server, client):
-
-        async def draining() -> bool:
-            return await readiness(client) == 503
-
-        async def closed() -> bool:
-            return await readiness(client) == 0
-
-        assert redis.client.exists(f"{PREFIX}prober")
-        server.signal(signal.SIGTERM)
-        await wait_until(draining, 0.8, "readiness fails")
-        sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
-        assert (await client.post("/translate", json=sent)).status_code == 200
-        await wait_until(closed, 4, "the socket closes")
-        assert await exit_code_of(server) == 0
-        assert not redis.client.exists(f"{PREFIX}prober")
-        assert "Traceback" not in server.tail(100)
-
-
-async def test_a_request_longer_than_the_base_time_is_answered_by_a_proxy_that_stops(
-    tmp_path: Path, redis: RedisAtHand
-) -> None:
-    one = FakeReplica("en>de")
-    one.translate.delay = 3
-    times = {"request_timeout": "1", "seconds_per_1000_chars": "20", "drain_seconds": "0"}
-    async with replicas(one), proxy_process(tmp_path, redis, one, **times) as (server, client):
-        sent = {"text": "A sentence. " * 170, "source_lang": "en", "target_lang": "de"}
-        asked = asyncio.create_task(client.post("/translate", json=sent))
-        await wait_until(lambda: one.texts_in_hand == 1, 5, "in flight")
-        server.signal(signal.SIGTERM)
-        assert (await asked).status_code == 200
-        assert await exit_code_of(server) == 0
-
-
-async def test_a_prober_that_is_killed_is_followed_within_3_s_and_nobody_notices(
-    tmp_path: Path, redis: RedisAtHand
-) -> None:
-    one = FakeReplica("en>de")
-    async with replicas(one), proxy_process(tmp_path, redis, one) as (server, client):
-        assert (await client.get("/health")).json()["prober"] is True
-        async with proxy([one], redis.url) as other:
-
-            async def leads() -> bool:
-                assert (await other.translate("Hello"))[0] == 200
-                return other.context.fleet.registry.is_leader
-
-            server.kill()
-            await wait_until(leads, 3, "taken over")
-            one.state = "draining"
-            await other.sees(one, "draining")
-
-
-async def translated(client: httpx.AsyncClient, count: int) -> set[int]:
+async def send_requests(client: httpx.AsyncClient, count: int) -> set[int]:
     """Ask on a new connection each time; return the statuses, 0 where the connection broke."""
     found: set[int] = set()
     for number in range(count):
@@ -88,7 +30,7 @@ async def translated(client: httpx.AsyncClient, count: int) -> set[int]:
     return found
 
 
-async def counted(ports: list[int]) -> list[float]:
+async def request_counts(ports: list[int]) -> list[float]:
     """Return how many translations each process has counted, -1 where none listens."""
     found: list[float] = []
     async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
@@ -115,33 +57,31 @@ def two_ports() -> list[int]:
             return [first, first + 1]
 
 
-async def test_two_processes_share_the_port_and_one_that_dies_is_started_anew(
-    tmp_path: Path, redis: RedisAtHand
-) -> None:
+async def test_processes_share_a_port_and_a_dead_one_is_restarted(tmp_path: Path, redis: RedisAtHand) -> None:
     one = FakeReplica("en>de")
     ports = two_ports()
     settings = {"processes": "2", "operator_port": str(ports[0]), "drain_seconds": "0"}
     async with replicas(one), proxy_process(tmp_path, redis, one, **settings) as (server, client):
 
         async def both() -> bool:
-            return -1 not in await counted(ports) and await translated(client, 20) == {200}
+            return -1 not in await request_counts(ports) and await send_requests(client, 20) == {200}
 
         await wait_until(both, 20, "both processes serve")
         one.report.delay = 0.5  # so long a new process knows of no replica, and must accept nobody
-        before = sum(await counted(ports))
-        assert await translated(client, 50) == {200}
-        assert sum(await counted(ports)) == before + 50
+        before = sum(await request_counts(ports))
+        assert await send_requests(client, 50) == {200}
+        assert sum(await request_counts(ports)) == before + 50
         first, second = (process.pid for process in psutil.Process(server.pid).children())
         os.kill(first, signal.SIGKILL)
         seen: set[int] = set()
 
         async def both_again() -> bool:
-            seen.update(await translated(client, 50))
-            return -1 not in await counted(ports)
+            seen.update(await send_requests(client, 50))
+            return -1 not in await request_counts(ports)
 
         await wait_until(both_again, 20, "another one in its place")
         assert seen <= {200, 0}, "what it had accepted is lost, and no more"
-        assert await translated(client, 50) == {200}
+        assert await send_requests(client, 50) == {200}
         now = {process.pid for process in psutil.Process(server.pid).children()}
         assert second in now
         assert len(now) == 2
@@ -151,7 +91,7 @@ async def test_two_processes_share_the_port_and_one_that_dies_is_started_anew(
         assert "Traceback" not in server.tail(200)
 
 
-async def test_processes_end_with_the_one_that_started_them(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_processes_end_with_their_supervisor(tmp_path: Path, redis: RedisAtHand) -> None:
     one = FakeReplica("en>de")
     settings = {"processes": "2", "operator_port": str(two_ports()[0]), "drain_seconds": "0"}
     async with replicas(one), proxy_process(tmp_path, redis, one, **settings) as (server, client):
@@ -166,7 +106,7 @@ async def test_processes_end_with_the_one_that_started_them(tmp_path: Path, redi
         assert await readiness(client) == 0
 
 
-async def test_processes_that_can_not_start_are_not_tried_again(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_processes_that_cannot_start_end_the_supervisor(tmp_path: Path, redis: RedisAtHand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         environment = {
@@ -205,7 +145,7 @@ sys.exit(ProcessSupervisor(2, serve, lambda: None).run())
 """
 
 
-async def test_one_that_can_not_be_started_anew_is_tried_again_and_ends_nobody(tmp_path: Path) -> None:
+async def test_failed_restart_is_retried(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     starts.touch()
     server = Server([sys.executable, "-c", RESTARTED, str(starts)], tmp_path / "processes.log")
@@ -222,7 +162,7 @@ async def test_one_that_can_not_be_started_anew_is_tried_again_and_ends_nobody(t
         server.stop()
 
 
-async def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_taken_port_is_one_log_line(tmp_path: Path, redis: RedisAtHand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = {
             "PROXY_PORT": str(taken.getsockname()[1]),

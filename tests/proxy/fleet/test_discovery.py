@@ -1,4 +1,4 @@
-"""Which replicas there should be, whatever the resolver does."""
+"""Host names and their addresses, whatever the resolver does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proxy.fleet.discovery import MAX_ADDRESSES, RESOLVE_SECONDS, Discovery, sys
 from tests.waiting import Awake
 
 
-class Names:
+class FakeResolver:
     """A resolver that a test programs."""
 
     def __init__(self, **names: list[str] | Exception) -> None:
@@ -25,8 +25,8 @@ class Names:
         return found
 
 
-async def test_a_name_expands_to_all_its_addresses_in_order_each_once() -> None:
-    names = Names(fleet=["10.0.0.1", "10.0.0.2", "10.0.0.1", "fd00::1"], other=["10.0.0.2"])
+async def test_name_expands_to_distinct_addresses_in_order() -> None:
+    names = FakeResolver(fleet=["10.0.0.1", "10.0.0.2", "10.0.0.1", "fd00::1"], other=["10.0.0.2"])
     assert await Discovery(names).expand(["http://fleet:8001", "http://other:8002", "http://other"]) == {
         "http://fleet:8001": ("http://10.0.0.1:8001", "http://10.0.0.2:8001", "http://[fd00::1]:8001"),
         "http://other:8002": ("http://10.0.0.2:8002",),
@@ -35,18 +35,18 @@ async def test_a_name_expands_to_all_its_addresses_in_order_each_once() -> None:
 
 
 async def test_addresses_and_https_are_not_resolved() -> None:
-    names = Names()
+    names = FakeResolver()
     urls = ["http://127.0.0.1:1", "http://[::1]:2", "https://api.example"]
     assert await Discovery(names).expand(urls) == {url: (url,) for url in urls}
     assert names.asked == []
 
 
-async def test_a_name_never_known_stands_for_itself_so_that_health_shows_it() -> None:
-    assert await Discovery(Names()).expand(["http://nobody:1"]) == {"http://nobody:1": ("http://nobody:1",)}
+async def test_unresolved_name_stands_for_itself() -> None:
+    assert await Discovery(FakeResolver()).expand(["http://nobody:1"]) == {"http://nobody:1": ("http://nobody:1",)}
 
 
-async def test_the_last_addresses_hold_while_the_resolver_fails_and_new_ones_count_at_once() -> None:
-    names = Names(fleet=["10.0.0.1", "10.0.0.2"])
+async def test_last_addresses_hold_while_the_resolver_fails() -> None:
+    names = FakeResolver(fleet=["10.0.0.1", "10.0.0.2"])
     discovery, url = Discovery(names), "http://fleet:1"
     await discovery.expand([url])
     names.names["fleet"] = OSError("again later")
@@ -55,7 +55,7 @@ async def test_the_last_addresses_hold_while_the_resolver_fails_and_new_ones_cou
     assert await discovery.expand([url]) == {url: ("http://10.0.0.3:1",)}
 
 
-async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
+async def test_hanging_resolver_is_given_up() -> None:
     async def hanging(host: str) -> list[str]:
         await asyncio.Event().wait()
         return [host]
@@ -66,17 +66,17 @@ async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
     assert awake.seconds < RESOLVE_SECONDS + 0.5
 
 
-async def test_a_name_with_addresses_without_number_is_cut() -> None:
-    names = Names(fleet=[f"10.{n // 65536}.{n // 256 % 256}.{n % 256}" for n in range(5000)])
+async def test_address_count_of_a_name_is_bounded() -> None:
+    names = FakeResolver(fleet=[f"10.{n // 65536}.{n // 256 % 256}.{n % 256}" for n in range(5000)])
     assert len((await Discovery(names).expand(["http://fleet:1"]))["http://fleet:1"]) == MAX_ADDRESSES
 
 
-async def test_the_system_knows_localhost_once() -> None:
+async def test_system_resolver_returns_localhost_once() -> None:
     assert await system_resolver("localhost") == ["127.0.0.1"]
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64, "nobody.invalid"])
-async def test_a_name_that_can_not_be_one_is_not_known_and_nothing_worse(host: str) -> None:
+async def test_impossible_name_is_an_os_error(host: str) -> None:
     with pytest.raises(OSError, match=r".+"):
         await system_resolver(host)
     url = f"http://{host}:1"

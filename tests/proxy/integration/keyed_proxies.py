@@ -1,0 +1,47 @@
+"""Proxies that need keys, and requests with one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from proxy.keys.api_key import ApiKey, Grant, mint
+from tests.fakes import FakeReplica
+from tests.proxy.proxies import RunningProxy, proxy
+
+NOBODY = "http://127.0.0.1:1"
+TOKEN = "an-operator-token-of-tests"
+OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+# A machine with other work to do is no Redis that is away.
+PATIENT: dict[str, Any] = {"keys": "on", "redis_timeout": 5.0, "operator_token": TOKEN}
+
+
+async def new_key(running: RunningProxy, **granted: Any) -> tuple[str, ApiKey]:
+    """Create a key; return what its holder shows, and its record."""
+    key, shown = mint(Grant.model_validate({"name": "a caller", **granted}), time.time())
+    await running.context.keys.store.add(key)
+    return shown, key
+
+
+async def ask(
+    running: RunningProxy, shown: str, text: object = "Hello", **more: str
+) -> tuple[int, dict[str, Any], Any]:
+    return await running.translate(text, authorization=f"Bearer {shown}", **more)
+
+
+async def usage(running: RunningProxy, shown: str) -> dict[str, Any]:
+    response = await running.client.get("/usage", headers={"Authorization": f"Bearer {shown}"})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@asynccontextmanager
+async def guarded(fake: FakeReplica, url: str, **settings: Any) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake], url, **{**PATIENT, **settings}) as running:
+        yield running
+
+
+async def used_today(running: RunningProxy, shown: str) -> int:
+    return (await usage(running, shown))["chars_per_day"]["used"]

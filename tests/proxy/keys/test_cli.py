@@ -1,0 +1,130 @@
+"""The command line for keys."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from proxy.keys import cli
+from proxy.keys.api_key import ApiKey, Grant, mint
+from tests.conftest import PREFIX, RedisAtHand
+from tests.processes import ROOT
+from tests.proxy.proxies import nowhere
+
+CREATE = ["create", "--name", "a"]
+SHOWN = re.compile(r"pw_[0-9a-f]{12}_[0-9A-Za-z]{32}")
+
+
+@pytest.fixture
+def command(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the command against the Redis; return its status and what it wrote."""
+    monkeypatch.setenv("PROXY_REDIS_URL", redis.url)
+    monkeypatch.setenv("PROXY_REDIS_PREFIX", PREFIX)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            status = cli.main(arguments)
+        except SystemExit as left:
+            status = int(left.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisAtHand) -> None:
+    status, shown, message = command(
+        "create", "--name", "alice", "--requests-per-minute", "20", "--pairs", "en-de,zh-Hant>de", "--expires", "30d"
+    )
+    assert status == 0
+    assert SHOWN.fullmatch(shown.strip()), "alone on its stream, for scripts"
+    key_id = shown.split("_")[1]
+    assert key_id in message
+    status, listed, _ = command("list")
+    assert [line.split()[:4] for line in listed.splitlines()][1] == [key_id, "alice", "translate", "20"]
+    assert "en-de,zh-Hant>de" in listed
+    assert shown.split("_")[2].strip() not in listed
+    status, changed, _ = command("limit", key_id, "--requests-per-minute", "none", "--no-cached", "--json")
+    view = json.loads(changed)
+    assert (view["requests_per_minute"], view["cached"], view["name"]) == (None, False, "alice")
+    assert view["expires_at"] == pytest.approx(time.time() + 30 * 86_400, abs=60)
+    assert json.loads(command("limit", key_id, "--expires", "2999-01-01", "--json")[1])["expires_at"] == 32472144000
+    assert json.loads(command("show", key_id, "--json")[1])["requests_per_minute"]["used"] == 0
+    assert "used: 0 requests in 60 s, 0 characters today" in command("show", key_id)[1]
+    assert command("revoke", key_id)[0] == 0
+    assert "revoked" in command("show", key_id)[1]
+    assert json.loads(command("show", key_id, "--json")[1])["key"]["revoked_at"] > 0
+    assert json.loads(command("list", "--json")[1])["keys"][0]["id"] == key_id
+    kept: str = redis.client.get(f"{PREFIX}key:{key_id}")
+    assert ApiKey.model_validate_json(kept).digest not in listed + changed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["show", "0123456789ab"], 1, "No key in force has the id 0123456789ab"),
+        (["revoke", "0123456789ab"], 1, "No key in force"),
+        (["limit", "0123456789ab", "--name", "x"], 1, "No key in force"),
+        ([], 2, "required: command"),
+        (["create"], 2, "--name"),
+        (["create", "--name", ""], 2, "--name: '' is blank or not printable\n"),
+        ([*CREATE, "--requests-per-minute", "0"], 2, "--requests-per-minute: 0 is too small; 1 is the least\n"),
+        ([*CREATE, "--requests-per-minute", "-5"], 2, "--requests-per-minute: -5 is too small; 1 is the least\n"),
+        ([*CREATE, "--chars-per-day", "2.5"], 2, "'2.5' is no whole number; write one such as 20, or none\n"),
+        ([*CREATE, "--pairs", "en-de,xx"], 2, "--pairs: 'xx' is no pair; write en-de, or zh-Hant>de where "),
+        ([*CREATE, "--expires", "soon"], 2, "--expires: 'soon' is no time; write 30d, 12h, a date such as "),
+        ([*CREATE, "--expires", "2001-01-01"], 2, "--expires: '2001-01-01' has been; write 30d, "),
+        ([*CREATE, "--expires", "999999999d"], 2, "--expires: '999999999d' is after the year 9999; write 30d, "),
+        ([*CREATE, "--scope", "root"], 2, "--scope: invalid choice: 'root' (choose from 'translate', 'operate')"),
+        (["limit", "0123456789ab", "--expires", "0h"], 2, "--expires: '0h' has been; write 30d, "),
+    ],
+)
+def test_wrong_arguments_exit_with_a_message(command: Any, arguments: list[str], status: int, message: str) -> None:
+    left, out, said = command(*arguments)
+    assert (left, out) == (status, "")
+    assert message in said
+    assert "Input should" not in said
+
+
+def test_record_with_impossible_time_is_left_out_of_list(command: Any, redis: RedisAtHand) -> None:
+    shown = [command("create", "--name", name)[1].split("_")[1] for name in ("sound", "odd")]
+    record: str = redis.client.get(f"{PREFIX}key:{shown[1]}")
+    redis.client.set(f"{PREFIX}key:{shown[1]}", json.dumps(json.loads(record) | {"expires_at": 1e15}))
+    status, listed, _ = command("list")
+    assert (status, "sound" in listed, shown[1] in listed) == (0, True, False)
+    assert command("limit", shown[0], "--expires", "9999-12-31T23:00:00-14:00")[0] == 2
+    assert command("limit", shown[0], "--expires", "9999-12-31T23:59:59")[0] == 0
+    assert "9999-12-31 23:59" in command("list")[1]
+
+
+def test_whole_key_as_id_is_refused_unrepeated(command: Any) -> None:
+    shown = mint(Grant(name="a"), 0.0)[1]
+    status, _, message = command("revoke", shown)
+    assert status == 2
+    assert shown not in message
+
+
+def test_wrong_settings_and_missing_redis_have_exit_statuses(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
+    status, _, message = command("list")
+    assert (status, "Redis" in message) == (69, True)
+    monkeypatch.setenv("PROXY_REDIS_URL", "hunter2")
+    status, _, message = command("list")
+    assert (status, "PROXY_REDIS_URL" in message, "hunter2" in message) == (78, True, False)
+    monkeypatch.setenv("PROXY_REDIS_ULR", "x")
+    status, _, message = command("list")
+    assert (status, "did you mean PROXY_REDIS_URL?" in message) == (78, True)
+
+
+def test_package_runs_as_a_module(redis: RedisAtHand) -> None:
+    environment = {**os.environ, "PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX}
+    run = [sys.executable, "-m", "proxy.keys", "create", "--name", "bob"]
+    done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert SHOWN.fullmatch(done.stdout.strip())
