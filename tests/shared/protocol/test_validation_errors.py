@@ -1,4 +1,4 @@
-"""What operators are errors_of of wrong fields: what was wrong, with which value, and what would be right."""
+"""Errors that operators read: the wrong field, its value, and what would be right."""
 
 from __future__ import annotations
 
