@@ -130,6 +130,7 @@ def test_blank_text_has_no_segments(text: str) -> None:
     assert skeleton(text) == [text]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "unit", ["\u0301", "a\u200d", OPEN, "\ud800", "\0", "“", "'", '"‚', ".", ",", "1. ", "ก", "漢", "\U0010ffff"]
 )

@@ -170,6 +170,7 @@ NASTY = ["# x", "- x", "+", "1. x", "12) x", "> x", "---", "===", "```", "~~~", 
          "\\*", "x\n\n- y", "\n# y", "![x](y)", "<http://x.y>", "[ ] x", "x #", "|", "x|y", "!", "\\"]  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("words", NASTY)
 @pytest.mark.parametrize(
     "text",
@@ -228,6 +229,7 @@ HOSTILE = ["[", "*", "> ", "- ", "_a ", "`", "<!--", "![", "[a](", "[a](b) ", "*
            "<i translate=no>a\n\n", '[a](b "', "é"]  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("part", HOSTILE)
 def test_long_repetition_is_parsed(part: str) -> None:
     text = part * (30_000 // len(part))
