@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from apiserver.formats.document import Block, Document, Part, placeholder_index, unescaped
+from apiserver.formats.parser import parse
+from shared.protocol.messages import TextFormat
 
 _PLACEHOLDER = re.compile("([\U000f0000-\U0010fffd])")
 
@@ -18,6 +20,11 @@ def source_of(document: Document) -> str:
 def write(document: Document, words: Callable[[str], str] = unescaped) -> str:
     """Every block with its words changed, its placeholders in their places."""
     return _join(document.parts, words)
+
+
+def translate(text: str, text_format: TextFormat, word: str = "X") -> str:
+    """Write every word of a text as another, the way a translation would replace it."""
+    return write(parse(text, text_format), lambda part: re.sub(r"[^\W\d_]+", lambda _: word, part))
 
 
 def _join(parts: tuple[Part, ...], words: Callable[[str], str]) -> str:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text
@@ -67,15 +66,6 @@ def test_names_and_terms_are_placeholders() -> None:
     plan = plan_of("Pairway is at the station.", protection=Protection.of(["Pairway"], {"station": "Bahnhof"}))
     assert segment_texts(plan) == ["* is at the *."]
     assert untranslated_text(plan) == "Pairway is at the Bahnhof."
-
-
-def test_block_escapes_words_but_not_syntax() -> None:
-    placeholders = (
-        Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
-        Placeholder(PlaceholderKind.NAME, "<x>", "<x>", is_text=True),
-    )
-    block = Block("", placeholders, "", escape=lambda text: text.replace("<", "&lt;"))
-    assert block.write(f"a<b{placeholder_char(0)}{placeholder_char(1)}") == "a&lt;b<br>&lt;x>"
 
 
 @settings(max_examples=200, deadline=None)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 
-import pyromark
 import pytest
-import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyromark import Options
 
-from apiserver.formats.document import Block, PlaceholderKind, placeholder_char
+from apiserver.formats.document import Block
 from apiserver.formats.parser import parse
 from shared.protocol.messages import TextFormat
-from tests.apiserver.formats.reassembly import source_of, texts, write
+from tests.apiserver.formats.markdown.browser import as_shown
+from tests.apiserver.formats.reassembly import source_of, texts, translate, write
 
 WHOLE = [
     "*b*", "**c d**", "`code`", '[l](/u "t u")', "[m *n*](/u)", "<b>x</b>", "&amp;", "\\*", "\\_", "\\[", "\\#", "\\`", "a",
@@ -28,26 +26,6 @@ BROKEN = ["*", "**", "_", "`", "~~", "[", "](", "]", ")", "<", "&", "\\", "|", "
           "-->", "<i translate=no>", "</i>", "\0", "\ud800", "\U000f0001", "\t", "    ", "<div>", "</div>", ":::"]  # fmt: skip
 WELL_FORMED = st.lists(st.sampled_from(WHOLE), max_size=20).map("".join)
 ANYTHING = st.lists(st.sampled_from([*WHOLE, *BROKEN]), max_size=25).map("".join) | st.text()
-RENDERED = pyromark.Markdown(
-    options=Options.ENABLE_TABLES | Options.ENABLE_FOOTNOTES | Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS
-    | Options.ENABLE_MATH | Options.ENABLE_GFM | Options.ENABLE_DEFINITION_LIST
-    | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
-)  # fmt: skip
-
-
-def translated(text: str, words: str = "X") -> str:
-    """Write every word as X, the way a translation would replace it."""
-    return write(parse(text, TextFormat.MARKDOWN), lambda part: re.sub(r"[^\W\d_]+", lambda _: words, part))
-
-
-def as_shown(text: str) -> str:
-    """What a browser shows of it, white space apart."""
-    return re.sub(r"\s+", "", turbohtml.parse(RENDERED.html(text)).html)
-
-
-def shown_with(text: str, words: str) -> str:
-    """What a browser shows of a text, all words replaced by these."""
-    return RENDERED.html(write(parse(text, TextFormat.MARKDOWN), lambda part: words if part.strip() else part))
 
 
 @settings(deadline=None)
@@ -59,7 +37,7 @@ def test_parts_join_to_the_text(text: str) -> None:
 @settings(deadline=None)
 @given(ANYTHING)
 def test_any_text_can_be_written(text: str) -> None:
-    assert isinstance(translated(text), str)
+    assert isinstance(translate(text, TextFormat.MARKDOWN), str)
 
 
 @settings(max_examples=300, deadline=None)
@@ -82,7 +60,7 @@ def test_unchanged_words_give_the_same_page(text: str) -> None:
     ],
 )
 def test_malformed_markdown_is_kept(text: str, answer: str) -> None:
-    assert translated(text) == answer
+    assert translate(text, TextFormat.MARKDOWN) == answer
 
 
 @pytest.mark.parametrize(
@@ -131,97 +109,8 @@ def test_blocks_hold_visible_words(text: str, blocks: list[str]) -> None:
     assert [re.sub(r"^⟦\d+⟧ (?=a)", "", block) for block in blocks_found] == blocks
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("> a\n> *b* c\n\ntext", "> X *X* X\n\nX"),
-        ("* a\n\n  b\n\n      code\n", "* X\n\n  X\n\n      code\n"),
-        ("| a |\n|---|\n| b |\n", "| X |\n|---|\n| X |\n"),
-        ('[a b](/u "tip here")\n', '[X X](/u "X X")\n'),
-        ("![a b](/u 'tip')\n", "![X X](/u 'X')\n"),
-        (
-            "<details>\n<summary>a</summary>\n\nb\n\n</details>\n",
-            "<details>\n<summary>X</summary>\n\nX\n\n</details>\n",
-        ),
-        ("> <div>\n> a\n> </div>\n\nb", "> <div>\n> a\n> </div>\n\nX"),
-        ("![](a 'b') ![`a`](b) ![a](b 'c\\'d') ![a](b ' ') a", "![](a 'b') ![`a`](b) ![X](b 'c\\'d') ![X](b ' ') X"),
-        ("line  \r\nline\r\n\r\nnext\r\n", "X  \r\nX\r\n\r\nX\r\n"),
-    ],
-)
-def test_syntax_is_kept(text: str, answer: str) -> None:
-    assert translated(text) == answer
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("see [Words] here\n\n[words]: /u\n", "X [X][Words] X\n\n[words]: /u\n"),
-        ("[Words][]\n\n[words]: /u\n", "[X][Words]\n\n[words]: /u\n"),
-        ("[a][words]\n\n[words]: /u\n", "[X][words]\n\n[words]: /u\n"),
-        ("![words] ![words][] a\n\n[words]: /u\n", "![words] ![words][] X\n\n[words]: /u\n"),
-    ],
-)
-def test_link_keeps_its_definition(text: str, answer: str) -> None:
-    assert translated(text) == answer
-
-
-NASTY = ["# x", "- x", "+", "1. x", "12) x", "> x", "---", "===", "```", "~~~", ": x", "::: x", "*x*", "**x**", "_x_", "__x__",
-         "`x`", "[x](y)", "[x]: y", "[ref]", "[^1]", "<b>", "</b>", "<!-- x", "&amp;", "&#35;", "~~x~~", "$x$ $y$", "x\\",
-         "\\*", "x\n\n- y", "\n# y", "![x](y)", "<http://x.y>", "[ ] x", "x #", "|", "x|y", "!", "\\"]  # fmt: skip
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize("words", NASTY)
-@pytest.mark.parametrize(
-    "text",
-    ["a\n", "# a\n", "a\n===\n", "- a\n", "- [ ] a\n", "> a\n", "| a |\n|---|\n", "![a](b)\n", "x *a* x\n", "[ref] a\n\n[ref]: /x\n"],
-)  # fmt: skip
-def test_no_word_becomes_syntax(text: str, words: str) -> None:
-    plain, nasty = shown_with(text, "word"), shown_with(text, f"x {words}" if "*" in text else words)
-    assert re.findall(r"<\w+", nasty) == re.findall(r"<\w+", plain)
-
-
-@pytest.mark.parametrize(
-    "words", ["C#", "a_b", "5 * 3", "a < b", "AT&T", "C:\\dir", "costs $5", "a - b", "1.5", "#1", "a!"]
-)
-def test_words_without_syntax_are_not_escaped(words: str) -> None:
-    assert translated("a\n", words) == f"{words}\n"
-    assert translated("[a] b\n", words) == f"[{words}] {words}\n"
-
-
-@pytest.mark.parametrize(
-    ("translation", "answer"),
-    [
-        ("これは{重要です。}次", "これは<strong>重要です。</strong>次"),
-        ("これは{「重要」}です", "これは<strong>「重要」</strong>です"),
-        ("これは{重要}です。", "これは**重要**です。"),
-        ("a{ b }c", "a **b** c"),
-        ("{a}", "**a**"),
-        ("a {} b", "a <strong></strong> b"),
-    ],
-)
-def test_emphasis_works_next_to_any_letter(translation: str, answer: str) -> None:
-    (block,) = parse("a **b** c\n", TextFormat.MARKDOWN).blocks
-    text = translation.replace("{", placeholder_char(0)).replace("}", placeholder_char(1))
-    assert block.write(text) == answer
-
-
-def test_neighbouring_emphasis_stays_apart() -> None:
-    (block,) = parse("x *a* *b* x\n", TextFormat.MARKDOWN).blocks
-    assert block.write(block.text.replace(" ", "")) == "x<em>a</em><em>b</em>x"
-
-
-def test_tags_are_paired_and_code_is_a_name() -> None:
-    (block,) = parse("a [**b**](c) `d` <br/>\n", TextFormat.MARKDOWN).blocks
-    assert [(placeholder.kind, placeholder.source) for placeholder in block.placeholders] == [
-        (PlaceholderKind.OPEN, "[**"),
-        (PlaceholderKind.CLOSE, "**](c)"),
-        (PlaceholderKind.NAME, "`d`"),
-    ]
-
-
 def test_words_in_an_html_block_cannot_end_it() -> None:
-    assert translated("<div>\nword\n</div>\n", "x\n\n# y") == "<div>\nx  # y\n</div>\n"
+    assert translate("<div>\nword\n</div>\n", TextFormat.MARKDOWN, "x\n\n# y") == "<div>\nx  # y\n</div>\n"
 
 
 HOSTILE = ["[", "*", "> ", "- ", "_a ", "`", "<!--", "![", "[a](", "[a](b) ", "*a* ", "$a", "|", "a|b\n", "\\*", "1. ",

@@ -1,0 +1,37 @@
+"""Blocks written again, and their placeholders' characters."""
+
+from __future__ import annotations
+
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Document,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char,
+    placeholder_index,
+    without_placeholders,
+)
+
+
+def test_block_escapes_words_but_not_syntax() -> None:
+    placeholders = (
+        Placeholder(PlaceholderKind.ALONE, "<br>", "<br>"),
+        Placeholder(PlaceholderKind.NAME, "<x>", "<x>", is_text=True),
+    )
+    block = Block("", placeholders, "", escape=lambda text: text.replace("<", "&lt;"))
+    assert block.write(f"a<b{placeholder_char(0)}{placeholder_char(1)}") == "a&lt;b<br>&lt;x>"
+
+
+def test_placeholder_chars_have_an_index() -> None:
+    for index in (0, 1, MAX_PLACEHOLDERS - 1):
+        assert placeholder_index(placeholder_char(index)) == index
+    assert placeholder_index("a") is None
+    assert without_placeholders(f"a{placeholder_char(7)}b") == "a b"
+
+
+def test_blocks_inside_placeholders_come_first() -> None:
+    inner = Block("alt", (), "alt")
+    image = Placeholder(PlaceholderKind.ALONE, "<img>", "<img>", inner_parts=("<img alt='", inner, "'>"))
+    outer = Block(placeholder_char(0), (image,), "<img alt='alt'>")
+    assert Document(("<p>", outer)).blocks == (inner, outer)

@@ -1,0 +1,46 @@
+"""Tag nesting: which tags are outside a block, and which are partners."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.formats.document import MAX_PLACEHOLDERS, PlaceholderKind
+from apiserver.formats.parser import parse
+from shared.protocol.messages import TextFormat
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<p><b>whole</b></p>", "<a href=x><img src=y> whole </a>", "<span><i class=icon></i> whole</span>",
+     "<b><i><u>whole</u></i></b>", " <!-- c --> whole <img src=x> ", "</b> whole <b>", "<b>whole <i class=icon></i></b>", "<p>\n\twhole\r\n</p>"],
+)  # fmt: skip
+def test_tags_around_all_words_are_outside_the_block(text: str) -> None:
+    (block,) = parse(text, TextFormat.HTML).blocks
+    assert (block.text, block.placeholders) == ("whole", ())
+
+
+def test_paired_tags_are_partners_and_others_alone() -> None:
+    (block,) = parse("a <b>b <i>c</b> d</i> <a>e</a> f", TextFormat.HTML).blocks
+    kinds = [(placeholder.kind, placeholder.source, placeholder.partner) for placeholder in block.placeholders]
+    assert kinds == [
+        (PlaceholderKind.OPEN, "<b>", 2),
+        (PlaceholderKind.ALONE, "<i>", None),
+        (PlaceholderKind.CLOSE, "</b>", 0),
+        (PlaceholderKind.ALONE, "</i>", None),
+        (PlaceholderKind.OPEN, "<a>", 5),
+        (PlaceholderKind.CLOSE, "</a>", 4),
+    ]
+
+
+def test_neighbouring_tags_share_a_placeholder() -> None:
+    (block,) = parse("a <b><i>b</i></b> <img src=x> <br-x></br-x> c", TextFormat.HTML).blocks
+    assert [placeholder.source for placeholder in block.placeholders] == [
+        "<b><i>",
+        "</i></b>",
+        "<img src=x> <br-x></br-x>",
+    ]
+
+
+def test_too_many_placeholders_leave_the_block_as_it_is() -> None:
+    text = "x<b>" * (MAX_PLACEHOLDERS + 2) + "</p>word"
+    assert len(parse(text, TextFormat.HTML).blocks) == 1
