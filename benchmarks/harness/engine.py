@@ -1,4 +1,4 @@
-"""One model of a catalog on a real engine, in this process and without HTTP, for measuring what it makes of texts."""
+"""One model of a catalog on a real engine, in this process and without HTTP."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ CONCURRENCY: Final = 64
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A text, and what its request asks for beside it."""
+class TextRequest:
+    """A text with the options of its request."""
 
     text: str
     format: TextFormat = TextFormat.TEXT
@@ -41,61 +41,61 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Hosted:
-    """A running model: asked through the whole pipeline, or bare."""
+class LocalModel:
+    """A running model; translates with the whole pipeline, or generates without it."""
 
     entry: ModelEntry
     engine: VllmEngine
     metrics: ApiServerMetrics
     translator: Translator
 
-    def with_slots(self, at_once: int) -> Hosted:
+    def with_slots(self, at_once: int) -> LocalModel:
         """Return the same model with so many slots, whatever its engine could run at once."""
         return replace(self, translator=_translator(self.entry, self.engine, self.metrics, at_once))
 
-    async def translate(self, pair: LanguagePair, texts: Sequence[Wanted]) -> list[Translation]:
+    async def translate(self, pair: LanguagePair, texts: Sequence[TextRequest]) -> list[Translation]:
         """Translate every text as the API server does."""
-        room = asyncio.Semaphore(CONCURRENCY)
+        semaphore = asyncio.Semaphore(CONCURRENCY)
 
-        async def one(number: int, wanted: Wanted) -> Translation:
-            async with room:
-                wish = TranslateOptions(wanted.format, Protection.of(wanted.do_not_translate, wanted.terms))
-                planned = await self.translator.prepare(pair, wanted.text, wish)
+        async def one(number: int, request: TextRequest) -> Translation:
+            async with semaphore:
+                options = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
+                planned = await self.translator.prepare(pair, request.text, options)
                 return await self.translator.complete(planned, f"bench-{pair}-{number}", WorkItem())
 
-        return await asyncio.gather(*(one(number, wanted) for number, wanted in enumerate(texts)))
+        return await asyncio.gather(*(one(number, request) for number, request in enumerate(texts)))
 
     async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[GenerationResult]:
-        """Ask the engine once for each text, with its prompt and budget and no other care."""
-        frame = PromptEncoder.of(self.entry.family, pair, self.engine)
-        decoding = sampling_for(self.entry, self.engine)
-        room = asyncio.Semaphore(CONCURRENCY)
+        """Generate once for each text, with its prompt and output limit and no guards."""
+        encoder = PromptEncoder.of(self.entry.family, pair, self.engine)
+        sampling = sampling_for(self.entry, self.engine)
+        semaphore = asyncio.Semaphore(CONCURRENCY)
 
         async def one(number: int, text: str) -> GenerationResult:
-            prompt = frame.ids(text, {})
+            prompt = encoder.ids(text, {})
             left = self.engine.max_model_len - len(prompt)
-            most = min(max_output_tokens(len(prompt) - frame.bare_length), left)
-            async with room:
-                return await self.engine.generate(GenerationRequest(prompt, decoding, most), f"bare-{pair}-{number}")
+            most = min(max_output_tokens(len(prompt) - encoder.bare_length), left)
+            async with semaphore:
+                return await self.engine.generate(GenerationRequest(prompt, sampling, most), f"bare-{pair}-{number}")
 
         return await asyncio.gather(*(one(number, text) for number, text in enumerate(texts)))
 
 
 @asynccontextmanager
-async def hosted(entry: ModelEntry) -> AsyncGenerator[Hosted]:
+async def running_model(entry: ModelEntry) -> AsyncGenerator[LocalModel]:
     """Run the model's engine while the block lasts."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     engine = await VllmEngine.start(entry)
     try:
         metrics = ApiServerMetrics()
-        yield Hosted(entry, engine, metrics, _translator(entry, engine, metrics, engine.max_num_seqs))
+        yield LocalModel(entry, engine, metrics, _translator(entry, engine, metrics, engine.max_num_seqs))
     finally:
         await engine.stop()
 
 
 def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
-    frames = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
+    encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     slots = BatchSlots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
-    model = RunningModel(entry, engine, frames, sampling_for(entry, engine))
+    model = RunningModel(entry, engine, encoders, sampling_for(entry, engine))
     return Translator(model, QualityGuard(OutputLanguage()), metrics, slots)

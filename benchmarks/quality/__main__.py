@@ -1,10 +1,10 @@
-"""What the pipeline makes of texts, with its guards and without: quality, and every guard's catch.
+"""Quality of translations with the guards and without, and what each guard catches.
 
     python -m benchmarks.quality --pairs FOLDER [--catalog deploy/models/demo.yaml] [--limit 1000] [--each 20]
 
 FOLDER holds a file NAME.valid.tsv of english<TAB>other lines for each model NAME of the catalog. "Without" asks the
-engine once per text with the same prompt, decoding and output budget and takes what comes; "with" is the API server's
-whole way. Scores are sacrebleu's over the whole file against its one reference. Prints Markdown.
+engine once per text with the same prompt, sampling and output limit and takes what comes; "with" is everything that the
+API server does. Scores are sacrebleu's over the whole file against its one reference. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,12 +27,25 @@ from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.protection.placeholders import count_literals
 from apiserver.translation.assembler import TRANSLATED_IN_PIECES
-from benchmarks.harness.engine import Hosted, Wanted, hosted
+from benchmarks.harness.engine import LocalModel, TextRequest, running_model
+from benchmarks.harness.report import table
 from benchmarks.quality.hostile_texts import hostile_texts
 from models.corpus import Pair, read_pairs
 from shared.languages import LanguagePair
 
 PARAGRAPH_SEED: Final = 5
+SENTENCE_COLUMNS: Final = ("direction", "guards", "chrF", "BLEU", "empty", "looped", "echoed", "warnings")
+PARAGRAPH_COLUMNS: Final = ("direction", "paragraphs", "chrF by sentence", "chrF by paragraph", "difference")
+HOSTILE_COLUMNS: Final = (
+    "texts",
+    "faulty without",
+    "in pieces",
+    "shown with a fault",
+    "no usable output",
+    "literal lost",
+)
+# Of what a guard caught: the metric's label and the table's heading.
+GUARD_OUTCOMES: Final = {"mended": "mended", "shown": "shown with a warning", "given-up": "given up"}
 
 
 class Score(NamedTuple):
@@ -57,20 +71,20 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def loops(generation: GenerationResult) -> bool:
-    """Say whether an answer did not come to an end by itself."""
+def is_loop(generation: GenerationResult) -> bool:
+    """Whether an answer did not come to an end by itself."""
     return generation.finish_reason != "stop"
 
 
 def paragraphs(pairs: Sequence[Pair]) -> list[list[Pair]]:
     """Cut the sentences into paragraphs of 3 to 10, the same ones every time."""
     rng = random.Random(PARAGRAPH_SEED)  # noqa: S311 - variety, not secrets
-    left, made = list(pairs), list[list[Pair]]()
+    left, groups = list(pairs), list[list[Pair]]()
     while len(left) >= 3:
         size = rng.randint(3, 10)
-        made.append(left[:size])
+        groups.append(left[:size])
         left = left[size:]
-    return [each for each in made if len(each) >= 3]
+    return [group for group in groups if len(group) >= 3]
 
 
 def sides(pair: LanguagePair, rows: Sequence[Pair]) -> tuple[list[str], list[str]]:
@@ -79,112 +93,119 @@ def sides(pair: LanguagePair, rows: Sequence[Pair]) -> tuple[list[str], list[str
     return (english, other) if pair.source == "en" else (other, english)
 
 
-async def sentences(host: Hosted, pair: LanguagePair, rows: Sequence[Pair]) -> None:
-    """Print one direction's scores without and with the pipeline's care."""
+async def score_sentences(model: LocalModel, pair: LanguagePair, rows: Sequence[Pair]) -> list[tuple[str, ...]]:
+    """Return one direction's scores without and with the guards."""
     sources, references = sides(pair, rows)
-    bare = await host.generate(pair, sources)
-    cared = await host.translate(pair, [Wanted(text) for text in sources])
-    without = score(sources, [made.text.strip() for made in bare], references, sum(map(loops, bare)))
-    told = Counter(warning.code for made in cared for warning in made.warnings)
-    looping = told["output-too-long"] + told["output-repeats"]
-    guarded = score(sources, [made.translation or "" for made in cared], references, looping)
-    for name, found in (("without", without), ("with", guarded)):
-        print(
-            f"| {pair} | {name} | {found.chrf:.1f} | {found.bleu:.1f} | {found.empty} | {found.looped} | "
-            f"{found.echoed} | {sum(told.values()) if name == 'with' else '-'} |"
+    bare = await model.generate(pair, sources)
+    guarded = await model.translate(pair, [TextRequest(text) for text in sources])
+    warnings = Counter(warning.code for translation in guarded for warning in translation.warnings)
+    looped = warnings["output-too-long"] + warnings["output-repeats"]
+    without = score(sources, [generation.text.strip() for generation in bare], references, sum(map(is_loop, bare)))
+    with_guards = score(sources, [translation.translation or "" for translation in guarded], references, looped)
+    return [
+        (
+            str(pair),
+            name,
+            f"{scores.chrf:.1f}",
+            f"{scores.bleu:.1f}",
+            *map(str, (scores.empty, scores.looped, scores.echoed)),
+            shown,
         )
+        for name, scores, shown in (("without", without, "-"), ("with", with_guards, str(warnings.total())))
+    ]
 
 
-async def joined(host: Hosted, pair: LanguagePair, rows: Sequence[Pair]) -> None:
-    """Print how paragraphs fare against their sentences one by one."""
+async def score_paragraphs(model: LocalModel, pair: LanguagePair, rows: Sequence[Pair]) -> tuple[str, ...]:
+    """Return how paragraphs score beside their sentences one by one."""
     groups = paragraphs(rows)
     flat = [row for group in groups for row in group]
-    apart = iter(await host.translate(pair, [Wanted(text) for text in sides(pair, flat)[0]]))
-    one_by_one = [" ".join(next(apart).translation or "" for _ in group) for group in groups]
-    whole = await host.translate(pair, [Wanted(" ".join(sides(pair, group)[0])) for group in groups])
+    sentences = iter(await model.translate(pair, [TextRequest(text) for text in sides(pair, flat)[0]]))
+    one_by_one = [" ".join(next(sentences).translation or "" for _ in group) for group in groups]
+    whole = await model.translate(pair, [TextRequest(" ".join(sides(pair, group)[0])) for group in groups])
     references = [" ".join(sides(pair, group)[1]) for group in groups]
-    scores = [
+    first, second = (
         CHRF().corpus_score(texts, [references]).score
-        for texts in (one_by_one, [made.translation or "" for made in whole])
-    ]
-    print(f"| {pair} | {len(groups)} | {scores[0]:.1f} | {scores[1]:.1f} | {scores[1] - scores[0]:+.1f} |")
+        for texts in (one_by_one, [translation.translation or "" for translation in whole])
+    )
+    return str(pair), str(len(groups)), f"{first:.1f}", f"{second:.1f}", f"{second - first:+.1f}"
 
 
-def misses(answer: str, wanted: Mapping[str, int]) -> bool:
-    """Say whether an answer lacks something that must survive literally."""
-    return any(answer.count(literal) < count for literal, count in wanted.items())
+def misses(answer: str, literals: Mapping[str, int]) -> bool:
+    """Whether an answer lacks something that must survive literally."""
+    return any(answer.count(literal) < count for literal, count in literals.items())
 
 
-async def hostile(host: Hosted, pair: LanguagePair, rows: Sequence[Pair], each: int) -> dict[str, list[int]]:
-    """Return, per kind of hostile text: how many, faulty without care, and with it: in pieces, faulty, none, incomplete."""
+async def judge_hostile(
+    model: LocalModel, pair: LanguagePair, rows: Sequence[Pair], each: int
+) -> dict[str, Counter[str]]:
+    """Count, per kind of hostile text, the columns of :data:`HOSTILE_COLUMNS`."""
     sources, foreign = sides(pair, rows)
     texts = hostile_texts(sources, foreign, each)
-    judge = QualityGuard(OutputLanguage())
-    bare = await host.generate(pair, [text.wanted.text for text in texts])
-    cared = await host.translate(pair, [text.wanted for text in texts])
-    table: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
-    for text, raw, made in zip(texts, bare, cared, strict=True):
-        output = GenerationResult(
-            raw.text.strip(), raw.finish_reason, repeats=raw.repeats, leaked_controls=raw.leaked_controls
+    guard = QualityGuard(OutputLanguage())
+    bare = await model.generate(pair, [text.request.text for text in texts])
+    guarded = await model.translate(pair, [text.request for text in texts])
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for (kind, request), raw, translation in zip(texts, bare, guarded, strict=True):
+        literals = Counter([*request.do_not_translate, *request.terms.values()]) + count_literals(request.text)
+        faulty = bool(guard.find_issues(request.text, replace(raw, text=raw.text.strip()), pair))
+        codes = {warning.code for warning in translation.warnings}
+        shown = translation.translation
+        counts[kind] += Counter(
+            {
+                "texts": 1,
+                "faulty without": int(faulty or misses(raw.text, literals)),
+                "in pieces": int(shown is not None and codes == {TRANSLATED_IN_PIECES.code}),
+                "shown with a fault": int(shown is not None and bool(codes - {TRANSLATED_IN_PIECES.code})),
+                "no usable output": int(shown is None),
+                "literal lost": int(shown is not None and misses(shown, literals)),
+            }
         )
-        wanted = Counter([*text.wanted.do_not_translate, *text.wanted.terms.values()]) + count_literals(
-            text.wanted.text
-        )
-        row = table[text.kind]
-        row[0] += 1
-        row[1] += bool(judge.find_issues(text.wanted.text, output, pair)) or misses(raw.text, wanted)
-        codes = {warning.code for warning in made.warnings}
-        row[2] += made.translation is not None and codes == {TRANSLATED_IN_PIECES.code}
-        row[3] += made.translation is not None and bool(codes - {TRANSLATED_IN_PIECES.code})
-        row[4] += made.translation is None
-        row[5] += made.translation is not None and misses(made.translation, wanted)
-    return table
+    return counts
 
 
-def guard_counts(host: Hosted) -> dict[str, Counter[str]]:
-    """Return, per guard, what came of what it caught so far."""
-    table: dict[str, Counter[str]] = defaultdict(Counter)
-    for metric in host.metrics.guards.collect():
+def guard_counts(model: LocalModel) -> dict[str, Counter[str]]:
+    """Return, per guard, the outcomes of what it caught so far."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for metric in model.metrics.guards.collect():
         for sample in metric.samples:
             if sample.name.endswith("_total"):
-                table[sample.labels["guard"]][sample.labels["outcome"]] += int(sample.value)
-    return table
+                counts[sample.labels["guard"]][sample.labels["outcome"]] += int(sample.value)
+    return counts
 
 
 async def measure(options: argparse.Namespace) -> None:
     """Print every table."""
-    quality: list[tuple[Hosted, LanguagePair]] = []
-    kinds: dict[str, list[int]] = defaultdict(lambda: [0] * 6)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
     caught: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in loader.load(options.catalog):
         rows = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit]
-        async with hosted(entry) as host:
+        async with running_model(entry) as model:
             print(f"\n## {entry.name}, {len(rows)} sentences\n")
-            print("| direction | guards | chrF | BLEU | empty | looped | echoed | warnings |")
-            print("|---|---|---|---|---|---|---|---|")
+            scores = [await score_sentences(model, pair, rows) for pair in entry.all_pairs]
+            _print_table(SENTENCE_COLUMNS, [row for pair_rows in scores for row in pair_rows])
+            _print_table(PARAGRAPH_COLUMNS, [await score_paragraphs(model, pair, rows) for pair in entry.all_pairs])
+            before = guard_counts(model)
             for pair in entry.all_pairs:
-                await sentences(host, pair, rows)
-                quality.append((host, pair))
-            print(
-                "\n| direction | paragraphs | chrF by sentence | chrF by paragraph | difference |\n|---|---|---|---|---|"
-            )
-            for pair in entry.all_pairs:
-                await joined(host, pair, rows)
-            before = guard_counts(host)
-            for pair in entry.all_pairs:
-                for kind, counts in (await hostile(host, pair, rows, options.each)).items():
-                    kinds[kind] = [a + b for a, b in zip(kinds[kind], counts, strict=True)]
-            for guard, outcomes in guard_counts(host).items():
+                for kind, counts in (await judge_hostile(model, pair, rows, options.each)).items():
+                    kinds[kind].update(counts)
+            for guard, outcomes in guard_counts(model).items():
                 caught[guard] += outcomes - before.get(guard, Counter[str]())
-    print(
-        "\n## Hostile texts\n\n| kind | texts | faulty without | in pieces | shown with a fault | no usable output | literal lost |\n|---|---|---|---|---|---|---|"
+    print("## Hostile texts\n")
+    _print_table(
+        ("kind", *HOSTILE_COLUMNS),
+        [(kind, *(str(counts[column]) for column in HOSTILE_COLUMNS)) for kind, counts in kinds.items()],
     )
-    for kind, counts in kinds.items():
-        print(f"| {kind} | {' | '.join(map(str, counts))} |")
-    print("\n| guard | caught | mended | shown with a warning | given up |\n|---|---|---|---|---|")
-    for guard, outcomes in sorted(caught.items()):
-        told = " | ".join(str(outcomes[name]) for name in ("mended", "shown", "given-up"))
-        print(f"| {guard} | {sum(outcomes.values())} | {told} |")
+    _print_table(
+        ("guard", "caught", *GUARD_OUTCOMES.values()),
+        [
+            (guard, str(outcomes.total()), *(str(outcomes[name]) for name in GUARD_OUTCOMES))
+            for guard, outcomes in sorted(caught.items())
+        ],
+    )
+
+
+def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    print("\n".join([*table(headings, rows), ""]), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

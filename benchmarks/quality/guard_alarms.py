@@ -23,6 +23,7 @@ from apiserver.guards.cleanup import CleanedText, clean
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
+from benchmarks.harness.report import table
 from shared.languages import LanguagePair
 
 # The same sample every time.
@@ -41,14 +42,14 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What cleanup and the guards made of one output."""
+class Judgement:
+    """One output after cleanup, and the issues that the guards found in it."""
 
-    tidy: CleanedText
-    faults: list[OutputIssue]
+    cleaned: CleanedText
+    issues: list[OutputIssue]
 
 
-Made = Callable[[Case], str | None]
+WrongOutput = Callable[[Case], str | None]
 
 
 def _third(case: Case) -> str:
@@ -66,7 +67,7 @@ def _half_echo(case: Case) -> str | None:
     return None if len(words) < 8 else case.reference + " " + " ".join(words[len(words) // 2 :])
 
 
-WRONG: Final[dict[str, Made]] = {
+WRONG: Final[dict[str, WrongOutput]] = {
     "echo of the source": lambda case: case.source,
     "another sentence's translation": lambda case: case.another,
     "cut to a third": _third,
@@ -107,9 +108,9 @@ def main() -> None:
         alarms[str(pair)] = _false_alarms(guards, pair, cases, arguments.examples)
         joined = _joined(cases)
         alarms[f"{pair}, joined"] = _false_alarms(guards, pair, joined, arguments.examples)
-        caught[str(pair)] = {name: _caught(guards, pair, cases, made) for name, made in WRONG.items()}
-        for name, made in WRONG.items():
-            caught["joined"][name] += _caught(guards, pair, joined, made)
+        caught[str(pair)] = {name: _caught(guards, pair, cases, wrong_output) for name, wrong_output in WRONG.items()}
+        for name, wrong_output in WRONG.items():
+            caught["joined"][name] += _caught(guards, pair, joined, wrong_output)
     _print_alarms(alarms)
     _print_caught(caught)
 
@@ -153,55 +154,57 @@ def _joined(cases: Sequence[Case]) -> list[Case]:
     return found
 
 
-def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Verdict:
-    tidy = clean(text, case.source, pair)
-    return Verdict(tidy, guards.find_issues(case.source, GenerationResult(tidy.text, "stop"), pair))
+def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Judgement:
+    cleaned = clean(text, case.source, pair)
+    return Judgement(cleaned, guards.find_issues(case.source, GenerationResult(cleaned.text, "stop"), pair))
 
 
 def _false_alarms(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:
     """Count the references that each guard accuses, those that any does, and those that cleanup damages."""
     counted: Counter[str] = Counter({"texts": len(cases)})
     for case in cases:
-        verdict = _judge(guards, case, case.reference, pair)
-        counted.update({fault.code for fault in verdict.faults})
-        counted["any"] += bool(verdict.faults)
-        counted["damaged"] += bool(verdict.tidy.removed)
-        if (verdict.faults or verdict.tidy.removed) and examples > 0:
+        judgement = _judge(guards, case, case.reference, pair)
+        counted.update({issue.code for issue in judgement.issues})
+        counted["any"] += bool(judgement.issues)
+        counted["damaged"] += bool(judgement.cleaned.removed)
+        if (judgement.issues or judgement.cleaned.removed) and examples > 0:
             examples -= 1
-            codes = [*verdict.tidy.removed, *(fault.code for fault in verdict.faults)]
+            codes = [*judgement.cleaned.removed, *(issue.code for issue in judgement.issues)]
             print(f"{pair} {codes}: {case.source!r} -> {case.reference!r}")
     return counted
 
 
-def _caught(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], made: Made) -> Counter[str]:
+def _caught(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], wrong_output: WrongOutput) -> Counter[str]:
     """Count the wrong outputs, those that were mended, and of the others those that were accused."""
     counted: Counter[str] = Counter()
     for case in cases:
-        text = made(case)
+        text = wrong_output(case)
         if text is None:
             continue
-        verdict = _judge(guards, case, text, pair)
-        mended = bool(verdict.tidy.removed) and verdict.tidy.text == case.reference
-        counted.update({"outputs": 1, "mended": int(mended), "accused": int(not mended and bool(verdict.faults))})
+        judgement = _judge(guards, case, text, pair)
+        mended = bool(judgement.cleaned.removed) and judgement.cleaned.text == case.reference
+        counted.update({"outputs": 1, "mended": int(mended), "accused": int(not mended and bool(judgement.issues))})
     return counted
 
 
 def _print_alarms(alarms: dict[str, Counter[str]]) -> None:
-    codes = sorted({code for counted in alarms.values() for code in counted} - {"texts", "any", "damaged"})
+    codes = sorted({code for counts in alarms.values() for code in counts} - {"texts", "any", "damaged"})
+    rows = (
+        (
+            direction,
+            str(counts["texts"]),
+            *(f"{100 * counts[code] / max(1, counts['texts']):.2f}" for code in [*codes, "any", "damaged"]),
+        )
+        for direction, counts in alarms.items()
+    )
     print("\nFalse alarms, % of reference translations\n")
-    print("| direction | texts |", " | ".join([*codes, "any guard", "damaged by cleanup"]), "|")
-    print("|---|---|" + "---|" * (len(codes) + 2))
-    for direction, counted in alarms.items():
-        shares = [f"{100 * counted[code] / max(1, counted['texts']):.2f}" for code in [*codes, "any", "damaged"]]
-        print("|", direction, "|", counted["texts"], "|", " | ".join(shares), "|")
+    print("\n".join(table(("direction", "texts", *codes, "any guard", "damaged by cleanup"), rows)))
 
 
 def _print_caught(caught: dict[str, dict[str, Counter[str]]]) -> None:
+    rows = ((name, *(_shares(counts[name]) for counts in caught.values())) for name in WRONG)
     print("\nWrong outputs: % mended by cleanup + % accused by a guard\n")
-    print("| output |", " | ".join(caught), "|")
-    print("|---|" + "---|" * len(caught))
-    for name in WRONG:
-        print("|", name, "|", " | ".join(_shares(counted[name]) for counted in caught.values()), "|")
+    print("\n".join(table(("output", *caught), rows)))
 
 
 def _shares(counted: Counter[str]) -> str:

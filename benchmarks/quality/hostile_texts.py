@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from benchmarks.harness.engine import Wanted
+from benchmarks.harness.engine import TextRequest
 from shared.protocol.messages import TextFormat
 
 SEED: Final = 7
@@ -31,22 +31,22 @@ _INJECTIONS: Final = (
 )
 
 
-class Hostile(NamedTuple):
-    """One text and what kind it is."""
+class HostileText(NamedTuple):
+    """One text and its kind."""
 
     kind: str
-    wanted: Wanted
+    request: TextRequest
 
 
-def hostile_texts(sentences: Sequence[str], foreign: Sequence[str], each: int) -> list[Hostile]:
+def hostile_texts(sentences: Sequence[str], foreign: Sequence[str], each: int) -> list[HostileText]:
     """Return ``each`` texts of every kind, made of ``sentences``; ``foreign`` are in another language than announced."""
     rng = random.Random(SEED)  # noqa: S311 - variety, not secrets
 
-    def some(count: int) -> list[str]:
+    def sample(count: int) -> list[str]:
         return rng.sample(list(sentences), count)
 
     def one() -> str:
-        return some(1)[0]
+        return sample(1)[0]
 
     def bare() -> str:
         return one().rstrip(".!?")
@@ -56,8 +56,8 @@ def hostile_texts(sentences: Sequence[str], foreign: Sequence[str], each: int) -
         at = rng.randint(1, max(1, len(words) - 1))
         return " ".join([*words[:at], insert, *words[at:]])
 
-    makers: dict[str, Callable[[], Wanted | str]] = {
-        "long sentence": lambda: ", ".join(part[0].lower() + part[1:].rstrip(".!?") for part in some(8)) + ".",
+    makers: dict[str, Callable[[], TextRequest | str]] = {
+        "long sentence": lambda: ", ".join(part[0].lower() + part[1:].rstrip(".!?") for part in sample(8)) + ".",
         "rare words": lambda: in_mid(in_mid(one(), rng.choice(_WORDS)), rng.choice(_WORDS)),
         "capitals": lambda: one().upper(),
         "one word again and again": lambda: " ".join([rng.choice(one().split(" "))] * rng.randint(6, 30)),
@@ -78,13 +78,13 @@ def hostile_texts(sentences: Sequence[str], foreign: Sequence[str], each: int) -
             one(), rng.choice(["https://example.org/a?b=1", "info@example.org", "www.example.org"])
         ),
         "numbers with units": lambda: in_mid(one(), rng.choice(["5 km", "3.5 GB", "25 °C", "$40", "120 km/h"])),
-        "inline tags": lambda: Wanted(in_mid(one(), f"<b>{rng.choice(one().split(' '))}</b>"), TextFormat.HTML),
-        "protected name": lambda: Wanted(in_mid(one(), "Pairway Cloud"), do_not_translate=("Pairway Cloud",)),
-        "term": lambda: Wanted(in_mid(one(), "gateway"), terms={"gateway": "Zubringer"}),
+        "inline tags": lambda: TextRequest(in_mid(one(), f"<b>{rng.choice(one().split(' '))}</b>"), TextFormat.HTML),
+        "protected name": lambda: TextRequest(in_mid(one(), "Pairway Cloud"), do_not_translate=("Pairway Cloud",)),
+        "term": lambda: TextRequest(in_mid(one(), "gateway"), terms={"gateway": "Zubringer"}),
     }
-    made: list[Hostile] = []
+    texts: list[HostileText] = []
     for kind, make in makers.items():
         for _ in range(each):
             text = make()
-            made.append(Hostile(kind, text if isinstance(text, Wanted) else Wanted(text)))
-    return made
+            texts.append(HostileText(kind, text if isinstance(text, TextRequest) else TextRequest(text)))
+    return texts

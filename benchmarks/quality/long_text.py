@@ -1,4 +1,4 @@
-"""What short requests feel of a long document: their latency beside it and without it, and the servers' memory.
+"""Short requests beside a long document: their latency beside it and without it, and the servers' memory.
 
     make up                    # in another terminal
     python -m benchmarks.quality.long_text --pairs FILE.tsv [--url http://127.0.0.1:8000] [--chars 100000] [--rate 10]
@@ -12,56 +12,74 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
+import itertools
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import httpx
+import aiohttp
 import psutil
 
+from benchmarks.harness.load import open_loop, steady
+from benchmarks.harness.statistics import percentile_ms
 from models.corpus import read_pairs
 
 SENTENCES_PER_PARAGRAPH: Final = 6
+WARM_UP_SECONDS: Final = 2.0
 ALONE_SECONDS: Final = 20.0
-PATIENCE_SECONDS: Final = 600.0
+TIMEOUT_SECONDS: Final = 600.0
+MEMORY_SECONDS: Final = 0.2
 MEGABYTE: Final = 1 << 20
+SERVERS: Final = ("proxy", "apiserver", "EngineCore")
 
 
-@dataclass
-class Beat:
-    """An open loop of short requests: one every ``pause`` seconds, however long the others take."""
+class ShortRequests:
+    """Latencies of single sentences that are sent at a steady rate."""
 
-    client: httpx.AsyncClient
-    sentences: Sequence[str]
-    pause: float
-    seconds: list[float] = field(default_factory=list[float])
-    failed: int = 0
+    def __init__(self, session: aiohttp.ClientSession, sentences: Sequence[str], rate: float) -> None:
+        self._session = session
+        self._sentences = itertools.cycle(sentences)
+        self._rate = rate
+        self._seconds: list[float] = []
+        self._failed = 0
 
-    async def run(self, until: asyncio.Event) -> None:
-        """Send requests until the event is set, and wait for the last."""
-        async with asyncio.TaskGroup() as group:
-            number = 0
-            while not until.is_set():
-                group.create_task(self._one(self.sentences[number % len(self.sentences)]))
-                number += 1
-                await asyncio.sleep(self.pause)
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Send while the block lasts; wait for the last response."""
+        stop = asyncio.Event()
+        loop = asyncio.create_task(open_loop(steady(self._rate), self._send, stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await loop
 
-    async def _one(self, text: str) -> None:
-        began = time.monotonic()
-        answer = await self.client.post("/translate", json={"text": text, "source_lang": "en", "target_lang": "de"})
-        self.failed += not answer.is_success
-        self.seconds.append(time.monotonic() - began)
+    async def _send(self, due: float) -> None:
+        status, _ = await translate(self._session, next(self._sentences))
+        self._failed += status != 200
+        self._seconds.append(time.monotonic() - due)
 
-    def percentile(self, percent: int) -> float:
-        """Return a percentile of the latencies, milliseconds."""
-        return statistics.quantiles(self.seconds, n=100)[percent - 1] * 1000
+    def p95_ms(self) -> float:
+        """Return the 95th percentile of the latencies, milliseconds."""
+        return percentile_ms(self._seconds, 95)
+
+    def line(self) -> str:
+        """Return the figures in words."""
+        p50 = percentile_ms(self._seconds, 50)
+        return f"{len(self._seconds)}, {self._failed} failed, p50 {p50:.0f} ms, p95 {self.p95_ms():.0f} ms"
+
+
+async def translate(session: aiohttp.ClientSession, text: str) -> tuple[int, dict[str, Any]]:
+    """Translate a text into German; return status and JSON."""
+    body = {"text": text, "source_lang": "en", "target_lang": "de"}
+    async with session.post("/translate", json=body) as response:
+        return response.status, await response.json(content_type=None)
 
 
 def document(sentences: Sequence[str], chars: int) -> str:
-    """Return sentences in paragraphs, as many characters as asked for, give or take a sentence."""
+    """Return sentences in paragraphs, as many characters as wanted, give or take a sentence."""
     parts: list[str] = []
     size = 0
     for number in range(chars):
@@ -78,52 +96,45 @@ def memory() -> dict[str, float]:
     sizes: dict[str, float] = {}
     for process in psutil.process_iter(["cmdline", "name"]):
         words: list[str] = [*(process.info["cmdline"] or []), process.info["name"] or ""]
-        kind = next(
-            (kind for kind in ("proxy", "apiserver", "EngineCore") if any(kind in word for word in words)), None
-        )
+        kind = next((kind for kind in SERVERS if any(kind in word for word in words)), None)
         if kind is not None:
             sizes[f"{kind} {process.pid}"] = process.memory_info().rss / MEGABYTE
     return sizes
 
 
+async def watch_memory(most: dict[str, float]) -> None:
+    """Keep the largest size of each process, until cancelled."""
+    while True:
+        for name, size in memory().items():
+            most[name] = max(size, most.get(name, 0.0))
+        await asyncio.sleep(MEMORY_SECONDS)
+
+
 async def measure(options: argparse.Namespace) -> None:
     """Print both latencies, their ratio, and what grew."""
     sentences = [pair.english for pair in read_pairs(options.pairs)]
-    async with httpx.AsyncClient(base_url=options.url, timeout=PATIENCE_SECONDS) as client:
-        warm = asyncio.Event()
-        asyncio.get_running_loop().call_later(2, warm.set)
-        await Beat(client, sentences, 1 / options.rate).run(warm)
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(options.url, connector=connector, timeout=timeout) as session:
+        async with ShortRequests(session, sentences, options.rate).running():
+            await asyncio.sleep(WARM_UP_SECONDS)
         before = memory()
-
-        alone, enough = Beat(client, sentences, 1 / options.rate), asyncio.Event()
-        asyncio.get_running_loop().call_later(ALONE_SECONDS, enough.set)
-        await alone.run(enough)
-
-        beside, done = Beat(client, sentences, 1 / options.rate), asyncio.Event()
-        beat = asyncio.create_task(beside.run(done))
+        alone = ShortRequests(session, sentences, options.rate)
+        async with alone.running():
+            await asyncio.sleep(ALONE_SECONDS)
         text = document(sentences, options.chars)
         most = dict(before)
-
-        async def watch() -> None:
-            while not done.is_set():
-                for name, size in memory().items():
-                    most[name] = max(size, most.get(name, 0.0))
-                await asyncio.sleep(0.2)
-
-        watching = asyncio.create_task(watch())
-        began = time.monotonic()
-        answer = await client.post("/translate", json={"text": text, "source_lang": "en", "target_lang": "de"})
-        took = time.monotonic() - began
-        done.set()
-        await asyncio.gather(beat, watching)
-    print(f"document: {len(text)} characters, status {answer.status_code}, {took:.1f} s")
-    print(f"warnings: {answer.json().get('warnings')}")
-    for name, loop in (("alone", alone), ("beside it", beside)):
-        print(
-            f"short requests {name}: {len(loop.seconds)}, {loop.failed} failed, "
-            f"p50 {loop.percentile(50):.0f} ms, p95 {loop.percentile(95):.0f} ms"
-        )
-    print(f"p95 beside / alone: {beside.percentile(95) / alone.percentile(95):.2f}")
+        watching = asyncio.create_task(watch_memory(most))
+        beside = ShortRequests(session, sentences, options.rate)
+        async with beside.running():
+            began = time.monotonic()
+            status, content = await translate(session, text)
+            seconds = time.monotonic() - began
+        watching.cancel()
+    print(f"document: {len(text)} characters, status {status}, {seconds:.1f} s")
+    print(f"warnings: {content.get('warnings')}")
+    print(f"short requests alone: {alone.line()}\nshort requests beside it: {beside.line()}")
+    print(f"p95 beside / alone: {beside.p95_ms() / alone.p95_ms():.2f}")
     for name, size in most.items():
         print(f"{name}: {before.get(name, 0.0):.0f} MB before, at most {size:.0f} MB")
 

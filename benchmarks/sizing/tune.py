@@ -25,7 +25,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
-from benchmarks.harness.engine import Hosted, hosted
+from benchmarks.harness.engine import LocalModel, running_model
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 from shared.protocol.lanes import cost_of
@@ -90,9 +90,9 @@ def mixed(sentences: Sequence[str], count: int) -> list[str]:
     return [" ".join(rng.choices(sentences, k=rng.choice(sizes))) for _ in range(count)]
 
 
-async def measure(host: Hosted, pair: LanguagePair, texts: Sequence[str], at_once: int, seconds: float) -> Row:
+async def measure(model: LocalModel, pair: LanguagePair, texts: Sequence[str], at_once: int, seconds: float) -> Row:
     """Keep ``at_once`` texts in hand for so long and say what came of it."""
-    host = host.with_slots(at_once)
+    model = model.with_slots(at_once)
     queue = iter(range(1_000_000_000))
     units = 0.0
     took: list[float] = []
@@ -105,9 +105,9 @@ async def measure(host: Hosted, pair: LanguagePair, texts: Sequence[str], at_onc
         for number in queue:
             text = texts[number % len(texts)]
             began = time.monotonic()
-            planned = await host.translator.prepare(pair, text, PLAIN)
+            planned = await model.translator.prepare(pair, text, PLAIN)
             work = WorkItem(on_done=done)
-            await host.translator.complete(planned, f"tune-{at_once}-{number}", work, cost=cost_of(len(text)))
+            await model.translator.complete(planned, f"tune-{at_once}-{number}", work, cost=cost_of(len(text)))
             took.append(time.monotonic() - began)
 
     async with asyncio.TaskGroup() as group:
@@ -115,13 +115,13 @@ async def measure(host: Hosted, pair: LanguagePair, texts: Sequence[str], at_onc
         await asyncio.sleep(WARM_UP_SECONDS)
         units = 0.0
         took.clear()
-        steps, began = host.engine.progress().steps, time.monotonic()
+        steps, began = model.engine.progress().steps, time.monotonic()
         await asyncio.sleep(seconds)
-        passed, steps = time.monotonic() - began, host.engine.progress().steps - steps
+        passed, steps = time.monotonic() - began, model.engine.progress().steps - steps
         for each in clients:
             each.cancel()
     cuts = quantiles(took, n=20, method="inclusive") if len(took) > 1 else [seconds] * 19
-    tokens = int(host.entry.engine["max_num_batched_tokens"])
+    tokens = int(model.entry.engine["max_num_batched_tokens"])
     step = passed / steps if steps else None
     return Row(tokens, at_once, units / passed, len(took) / passed, cuts[9], cuts[18], step)
 
@@ -146,10 +146,10 @@ async def tune(options: argparse.Namespace) -> None:
         if not fitting:
             continue
         changed = {**entry.engine, "max_num_seqs": max(fitting), "max_num_batched_tokens": tokens}
-        async with hosted(entry.model_copy(update={"engine": changed})) as host:
-            await measure(host, pair, texts, min(fitting), WARM_UP_SECONDS)  # the first steps are slow
+        async with running_model(entry.model_copy(update={"engine": changed})) as model:
+            await measure(model, pair, texts, min(fitting), WARM_UP_SECONDS)  # the first steps are slow
             for seqs in fitting:
-                rows.append(await measure(host, pair, texts, seqs, options.seconds))
+                rows.append(await measure(model, pair, texts, seqs, options.seconds))
                 print(rows[-1].line(), flush=True)
     best = knee(rows)
     print(f"\nThe knee: {best.seqs} at once have at least {KNEE_SHARE:.0%} of the best throughput. For the catalog:\n")
