@@ -10,7 +10,7 @@ from shared.runtime.settings import UnknownSettingError, refuse_unknown_settings
 
 
 @pytest.mark.parametrize("name", ["APISERVER_MODLES", "APISERVER_", "apiserver_prot", "APISERVER_PROXY_PORT"])
-def test_a_misspelt_setting_is_refused_by_name(name: str) -> None:
+def test_misspelt_setting_is_refused(name: str) -> None:
     with pytest.raises(UnknownSettingError, match=name):
         refuse_unknown_settings(PREFIX, ApiServerSettings.model_fields, {name: "1", "PATH": "/bin"})
 
@@ -22,12 +22,12 @@ def test_every_setting_is_known_in_any_case() -> None:
     )
 
 
-def test_models_are_split_at_commas_and_blanks_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APISERVER_MODELS", " en-de, ,en-fr,")
     assert ApiServerSettings().models == ("en-de", "en-fr")
 
 
-def test_models_unset_or_empty_mean_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_models_mean_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ApiServerSettings().models == ()
     monkeypatch.setenv("APISERVER_MODELS", "")
     assert ApiServerSettings().models == ()
@@ -56,13 +56,13 @@ def test_models_unset_or_empty_mean_all(monkeypatch: pytest.MonkeyPatch) -> None
         ("LOG_FORMAT", "xml"),
     ],
 )
-def test_a_wrong_value_is_refused_and_its_field_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_wrong_value_is_refused_with_its_field(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"APISERVER_{name}", value)
     with pytest.raises(ValidationError, match=name.lower()):
         ApiServerSettings()
 
 
-def test_a_queue_longer_than_a_request_may_take_is_refused_and_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_seconds_above_request_timeout_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APISERVER_QUEUE_SECONDS", "31")
     with pytest.raises(ValidationError, match=r"QUEUE_SECONDS \(31 s\) .* APISERVER_REQUEST_TIMEOUT \(30 s\)"):
         ApiServerSettings()

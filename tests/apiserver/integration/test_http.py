@@ -1,0 +1,415 @@
+"""The contract of the HTTP endpoints, with every bad input, on scripted engines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apiserver.engine.interface import GenerationResult
+from apiserver.settings import ApiServerSettings
+from shared.protocol.errors import PairwayError
+from shared.protocol.messages import Limits, parse_translate_request
+from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.waiting import wait_until
+
+
+def problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["code"] == code
+    assert body["status"] == status
+    assert body["request_id"] == answer.headers["x-request-id"]
+    assert all(body[member] for member in ("type", "title", "detail"))
+    return body
+
+
+GOOD = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
+
+
+async def test_one_text_is_answered_with_one_object(served: Served) -> None:
+    answer = await served.translate("Hello")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "translation": "[Hello]",
+        "source_lang": "en",
+        "target_lang": "de",
+        "model": "en-de",
+        "route": ["en", "de"],
+        "warnings": [],
+    }
+
+
+async def test_list_keeps_order_when_the_last_text_ends_first(served: Served, factory: ScriptedFactory) -> None:
+    engine = factory.engine("en-de")
+    texts = [f"text {number}" for number in range(engine.max_num_seqs)]
+    engine.gate.clear()
+    asked = asyncio.create_task(served.translate(texts))
+    await wait_until(lambda: engine.running == len(texts), 5)
+    engine.gate.set()
+    results = (await asked).json()["results"]
+    assert [result["translation"] for result in results] == [f"[{text}]" for text in texts]
+
+
+async def test_list_of_one_is_answered_with_a_list(served: Served) -> None:
+    assert len((await served.translate(["Hello"])).json()["results"]) == 1
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\u3000 "])
+async def test_blank_text_costs_no_engine_request(served: Served, factory: ScriptedFactory, blank: str) -> None:
+    before = len(factory.engine("en-de").asked)
+    answer = await served.translate([blank, "Hello"])
+    assert [result["translation"] for result in answer.json()["results"]] == [blank, "[Hello]"]
+    assert (await served.translate(blank)).json()["translation"] == blank
+    assert len(factory.engine("en-de").asked) == before + 1
+
+
+async def test_white_space_around_a_text_is_kept(served: Served, factory: ScriptedFactory) -> None:
+    answer = await served.translate("\n  Hello there \t\n")
+    assert answer.json()["translation"] == "\n  [Hello there] \t\n"
+    assert factory.engine("en-de").asked[-1].text == "Hello there"
+
+
+async def test_prompt_and_token_budget_reach_the_engine(served: Served, factory: ScriptedFactory) -> None:
+    await served.translate("Wo?", "de-en", headers={"X-Request-Id": "abc"})
+    asked = factory.engine("en-de").asked[-1]
+    assert (asked.before, asked.text, asked.behind) == ("<s><de><en>", "Wo?", "<sep>")
+    assert asked.max_tokens == 3 * 3 + 32
+    assert asked.request_id.startswith("abc")
+
+
+@pytest.mark.parametrize(("source", "target"), [("EN", "de"), ("en-US", "de_AT"), ("eng", "deu")])
+async def test_spellings_and_regions_resolve_to_a_served_pair(served: Served, source: str, target: str) -> None:
+    answer = await served.client.post("/translate", json={**GOOD, "source_lang": source, "target_lang": target})
+    assert answer.json()["route"] == ["en", "de"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"text=Hello",
+        b'{"text": "Hello", }',
+        b"\xff\xfe",
+        b'{"text": "\xff", "source_lang": "en", "target_lang": "de"}',
+        b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}',
+        b"[" * 100_000,
+        b'"Hello"',
+        b"[]",
+        b"null",
+        b"7",
+        b'[{"text": "Hello"}]',
+    ],
+    ids=range(13),
+)
+async def test_body_that_is_no_json_object_is_400(served: Served, body: bytes) -> None:
+    problem(await served.client.post("/translate", content=body), 400, "bad-request")
+
+
+async def test_compressed_body_is_415(served: Served) -> None:
+    answer = await served.client.post("/translate", content=b"x", headers={"Content-Encoding": "gzip"})
+    assert "compressed" in problem(answer, 415, "unsupported-media")["detail"]
+    assert answer.headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"text": None}, "text"),
+        ({"text": 7}, "text"),
+        ({"text": {"a": "b"}}, "text"),
+        ({"text": []}, "text"),
+        ({"text": ["a", 7]}, "text[1]"),
+        ({"text": ["a", None]}, "text[1]"),
+        ({"text": [["a"]]}, "text[0]"),
+        ({"source_lang": None}, "source_lang"),
+        ({"source_lang": ""}, "source_lang"),
+        ({"source_lang": "english"}, "source_lang"),
+        ({"source_lang": "und"}, "source_lang"),
+        ({"source_lang": "e" * 100}, "source_lang"),
+        ({"source_lang": "auto"}, "source_lang"),
+        ({"source_lang": ["en"]}, "source_lang"),
+        ({"target_lang": 7}, "target_lang"),
+        ({"target_lang": "auto"}, "target_lang"),
+        ({"target_lang": "d\u0000e"}, "target_lang"),
+        ({"target": "de"}, "target"),
+    ],
+)
+async def test_wrong_field_is_422(served: Served, change: dict[str, object], field: str) -> None:
+    body = problem(await served.client.post("/translate", json={**GOOD, **change}), 422, "invalid-request")
+    assert [error["field"] for error in body["errors"]] == [field]
+    assert field in body["detail"]
+
+
+@pytest.mark.parametrize("field", ["text", "target_lang"])
+async def test_missing_field_is_422(served: Served, field: str) -> None:
+    body = {name: value for name, value in GOOD.items() if name != field}
+    answer = problem(await served.client.post("/translate", json=body), 422, "invalid-request")
+    assert answer["errors"] == [{"field": field, "message": "is required"}]
+
+
+async def test_missing_source_lang_is_422(served: Served) -> None:
+    answer = await served.client.post("/translate", json={"text": "Hello", "target_lang": "de"})
+    assert "proxy" in problem(answer, 422, "invalid-request")["detail"]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "soon", "", "1e3", "٣", "9" * 30])
+async def test_impossible_timeout_header_is_422(served: Served, value: str) -> None:
+    headers = [(b"X-Timeout-Ms", value.encode())]
+    answer = await served.client.post("/translate", json=GOOD, headers=headers)
+    assert problem(answer, 422, "invalid-request")["errors"][0]["field"] == "X-Timeout-Ms"
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "es"), ("de", "fr"), ("zh-Hant", "de")])
+async def test_unknown_pair_is_404_with_known_pairs(served: Served, source: str, target: str) -> None:
+    answer = await served.client.post("/translate", json={**GOOD, "source_lang": source, "target_lang": target})
+    assert set(problem(answer, 404, "unknown-pair")["pairs"]) == PAIRS
+
+
+@pytest.mark.parametrize("target", ["en", "en-GB"])
+async def test_text_in_the_target_language_is_returned_with_a_warning(
+    served: Served, factory: ScriptedFactory, target: str
+) -> None:
+    asked = len(factory.engine("en-de").asked)
+    answer = await served.client.post("/translate", json={**GOOD, "target_lang": target})
+    assert answer.status_code == 200
+    assert answer.json()["translation"] == GOOD["text"]
+    assert [warning["code"] for warning in answer.json()["warnings"]] == ["same-language"]
+    assert len(factory.engine("en-de").asked) == asked
+
+
+async def test_texts_without_words_need_no_engine(served: Served, factory: ScriptedFactory) -> None:
+    factory.engine("en-de").die()
+    texts = ["", "42", "🎉", "https://example.org/"]
+    answer = await served.translate(texts)
+    assert [result["translation"] for result in answer.json()["results"]] == texts
+
+
+async def test_unknown_path_is_404_and_wrong_method_405(served: Served) -> None:
+    problem(await served.client.get("/nothing"), 404, "not-found")
+    answer = await served.client.get("/translate")
+    problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == "POST"
+
+
+async def test_exceeded_limits_are_413(
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+) -> None:
+    limits = settings_for(max_texts=3, max_text_chars=100, max_body_bytes=1024)
+    async with serving(factory, limits) as served:
+        await served.until_ready()
+        assert (await served.translate(["a"] * 3)).status_code == 200
+        body = problem(await served.translate(["a"] * 4), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (3, "texts")
+        assert (await served.translate("a" * 100)).status_code == 200
+        body = problem(await served.translate("a" * 101), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (100, "characters")
+        body = problem(await served.translate(["a", "a" * 101]), 413, "too-large")
+        assert body["detail"].startswith("text[1] has 101 characters")
+        body = problem(await served.translate("a" * 2000), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (1024, "bytes")
+
+        async def chunks() -> AsyncIterator[bytes]:
+            for _ in range(3):
+                yield b" " * 500
+
+        body = problem(await served.client.post("/translate", content=chunks()), 413, "too-large")
+        assert (body["limit"], body["unit"]) == (1024, "bytes")
+
+
+async def test_long_text_is_translated_in_segments(served: Served, factory: ScriptedFactory) -> None:
+    text = " ".join(f"Some words and some more of number {number}." for number in range(200))
+    answer = await served.translate(text)
+    assert answer.status_code == 200
+    asked = [each.text for each in factory.engine("en-de").asked if each.text in text]
+    assert len(asked) > 10
+    assert max(map(len, asked)) <= (512 - 4 - 16) // 2
+    assert answer.json()["translation"].count("[") == len(asked)
+
+
+async def test_terms_that_fill_the_context_are_413(
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+) -> None:
+    catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
+
+    def short(engine: ScriptedEngine) -> None:
+        engine.answer = of("Wo ist der Bahnhof?", "stop")
+
+    factory.prepare = short
+    async with serving(factory, settings_for(catalog)) as served:
+        await served.until_ready({"en-de"})
+        terms = {f"word number {number}": "x" * 100 for number in range(50)}
+        body = {"text": "Good morning.", "source_lang": "en", "target_lang": "de", "terms": terms}
+        answer = problem(await served.client.post("/translate", json=body), 413, "too-large")
+        assert "terms" in answer["detail"]
+
+
+async def test_idle_server_accepts_any_legal_list(
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+) -> None:
+    async with serving(factory, settings_for(max_waiting=1)) as served:
+        await served.until_ready()
+        assert (await served.translate(["a"] * 128)).status_code == 200
+        assert problem(await served.translate(["a"] * 129), 413, "too-large")["limit"] == 128
+
+
+def of(text: str, reason: str | None) -> Callable[[Asked], GenerationResult]:
+    return lambda asked: (
+        GenerationResult(f"[{asked.text}]", "stop")
+        if asked.text == "good"
+        else GenerationResult(text, reason, repeats=reason == "repetition")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "code"),
+    [
+        ("", "stop", "output-empty"),
+        (" \n", "stop", "output-empty"),
+        ("und und und", "length", "output-too-long"),
+        ("half a sent", "abort", "output-incomplete"),
+        ("half a sent", "error", "output-incomplete"),
+        ("und und und", "repetition", "output-repeats"),
+        ("half a sent", None, "output-incomplete"),
+    ],
+)
+async def test_unusable_output_is_502_or_null_in_a_list(
+    served: Served, factory: ScriptedFactory, text: str, reason: str | None, code: str
+) -> None:
+    engine = factory.engine("en-de")
+    answer, engine.answer = engine.answer, of(text, "stop")
+    engine.answer = lambda asked: answer(asked) if asked.text == "good" else of(text, reason)(asked)
+    body = problem(await served.translate("bad"), 502, "unusable-output")
+    assert [warning["code"] for warning in body["warnings"]] == [code]
+    results = (await served.translate(["good", "bad"])).json()["results"]
+    assert [result["translation"] for result in results] == ["[good]", None]
+    assert [[warning["code"] for warning in result["warnings"]] for result in results] == [[], [code]]
+    metrics = (await served.client.get("/metrics")).text
+    assert f'pairway_apiserver_unusable_outputs_total{{pair="en-de",reason="{code}"}} 2.0' in metrics
+
+
+async def test_full_model_is_503_with_retry_after(
+    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+) -> None:
+    async with serving(factory, settings_for(max_waiting=2)) as served:
+        await served.until_ready()
+        engine = factory.engine("en-de")
+        engine.gate.clear()
+        first = asyncio.create_task(served.translate(["a"] * 10))
+        await wait_until(lambda: engine.running >= 4, 5)
+        answer = await served.translate("b")
+        problem(answer, 503, "overloaded")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert (await served.report())["in_flight"] == 10
+        engine.gate.set()
+        assert (await first).status_code == 200
+        assert (await served.report())["in_flight"] == 0
+        assert (await served.translate("b")).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["slow", ["slow", "slow too"]])
+async def test_deadline_is_504_and_cancels_engine_requests(
+    served: Served, factory: ScriptedFactory, text: str | list[str]
+) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    answer = await served.translate(text, headers={"X-Timeout-Ms": "600"})
+    assert "0.6 s" in problem(answer, 504, "deadline-exceeded")["detail"]
+    assert engine.running == 0
+    assert engine.aborted == (1 if isinstance(text, str) else 2)
+    assert (await served.report())["in_flight"] == 0
+
+
+async def test_slow_body_is_504(served: Served) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\nX-Timeout-Ms: 100\r\n\r\n{"
+    )
+    answer = await asyncio.wait_for(reader.read(1000), 5)
+    assert b" 504 " in answer.splitlines()[0]
+    writer.close()
+
+
+@pytest.mark.parametrize("text", ["slow", ["slow", "slow too", "slow three"]])
+async def test_client_disconnect_cancels_engine_requests(
+    served: Served, factory: ScriptedFactory, text: str | list[str]
+) -> None:
+    engine = factory.engine("en-de")
+    engine.gate.clear()
+    count = 1 if isinstance(text, str) else len(text)
+    body = json.dumps({**GOOD, "text": text}).encode()
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        % len(body)
+        + body
+    )
+    await wait_until(lambda: engine.running == count, 5)
+    writer.close()
+    await wait_until(lambda: engine.running == 0, 5)
+    assert engine.aborted == count
+    assert (await served.report())["in_flight"] == 0
+    metrics = (await served.client.get("/metrics")).text
+    assert 'pairway_apiserver_requests_total{outcome="client-gone",pair="en-de"} 1.0' in metrics
+
+
+async def test_client_disconnect_in_mid_body_costs_nothing(served: Served, factory: ScriptedFactory) -> None:
+    before = len(factory.engine("en-de").asked)
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"
+    )
+    await writer.drain()
+    writer.close()
+    assert (await served.translate("Hello")).status_code == 200
+    assert len(factory.engine("en-de").asked) == before + 1
+
+
+async def test_internal_error_is_500_without_internals(served: Served, factory: ScriptedFactory) -> None:
+    def broken(asked: Asked) -> GenerationResult:
+        raise RuntimeError(f"secret {asked.text}")
+
+    factory.engine("en-de").answer = broken
+    for text in ("Hello", ["Hello", "there"]):
+        answer = await served.translate(text, headers={"X-Request-Id": "mine"})
+        assert problem(answer, 500, "internal")["request_id"] == "mine"
+        assert "secret" not in answer.text
+    assert (await served.report())["in_flight"] == 0
+
+
+@pytest.mark.parametrize("sent", ["ok-1:2._", None, "", "a b", "x" * 129, "ä"])
+async def test_request_id_is_echoed_or_generated(served: Served, sent: str | None) -> None:
+    headers = {} if sent is None else {"X-Request-Id": sent.encode()}
+    answer = await served.client.post("/translate", json=GOOD, headers=headers)  # pyright: ignore[reportArgumentType]
+    assert (answer.headers["x-request-id"] == sent) is (sent == "ok-1:2._")
+    assert answer.headers["x-request-id"]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    body=st.fixed_dictionaries({}, optional={"text": ANYTHING, "source_lang": ANYTHING, "target_lang": ANYTHING})
+    | st.fixed_dictionaries({"text": st.just("a"), "source_lang": st.text(max_size=12), "target_lang": st.just("de")})
+    | ANYTHING
+)
+def test_no_json_causes_a_500(body: object) -> None:
+    limits = Limits(body_bytes=1000, texts=10, text_chars=1000)
+    try:
+        parse_translate_request(json.dumps(body).encode(), limits)
+    except PairwayError as error:
+        assert error.http_status in {400, 413, 422}  # noqa: PT017
