@@ -1,0 +1,50 @@
+"""Which requests take the fast path, and that both paths answer alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request, Response
+
+from shared.http.fast_path import FastPath
+from shared.http.problems import configure_app
+from shared.protocol.errors import OverloadedError
+from tests.fakes import serving
+
+
+@pytest.fixture(scope="module")
+async def translate_client() -> AsyncGenerator[httpx.AsyncClient]:
+    app = FastAPI()
+
+    async def translate(request: Request) -> Response:
+        if "fail" in request.query_params:
+            raise OverloadedError("full", retry_after=2)
+        return Response("slow" if "route" in request.scope else "fast")
+
+    app.add_api_route("/translate", translate, methods=["POST"])
+    configure_app(app)
+    app.add_middleware(FastPath, handler=translate)
+    async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as client:
+        yield client
+
+
+async def test_post_translate_takes_the_fast_path(translate_client: httpx.AsyncClient) -> None:
+    assert (await translate_client.post("/translate")).text == "fast"
+
+
+async def test_request_with_an_origin_takes_the_route(translate_client: httpx.AsyncClient) -> None:
+    assert (await translate_client.post("/translate", headers={"Origin": "https://page.example"})).text == "slow"
+
+
+@pytest.mark.parametrize("headers", [{}, {"Origin": "https://page.example"}])
+async def test_errors_are_problems_on_both_paths(translate_client: httpx.AsyncClient, headers: dict[str, str]) -> None:
+    response = await translate_client.post("/translate?fail=1", headers={**headers, "X-Request-Id": "id-1"})
+    assert (response.status_code, response.json()["code"], response.headers["retry-after"]) == (503, "overloaded", "2")
+    assert response.headers["x-request-id"] == response.json()["request_id"] == "id-1"
+
+
+async def test_other_methods_and_paths_are_passed_on(translate_client: httpx.AsyncClient) -> None:
+    assert (await translate_client.get("/translate")).status_code == 405
+    assert (await translate_client.post("/nothing")).status_code == 404
