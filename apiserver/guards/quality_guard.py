@@ -145,12 +145,12 @@ def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: La
     """Say whether letters are of a script that the target language has not; Latin names stand in every language."""
     own, source = scripts_of(pair.target), scripts_of(pair.source)
     others = {script: count for script, count in letters.items() if script not in {*own, LATIN, UNKNOWN}}
-    left = {script: count for script, count in others.items() if script in source}
+    of_source_script = {script: count for script, count in others.items() if script in source}
     intruders = {script: max(0, count - of_source[script]) for script, count in others.items() if script not in source}
     total = letters_weight(letters)
     if sum(intruders.values()) >= MIN_INTRUDERS and letters_weight(intruders) >= INTRUDERS_SHARE * total:
         return True
-    if letters_weight(left) > FOREIGN_SHARE * total:
+    if letters_weight(of_source_script) > FOREIGN_SHARE * total:
         return True
     return any(script in own and not letters[script] and letters["Hani"] >= most for script, most in MOST_HAN.items())
 

@@ -69,16 +69,16 @@ def _markup(token: Token, start: int, end: int) -> HtmlToken:
 
 def _text_tokens(source: str, start: int, end: int, words: str, offset: int) -> Iterator[HtmlToken]:
     """Yield the words that the tokenizer read between two offsets, and what it passed over there."""
-    raw, left = source[start - offset : end - offset], len(words)
+    raw, remaining = source[start - offset : end - offset], len(words)
     chunks = [raw] if raw == words else raw.split(_EMPTY_END_TAG)
     position = start
     for index, chunk in enumerate(chunks):
-        if left and index:
+        if remaining and index:
             yield HtmlToken(TokenKind.OTHER, position, position + len(_EMPTY_END_TAG))
             position += len(_EMPTY_END_TAG)
-        if read := chunk[:left]:
+        if read := chunk[:remaining]:
             yield HtmlToken(TokenKind.WORDS, position, position + len(read))
             position += len(read)
-            left -= len(read)
+            remaining -= len(read)
     if position < end:
         yield HtmlToken(TokenKind.OTHER, position, end)

@@ -94,7 +94,7 @@ def test_white_space_runs_become_one_space() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "source", "left"),
+    ("words", "source", "expected"),
     [
         (f"{RIGHT} Note: I used Sie.", SOURCE, True),
         ("I cannot translate this text.", "Kann ich nicht.", True),
@@ -104,8 +104,8 @@ def test_white_space_runs_become_one_space() -> None:
         ("I'm sorry, but I can't come.", "Leider kann ich nicht kommen.", False),
     ],
 )
-def test_leftover_chat_is_found(words: str, source: str, left: bool) -> None:
-    assert has_leftover_chat(words, source) is left
+def test_leftover_chat_is_found(words: str, source: str, expected: bool) -> None:
+    assert has_leftover_chat(words, source) is expected
 
 
 @pytest.mark.parametrize(
