@@ -35,8 +35,7 @@ KEPT = (f"{PREFIX}key:", f"{PREFIX}keys")
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 TESTS = Path(__file__).parent
-# Fixtures that start the real engine, and folders whose tests start a whole system.
-ENGINES = {"real", "fleet"}
+# Folders whose tests start a whole system.
 SYSTEMS = {"system", "faults"}
 
 # The gate judges a commit, so it tries the same examples every time; `make fuzz` looks for new ones.
@@ -140,20 +139,11 @@ def _go_on(_number: int, _frame: object) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs an engine or a system, and begin with it: it takes longest, and nobody should wait for it at the end."""
+    """Mark whole systems, and begin with them and with engines: they take longest, and nobody should wait for them at the end."""
     for item in items:
-        for mark in _marks(item):
-            item.add_marker(mark)
+        if not SYSTEMS.isdisjoint(item.path.relative_to(TESTS).parts):
+            item.add_marker(pytest.mark.system)
     items.sort(key=_turn)
-
-
-def _marks(item: pytest.Item) -> Iterator[pytest.MarkDecorator]:
-    # Any: pytest gives out no fixture's scope but by what it has inside.
-    found: dict[str, Any] = cast("Any", item)._fixtureinfo.name2fixturedefs
-    if any(name in found and found[name][-1].scope != "function" for name in ENGINES):
-        yield pytest.mark.engine
-    if not SYSTEMS.isdisjoint(item.path.relative_to(TESTS).parts):
-        yield pytest.mark.system
 
 
 def _turn(item: pytest.Item) -> int:

@@ -21,7 +21,7 @@ from tests.waiting import Awake, wait_until
 MEBIBYTE = 1024 * 1024
 RATE = 8.0
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(400)]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tests.waiting import wait_until
 
 # What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
 pytestmark = [
+    pytest.mark.engine,
     pytest.mark.xdist_group("engine"),
     pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),

@@ -14,6 +14,7 @@ from tests.apiserver.conftest import Real, engine_cores
 from tests.waiting import wait_until
 
 pytestmark = [
+    pytest.mark.engine,
     pytest.mark.xdist_group("engine"),
     pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
