@@ -113,7 +113,7 @@ class LocalStats:
         if not self._is_current(url, pair, stats):
             return  # another process serves there by now: this one's end says nothing of it
         pair_stats = self._pairs[pair]
-        match self._outcome(result, pair_stats):
+        match self._timeout_outcome(request, pair_stats) if result.timed_out else result.outcome:
             case AttemptOutcome.GOOD | AttemptOutcome.ANSWERED as outcome:
                 stats.record_success(permit)
                 pair_stats.answered(url, self._clock())
@@ -142,12 +142,9 @@ class LocalStats:
         replica_stats = self._replicas.get(url)
         return replica_stats is not None and replica_stats.pairs.get(pair) is stats
 
-    def _outcome(self, result: AttemptResult, pair_stats: PairStats) -> AttemptOutcome:
-        """Return the outcome; a time-out fails only an overdue request."""
-        if not result.timed_out:
-            return result.outcome
-        overdue = pair_stats.is_overdue(result.request, self._clock())
-        return AttemptOutcome.FAILED if overdue else AttemptOutcome.NONE
+    def _timeout_outcome(self, request: InFlightRequest, pair_stats: PairStats) -> AttemptOutcome:
+        """Return the outcome of a time-out: it fails only an overdue request."""
+        return AttemptOutcome.FAILED if pair_stats.is_overdue(request, self._clock()) else AttemptOutcome.NONE
 
     @staticmethod
     def _record_latency(url: str, stats: PairReplicaStats, request: InFlightRequest, pair_stats: PairStats) -> None:

@@ -114,10 +114,11 @@ class PairStats:
 
     def update_outlier(self, url: str, stats: PairReplicaStats) -> None:
         """Note whether a replica's breaker is closed."""
-        if stats.is_out == (url in self.outliers):
+        is_out = stats.is_out
+        if is_out == (url in self.outliers):
             return
         self._ejected_until = 0.0
-        if stats.is_out:
+        if is_out:
             self.outliers[url] = stats
         else:
             del self.outliers[url]
