@@ -99,67 +99,72 @@ async def exit_code(server: Server, within: float) -> int:
 
 
 @pytest.mark.timeout(400)
-async def test_killed_or_hung_engine_takes_only_its_pairs(
-    tmp_path: Path,
-) -> None:
+async def test_killed_or_hung_engine_takes_only_its_pairs(tmp_path: Path) -> None:
     with api_server(tmp_path, APISERVER_CANARY_TIMEOUT="3") as (server, port):
         async with client_of(port) as client:
             await until_ready(client, PAIRS, server)
-            for pair in sorted(PAIRS):
-                assert (await translate(client, pair)).status_code == 200
-            await _each_engines_metrics_appear_once(client)
-
-            victim = min(server.children("EngineCore"), key=psutil.Process.create_time)
+            await _check_all_pairs(client)
             before = set(family(server))
-            outcomes: dict[str, list[int]] = {pair: [] for pair in PAIRS}
-            stop = asyncio.Event()
-
-            async def load(pair: str) -> None:
-                while not stop.is_set():
-                    answer = await translate(client, pair)
-                    outcomes[pair].append(answer.status_code)
-                    if answer.status_code == 503:
-                        assert answer.json()["code"] == "pair-unavailable"
-                        assert int(answer.headers["retry-after"]) >= 1
-                    await asyncio.sleep(0.05)
-
-            loads = [asyncio.create_task(load(pair)) for pair in PAIRS]
-            await wait_until(lambda: all(len(seen) > 3 for seen in outcomes.values()), 30)
-            victim.kill()
-
-            async def half_is_left() -> set[str]:
-                left = await ready_pairs(client)
-                return left if left != PAIRS else set()
-
-            left = await wait_until(half_is_left, 3, "the death seen")
-            assert left in ({"en-fr", "fr-en"}, {"en-de", "de-en"})
-            await until_ready(client, PAIRS, server)
-            stop.set()
-            await asyncio.gather(*loads)
-            for pair, statuses in outcomes.items():
-                assert set(statuses) == ({200} if pair in left else {200, 503}), (pair, set(statuses))
-            for pair in sorted(PAIRS):
-                assert (await translate(client, pair)).status_code == 200
-            await _each_engines_metrics_appear_once(client)
-
-            # One that hangs is no better than one that died.
-            stopped = min(server.children("EngineCore"), key=psutil.Process.create_time)
-            stopped.suspend()
-            hung = [asyncio.create_task(translate(client, pair)) for pair in PAIRS]
-
-            async def one_half() -> bool:
-                return len(await ready_pairs(client)) == 2
-
-            await wait_until(one_half, 15, "the hanging engine's pairs are gone")
-            await until_ready(client, PAIRS, server)
-            assert not alive([stopped])
-            # They learnt it with the engine's end, not at their deadline of 30 s.
-            assert sorted(answer.status_code for answer in await asyncio.gather(*hung)) == [200, 200, 503, 503]
-
+            await _kill_one_engine_under_load(client, server)
+            await _check_all_pairs(client)
+            await _suspend_one_engine(client, server)
             whole = [*family(server), *before]
             assert len(server.children("EngineCore")) == 2
             server.kill()
             await wait_until(gone(whole), 5, "nothing left of a killed server")
+
+
+async def _check_all_pairs(client: httpx.AsyncClient) -> None:
+    for pair in sorted(PAIRS):
+        assert (await translate(client, pair)).status_code == 200
+    await _each_engines_metrics_appear_once(client)
+
+
+async def _kill_one_engine_under_load(client: httpx.AsyncClient, server: Server) -> None:
+    victim = min(server.children("EngineCore"), key=psutil.Process.create_time)
+    outcomes: dict[str, list[int]] = {pair: [] for pair in PAIRS}
+    stop = asyncio.Event()
+
+    async def load(pair: str) -> None:
+        while not stop.is_set():
+            answer = await translate(client, pair)
+            outcomes[pair].append(answer.status_code)
+            if answer.status_code == 503:
+                assert answer.json()["code"] == "pair-unavailable"
+                assert int(answer.headers["retry-after"]) >= 1
+            await asyncio.sleep(0.05)
+
+    loads = [asyncio.create_task(load(pair)) for pair in PAIRS]
+    await wait_until(lambda: all(len(seen) > 3 for seen in outcomes.values()), 30)
+    victim.kill()
+
+    async def half_is_left() -> set[str]:
+        left = await ready_pairs(client)
+        return left if left != PAIRS else set()
+
+    left = await wait_until(half_is_left, 3, "the death seen")
+    assert left in ({"en-fr", "fr-en"}, {"en-de", "de-en"})
+    await until_ready(client, PAIRS, server)
+    stop.set()
+    await asyncio.gather(*loads)
+    for pair, statuses in outcomes.items():
+        assert set(statuses) == ({200} if pair in left else {200, 503}), (pair, set(statuses))
+
+
+async def _suspend_one_engine(client: httpx.AsyncClient, server: Server) -> None:
+    """One that hangs is no better than one that died."""
+    stopped = min(server.children("EngineCore"), key=psutil.Process.create_time)
+    stopped.suspend()
+    hung = [asyncio.create_task(translate(client, pair)) for pair in PAIRS]
+
+    async def one_half() -> bool:
+        return len(await ready_pairs(client)) == 2
+
+    await wait_until(one_half, 15, "the hanging engine's pairs are gone")
+    await until_ready(client, PAIRS, server)
+    assert not alive([stopped])
+    # They learnt it with the engine's end, not at their deadline of 30 s.
+    assert sorted(answer.status_code for answer in await asyncio.gather(*hung)) == [200, 200, 503, 503]
 
 
 async def _each_engines_metrics_appear_once(client: httpx.AsyncClient) -> None:

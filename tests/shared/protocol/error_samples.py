@@ -1,6 +1,8 @@
-"""One error of every class."""
+"""One error of every class, and the tree that a file of errors documents and defines."""
 
 from __future__ import annotations
+
+from types import ModuleType
 
 from shared.protocol import access_errors, errors
 
@@ -39,3 +41,18 @@ def every_error() -> list[errors.PairwayError]:
         errors.DeadlineExceededError("x"),
         errors.RelayedError(code="theirs", http_status=413, title="T", detail="D", facts={"limit": 3}),
     ]
+
+
+def documented_tree(file: ModuleType) -> dict[str, list[str]]:
+    """Return the classes in the file's docstring, each with its status and code."""
+    tree = {line.split()[1]: line.split()[2:4] for line in (file.__doc__ or "").splitlines() if "── " in line}
+    tree.pop("RelayedError", None)  # it has those of another server
+    return tree
+
+
+def defined_tree(file: ModuleType) -> dict[str, list[str]]:
+    """Return the classes that the file defines, each with its status and code."""
+    kinds = [kind for kind in errors.PairwayError.__subclasses__() if kind.__module__ == file.__name__]
+    tree = {kind.__name__: [str(kind.http_status), kind.code] for kind in kinds}
+    tree.pop("RelayedError", None)
+    return tree
