@@ -1,0 +1,61 @@
+"""The app as it is composed: its routes, and what its lifespan opens and closes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from proxy.app import create_app, create_operator_app
+from proxy.context import ProxyContext
+from proxy.settings import ProxySettings
+from tests.proxy.proxies import nowhere
+
+OPERATOR_PATHS = {
+    "/fleet",
+    "/metrics",
+    "/fleet/replicas",
+    "/fleet/replicas/drain",
+    "/fleet/replicas/resume",
+    "/keys",
+    "/keys/{key_id}",
+}
+CLIENT_PATHS = {"/translate", "/usage", "/health", "/languages", "/livez", "/readyz"}
+
+
+def settings(**values: object) -> ProxySettings:
+    return ProxySettings.model_validate({"redis_url": nowhere(), "replicas": "http://127.0.0.1:1", **values})
+
+
+def paths(app: FastAPI) -> set[str]:
+    return {route.path for route in app.routes if isinstance(route, APIRoute)}
+
+
+def test_one_port_serves_clients_and_operators() -> None:
+    assert paths(create_app(settings())) == CLIENT_PATHS | OPERATOR_PATHS
+
+
+def test_operator_port_takes_operator_routes_away() -> None:
+    app = create_app(settings(operator_port=9000))
+    assert paths(app) == CLIENT_PATHS
+    assert paths(create_operator_app(app)) == OPERATOR_PATHS
+
+
+async def test_lifespan_runs_and_ends_its_loops() -> None:
+    app = create_app(settings())
+    before = asyncio.all_tasks()
+    async with app.router.lifespan_context(app):
+        context: ProxyContext = app.state.context
+        names = [loop.name for loop in context.process.loops]
+        assert names == ["prober", "unhealthy", "lease", "canaries"]
+        assert {task.get_name() for task in asyncio.all_tasks() - before} >= set(names)
+        assert context.fleet.registry.redis_is_away
+    assert not asyncio.all_tasks() - before
+
+
+async def test_cache_in_redis_has_a_loop() -> None:
+    app = create_app(settings(cache_bytes=1 << 20, cache_redis_url=nowhere(2)))
+    async with app.router.lifespan_context(app):
+        context: ProxyContext = app.state.context
+        assert [loop.name for loop in context.process.loops][-1] == "cache"
