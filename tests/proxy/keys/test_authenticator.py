@@ -78,7 +78,7 @@ async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisAtHand) 
     assert key_ids[:2] == [OPERATOR, operator.id]
 
 
-async def test_operator_is_refused_where_neither_token_nor_keys_are_set(redis: RedisAtHand) -> None:
+async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: RedisAtHand) -> None:
     async with authenticator(redis, on=False, token="") as one:
         with pytest.raises(OperatorOffError):
             await one.require_operator(f"Bearer {TOKEN}", list[str]().append)
