@@ -15,7 +15,7 @@ from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.runtime.process_guard import ProcessGuard
 from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
-from shared.server import server
+from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
 
@@ -37,9 +37,11 @@ def main() -> int:
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
     grace = settings.max_request_timeout
-    limiter = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter)
-    running = server.DrainingServer(
+    limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
+    config = draining_server.server_config(
+        app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter
+    )
+    running = draining_server.DrainingServer(
         config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds
     )
     # An EngineCore outlives a killed API server, whatever it is doing: the guard process ends it.

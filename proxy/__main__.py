@@ -18,7 +18,7 @@ from proxy.settings import PREFIX, ProxySettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
-from shared.server import server
+from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def main() -> int:
     configure_logging(settings.log_level, settings.log_format)
     if everywhere := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
         log.warning("any client can claim any address", extra={"trusted_proxies": everywhere})
-    new_limiter = partial(ConnectionLimiter, server.raise_open_files_limit(settings.max_connections))
+    new_limiter = partial(ConnectionLimiter, draining_server.raise_open_files_limit(settings.max_connections))
     if settings.processes == 1:
         return _serve(settings, new_limiter())
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -64,7 +64,7 @@ def _serve(
     """Serve as the process of that number, on the socket if there is one."""
     app = create_app(settings)
     config = partial(
-        server.server_config,
+        draining_server.server_config,
         # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
         grace_seconds=settings.max_request_timeout,
         limiter=limiter,
@@ -74,7 +74,7 @@ def _serve(
     if settings.operator_port:
         port = settings.operator_port + number
         beside = config(create_operator_app(app), host=settings.operator_host, port=port)
-    running = server.DrainingServer(
+    running = draining_server.DrainingServer(
         config(app, host=settings.host, port=settings.port),
         drain=app.state.draining.set,
         drain_seconds=settings.drain_seconds,

@@ -17,8 +17,8 @@ from fastapi import FastAPI
 from typing_extensions import override
 
 from shared.protocol.deadline import TIMEOUT_HEADER
+from shared.server.draining_server import server_config
 from shared.server.limits import ConnectionLimiter
-from shared.server.server import server_config
 from tests.waiting import wait_until
 
 Fault = Literal["reset", "reset-mid-body", "close", "hang", "drip"]
@@ -150,8 +150,8 @@ class FakeReplica:
                 await _write_chunk(writer, script.raw_stream[start : start + 65_536])
             await _write_chunk(writer, b"")
             return True
-        told = deltas_of(good)
-        for event in told if script.breaks_after is None else told[: script.breaks_after]:
+        events = deltas_of(good)
+        for event in events if script.breaks_after is None else events[: script.breaks_after]:
             await _write_chunk(writer, event)
         if script.breaks_after is None:
             await _write_chunk(writer, _event("result", good), b": nothing more follows\n\n")

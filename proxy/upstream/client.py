@@ -29,7 +29,7 @@ from shared.protocol.messages import Problem
 from shared.protocol.report import ReplicaReport
 from shared.protocol.sse import OnDelta
 
-# Shorter than the servers keep an idle connection (shared/server/server.py: 75 s), so that they never close one under a
+# Shorter than the servers keep an idle connection (shared/server/draining_server.py: 75 s), so that they never close one under a
 # request.
 IDLE_SECONDS: Final = 30.0
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024

@@ -18,7 +18,9 @@ API servers raise the first two only, where they have a token.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from shared.protocol import errors
 from shared.protocol.errors import PairwayError
 
 
@@ -123,3 +125,11 @@ class KeysUnavailableError(PairwayError):
     code = "keys-unavailable"
     http_status = 503
     title = "Keys unavailable"
+
+
+# Every code that a server of ours can answer with: those of both files of errors.
+CODES: Final = frozenset(
+    kind.code
+    for kind in (*vars(errors).values(), *tuple(globals().values()))
+    if isinstance(kind, type) and issubclass(kind, PairwayError)
+)

@@ -20,7 +20,7 @@ PairwayError
 ├── DeadlineExceededError    504 deadline-exceeded    the time given is over
 └── RelayedError             as the replica said      a replica's answer that holds for the client as it is
 
-Those of access are a file of their own, shared/protocol/access_errors.py; shared/protocol/error_codes.py lists the codes of both. Foreign errors
+Those of access are a file of their own, shared/protocol/access_errors.py. Foreign errors
 (HTTP client, Redis, vLLM) are mapped into this tree at the one file that knows the library.
 """
 

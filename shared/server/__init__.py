@@ -1,6 +1,6 @@
 """uvicorn with limits and draining.
 
-- ``server``: the server under both apps, which drains before it stops.
+- ``draining_server``: the server under both apps, which drains before it stops.
 - ``connection``: one connection within the limits.
 - ``limits``: the limits, and the cap on connections.
 - ``uvicorn_protocol``: uvicorn's protocol, patched.

@@ -21,8 +21,8 @@ from apiserver.app import create_app
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.hosting.model_host import EngineFactory
 from apiserver.settings import ApiServerSettings
+from shared.server.draining_server import DrainingServer, server_config
 from shared.server.limits import ConnectionLimiter
-from shared.server.server import DrainingServer, server_config
 from tests.conftest import NO_AUTHORITIES
 from tests.scripted_engine import ScriptedFactory
 from tests.waiting import wait_until

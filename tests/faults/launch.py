@@ -9,8 +9,8 @@ from fastapi import FastAPI
 
 from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
+from shared.server.draining_server import DrainingServer, server_config
 from shared.server.limits import ConnectionLimiter
-from shared.server.server import DrainingServer, server_config
 from tests.faults.control import Apply, controlled
 
 

@@ -59,11 +59,8 @@ BANNED = frozenset(
     ]
 )
 METRICS = ("proxy/metrics.py", "apiserver/metrics.py", "shared/runtime/metrics.py")
-# Names that are not ours to choose: what a library calls, and fields of wire formats.
-FOREIGN = {
-    ("shared/server/connection.py", "connection_made"): "asyncio.Protocol calls it",
-    ("shared/protocol/report.py", "room"): "a field of GET /report",
-}
+# Names that a library calls.
+FOREIGN = frozenset({"connection_made"})  # asyncio.Protocol
 
 
 def test_identifiers_are_standard_terms() -> None:
@@ -71,7 +68,7 @@ def test_identifiers_are_standard_terms() -> None:
         f"{shown(path)}:{line}: {name}"
         for path in modules(*OURS)
         for name, line in definitions(parsed(path))
-        if words_of(name) & BANNED and (shown(path), name) not in FOREIGN
+        if words_of(name) & BANNED and name not in FOREIGN
     }
     assert not wrong, "banned words (docs/glossary.md has the standard terms):\n" + "\n".join(sorted(wrong))
 

@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 PROGRAM = """
 import asyncio, sys
 from fastapi import FastAPI, Response
-from shared.server import server
+from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 app, draining, begun = FastAPI(), asyncio.Event(), asyncio.Event()
 @app.get("/readyz")
@@ -30,8 +30,8 @@ async def slow(seconds: float):
     begun.set()
     await asyncio.sleep(seconds)
     return "done"
-config = server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, limiter=ConnectionLimiter())
-server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
+config = draining_server.server_config(app, host="127.0.0.1", port=int(sys.argv[1]), grace_seconds=5, limiter=ConnectionLimiter())
+draining_server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
 """
 
 

@@ -30,7 +30,7 @@ from benchmarks.origin.workload.random_weights import answer_text, full_length_s
 from shared.languages import LanguagePair
 from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
-from shared.server import server
+from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
 
@@ -90,11 +90,13 @@ def main() -> None:
     ):
         app = create_app(settings, partial(recording_engine(record).start, alone=True))
     app.add_api_route("/record", record.drain, methods=["GET"])
-    limiter = ConnectionLimiter(server.raise_open_files_limit(settings.max_connections))
+    limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
     grace = settings.max_request_timeout
-    config = server.server_config(app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter)
+    config = draining_server.server_config(
+        app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter
+    )
     drain = app.state.context.model_server.drain
-    server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
+    draining_server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ async def test_wait_raises_the_first_reason() -> None:
         await waiting()
 
 
-async def test_wait_that_is_not_under_way_cannot_be_ended() -> None:
+async def test_wait_that_has_not_begun_cannot_be_ended() -> None:
     wait = CancellableWait()
     wait.end(HedgeWonError())
     async with wait:
@@ -84,7 +84,7 @@ async def test_hedge_before_its_delay_never_begins() -> None:
     assert not begun
 
 
-async def test_hedge_under_way_is_cancelled_at_the_end_of_the_block() -> None:
+async def test_running_hedge_is_cancelled_at_the_end_of_the_block() -> None:
     with Hedge(0, lambda: asyncio.create_task(asyncio.sleep(NEVER, b"")), CancellableWait()) as hedge:
         await wait_until(lambda: hedge.second is not None, 3, "the hedge has begun")
     assert hedge.second is not None

@@ -19,7 +19,7 @@ async def test_gather_results_keeps_the_order() -> None:
     assert await gather_results(map(_value, range(4))) == [0, 1, 2, 3]
 
 
-async def test_gather_results_raises_the_first_error_and_cancels_the_rest() -> None:
+async def test_gather_results_raises_first_error_and_cancels_the_rest() -> None:
     cancelled = asyncio.Event()
 
     async def endless() -> int:

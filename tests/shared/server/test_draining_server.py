@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import resource, sys
-from shared.server.server import raise_open_files_limit
+from shared.server.draining_server import raise_open_files_limit
 soft, hard, wanted = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 print(raise_open_files_limit(wanted), *resource.getrlimit(resource.RLIMIT_NOFILE))
