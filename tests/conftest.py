@@ -25,7 +25,7 @@ from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs]
     Scheduling,
 )
 
-from tests.processes import Server, free_port, redis_server
+from tests.support.processes import Server, free_port, redis_server
 
 PREFIX = "pairway-test:"
 # What operators keep until they revoke it: keys, and the index of them.
@@ -45,7 +45,7 @@ settings.load_profile("gate")
 
 
 @dataclass(slots=True)
-class RedisAtHand:
+class RedisServer:
     """A real Redis: its process, its URL, and a plain client to look inside."""
 
     server: Server
@@ -83,12 +83,12 @@ class RedisAtHand:
 
 
 @contextmanager
-def _running_redis(folder: Path) -> Generator[RedisAtHand]:
+def _running_redis(folder: Path) -> Generator[RedisServer]:
     port = free_port()
-    # Any: see RedisAtHand.
+    # Any: see RedisServer.
     make: Callable[..., Any] = Redis
     client = make(host="127.0.0.1", port=port, decode_responses=True, socket_timeout=5)
-    at_hand = RedisAtHand(redis_server(port, folder), f"redis://127.0.0.1:{port}/0", client)
+    at_hand = RedisServer(redis_server(port, folder), f"redis://127.0.0.1:{port}/0", client)
     try:
         at_hand.start()
         yield at_hand
@@ -98,13 +98,13 @@ def _running_redis(folder: Path) -> Generator[RedisAtHand]:
 
 
 @pytest.fixture(scope="session")
-def _shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisAtHand]:
+def _shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     with _running_redis(tmp_path_factory.mktemp("redis")) as at_hand:
         yield at_hand
 
 
 @pytest.fixture
-def redis(_shared_redis: RedisAtHand) -> Iterator[RedisAtHand]:
+def redis(_shared_redis: RedisServer) -> Iterator[RedisServer]:
     """An empty Redis; whatever a test leaves in it must have a life time and the prefix."""
     _shared_redis.client.flushall()
     yield _shared_redis
@@ -112,7 +112,7 @@ def redis(_shared_redis: RedisAtHand) -> Iterator[RedisAtHand]:
 
 
 @pytest.fixture
-def own_redis(tmp_path: Path) -> Iterator[RedisAtHand]:
+def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
     """A Redis of the test's own, to be frozen and killed."""
     with _running_redis(tmp_path) as at_hand:
         yield at_hand

@@ -24,8 +24,8 @@ from apiserver.settings import ApiServerSettings
 from shared.server.draining_server import DrainingServer, server_config
 from shared.server.limits import ConnectionLimiter
 from tests.conftest import NO_AUTHORITIES
-from tests.scripted_engine import ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import ScriptedFactory
+from tests.support.waiting import wait_until
 
 CATALOG = """
 models:

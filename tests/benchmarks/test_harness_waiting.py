@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from tests.processes import ROOT
-from tests.waiting import Awake, wait_until
+from tests.support.processes import ROOT
+from tests.support.waiting import Awake, wait_until
 
 
 async def test_time_passes_and_a_wait_in_vain_ends() -> None:
@@ -27,7 +27,7 @@ async def test_time_passes_and_a_wait_in_vain_ends() -> None:
 # Tells when it is awake, waits for a line, tells how long it was.
 SLEEPER = """
 import sys
-from tests.waiting import Awake
+from tests.support.waiting import Awake
 with Awake() as awake:
     print("awake", flush=True)
     sys.stdin.readline()

@@ -23,7 +23,7 @@ from benchmarks.origin.device_usage import (
     require_gpu,
 )
 from benchmarks.origin.processes import environment
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture

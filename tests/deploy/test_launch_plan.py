@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deploy.launch_plan import LaunchPlan, LaunchPlanError, check_port
-from tests.processes import free_ports
+from tests.support.processes import free_ports
 
 
 @pytest.mark.parametrize(

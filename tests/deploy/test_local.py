@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS
-from tests.deploy.marked import Marked
-from tests.processes import free_ports
-from tests.waiting import Awake, wait_until
+from tests.support.marked_processes import MarkedProcesses
+from tests.support.processes import free_ports
+from tests.support.waiting import Awake, wait_until
 
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 
@@ -27,7 +27,7 @@ class Site:
     """A folder with a catalog of two models, ports, and what is started there."""
 
     folder: Path
-    processes: Marked
+    processes: MarkedProcesses
     port: int = field(default_factory=lambda: free_ports(3))
 
     def launch(
@@ -73,7 +73,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     (tmp_path / "models.yaml").write_text(
         "models: {en-de: {path: ./model, pairs: [en-de]}, xx-yy: {path: some/name, pairs: [xx-yy]}}"
     )
-    processes = Marked(tmp_path / "output")
+    processes = MarkedProcesses(tmp_path / "output")
     yield Site(tmp_path, processes)
     processes.end()
 

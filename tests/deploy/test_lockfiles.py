@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from deploy.lockfiles import BUILDS, DEV, EXCLUDED, REQUIREMENTS, TORCH_CPU, find_differences, read_lines, read_pins
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 LOCKS = sorted({*BUILDS["cpu"], *BUILDS["cuda"], DEV} - {TORCH_CPU})
 # name==version, and for a few a Python version.

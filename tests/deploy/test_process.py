@@ -10,7 +10,7 @@ from pathlib import Path
 
 from deploy.process import ManagedProcess
 from shared.runtime.process_guard import find_marked_processes
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 MARK = "PAIRWAY_PROCESS_TEST"
 # Ignores SIGTERM, and has a child that does too.

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from deploy.readiness import READINESS_POLL_SECONDS, ReadinessMonitor
-from tests.fakes import FakeReplica, replicas
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
-from tests.deploy.marked import Marked
+from tests.support.marked_processes import MarkedProcesses
 
 # Takes the lock as a guard holds it on, until a file is there: the process id in the file is that of a launcher that is
 # gone.
@@ -35,9 +35,9 @@ async def test_lock_waits_for_a_dead_launcher(tmp_path: Path) -> None:
         said.append(words)
         let_go.touch()
 
-    gone = Marked(tmp_path / "gone").start("true")
+    gone = MarkedProcesses(tmp_path / "gone").start("true")
     gone.wait()
-    holder = Marked(tmp_path / "output")
+    holder = MarkedProcesses(tmp_path / "output")
     try:
         holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(let_go))
         await holder.wait_for("holds")
@@ -50,9 +50,9 @@ async def test_lock_waits_for_a_dead_launcher(tmp_path: Path) -> None:
 
 async def test_lock_takes_a_zombie_for_dead(tmp_path: Path) -> None:
     """A killed launcher that nobody has waited for does not count as a living one."""
-    zombie = Marked(tmp_path / "gone")
+    zombie = MarkedProcesses(tmp_path / "gone")
     gone = zombie.start("true")
-    holder = Marked(tmp_path / "output")
+    holder = MarkedProcesses(tmp_path / "output")
     try:
         holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(tmp_path / "let go"))
         await holder.wait_for("holds")

@@ -11,7 +11,7 @@ import pytest
 from apiserver.catalog import loader
 from apiserver.metrics import ApiServerMetrics
 from proxy.metrics import ProxyMetrics
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 OTHERS = (ROOT / "models/CARD.md", ROOT / "benchmarks/README.md")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OTHERS])

@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from benchmarks.harness.http_load import LoadPlan, LoadProcess, Stream, running_load
 from benchmarks.harness.texts import TextSource
 from tests.faults.control import send_command
-from tests.processes import ROOT, Server, free_port, python_server, redis_server
-from tests.waiting import wait_until
+from tests.support.processes import ROOT, Server, free_port, python_server, redis_server
+from tests.support.waiting import wait_until
 
 RATE = 40.0
 PAIRS = ("en-de", "de-en")

@@ -20,7 +20,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.settings import ApiServerSettings
 from tests.faults.launch import launch
-from tests.scripted_engine import Asked, ScriptedEngine
+from tests.support.scripted_engine import Asked, ScriptedEngine
 
 DELAY_SECONDS = 0.02
 # A slow engine makes steps all the same; a real one's take some milliseconds.

@@ -15,8 +15,9 @@ from proxy.fleet.discovery import Resolver, system_resolver
 from proxy.settings import ProxySettings
 from shared.languages import LanguagePair
 from tests.conftest import NO_AUTHORITIES, PREFIX
-from tests.fakes import FakeReplica, Serving
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica
+from tests.support.serving import Serving
+from tests.support.waiting import wait_until
 
 # Short, so that tests are; the time-out is not, so that a machine with other work finds no replica dead. Tests in which
 # reports hang set the shorter one.

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import httpx
 
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica
-from tests.processes import Server, free_port, python_server
-from tests.waiting import Awake, wait_until
+from tests.conftest import PREFIX, RedisServer
+from tests.support.fake_replica import FakeReplica
+from tests.support.processes import Server, free_port, python_server
+from tests.support.waiting import Awake, wait_until
 
 
 async def readiness(client: httpx.AsyncClient) -> int:
@@ -25,7 +25,7 @@ async def readiness(client: httpx.AsyncClient) -> int:
 
 @asynccontextmanager
 async def proxy_process(
-    folder: Path, redis: RedisAtHand, *fakes: FakeReplica, **settings: str
+    folder: Path, redis: RedisServer, *fakes: FakeReplica, **settings: str
 ) -> AsyncGenerator[tuple[Server, httpx.AsyncClient]]:
     port = free_port()
     environment = {

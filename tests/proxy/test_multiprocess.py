@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import psutil
 
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica, replicas
-from tests.processes import Server, free_port, python_server
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxy_process import exit_code_of, proxy_process, readiness
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.processes import Server, free_port, python_server
+from tests.support.waiting import wait_until
 
 
 async def send_requests(client: httpx.AsyncClient, count: int) -> set[int]:
@@ -57,7 +57,7 @@ def two_ports() -> list[int]:
             return [first, first + 1]
 
 
-async def test_processes_share_a_port_and_a_dead_one_is_restarted(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_processes_share_a_port_and_a_dead_one_is_restarted(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")
     ports = two_ports()
     settings = {"processes": "2", "operator_port": str(ports[0]), "drain_seconds": "0"}
@@ -91,7 +91,7 @@ async def test_processes_share_a_port_and_a_dead_one_is_restarted(tmp_path: Path
         assert "Traceback" not in server.tail(200)
 
 
-async def test_processes_end_with_their_supervisor(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_processes_end_with_their_supervisor(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")
     settings = {"processes": "2", "operator_port": str(two_ports()[0]), "drain_seconds": "0"}
     async with replicas(one), proxy_process(tmp_path, redis, one, **settings) as (server, client):
@@ -106,7 +106,7 @@ async def test_processes_end_with_their_supervisor(tmp_path: Path, redis: RedisA
         assert await readiness(client) == 0
 
 
-async def test_processes_that_cannot_start_end_the_supervisor(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_processes_that_cannot_start_end_the_supervisor(tmp_path: Path, redis: RedisServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         environment = {
@@ -162,7 +162,7 @@ async def test_failed_restart_is_retried(tmp_path: Path) -> None:
         server.stop()
 
 
-async def test_taken_port_is_one_log_line(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_taken_port_is_one_log_line(tmp_path: Path, redis: RedisServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = {
             "PROXY_PORT": str(taken.getsockname()[1]),

@@ -14,8 +14,8 @@ from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.store import FleetStore
 from proxy.settings import ProxySettings
 from shared.runtime.background import PERIOD_JITTER
-from tests.processes import free_port, python_server
 from tests.proxy.proxies import proxy
+from tests.support.processes import free_port, python_server
 
 
 def rejection(**values: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from shared.version import VERSION
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 
 def test_version_is_the_one_of_the_project() -> None:

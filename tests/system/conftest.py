@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.processes import ROOT, Server, free_port, python_server, redis_server
-from tests.waiting import wait_until
+from tests.support.processes import ROOT, Server, free_port, python_server, redis_server
+from tests.support.waiting import wait_until
 
 # Three API servers import vLLM and start their engines at once on two cores.
 READY_WITHIN = 180.0

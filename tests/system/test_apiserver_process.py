@@ -16,8 +16,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.apiserver.conftest import PAIRS
-from tests.processes import ROOT, Server, free_port, python_server
-from tests.waiting import Awake, wait_until
+from tests.support.processes import ROOT, Server, free_port, python_server
+from tests.support.waiting import Awake, wait_until
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.processes import Server, free_port
-from tests.waiting import wait_until
+from tests.support.processes import Server, free_port
+from tests.support.waiting import wait_until
 
 PROGRAM = """
 import asyncio, sys

@@ -12,11 +12,11 @@ import httpx
 import psutil
 import pytest
 
-from tests.processes import Server
+from tests.support.processes import Server
+from tests.support.waiting import Awake, wait_until
 from tests.system.conftest import FLEET_MARK, Fleet
 from tests.system.load import steady_load
 from tests.text_skeleton import skeleton
-from tests.waiting import Awake, wait_until
 
 MEBIBYTE = 1024 * 1024
 RATE = 8.0

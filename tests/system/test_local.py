@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.marked import Marked
-from tests.processes import ROOT, free_ports
-from tests.waiting import Awake, wait_until
+from tests.support.marked_processes import MarkedProcesses
+from tests.support.processes import ROOT, free_ports
+from tests.support.waiting import Awake, wait_until
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 
@@ -26,21 +26,21 @@ CLEAN_SECONDS = 25.0
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Marked]:
+def processes(tmp_path: Path) -> Iterator[MarkedProcesses]:
     """Processes that are gone after the test."""
-    marked = Marked(tmp_path / "output")
+    marked = MarkedProcesses(tmp_path / "output")
     yield marked
     marked.end()
 
 
-def launch(processes: Marked, port: int, *options: str) -> subprocess.Popen[bytes]:
+def launch(processes: MarkedProcesses, port: int, *options: str) -> subprocess.Popen[bytes]:
     """Start the launcher as the README says."""
     run_dir = str(processes.output.with_name("run"))
     command = ("-m", "deploy.local", "--port", str(port), "--run-dir", run_dir, *options)
     return processes.start(sys.executable, *command)
 
 
-def count_engines(processes: Marked) -> int:
+def count_engines(processes: MarkedProcesses) -> int:
     """Count the EngineCores, which name themselves so."""
     return sum("EngineCore" in command for command in processes.commands())
 
@@ -54,7 +54,7 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
 
 
 @pytest.mark.timeout(300)
-async def test_launcher_serves_translations_and_stops(processes: Marked) -> None:
+async def test_launcher_serves_translations_and_stops(processes: MarkedProcesses) -> None:
     """Ready without a hand, real translations of both models, and nothing left after SIGTERM."""
     port = free_ports(3)
     launcher = launch(processes, port)
@@ -71,7 +71,7 @@ async def test_launcher_serves_translations_and_stops(processes: Marked) -> None
 
 
 @pytest.mark.timeout(300)
-async def test_killed_launcher_leaves_nothing(processes: Marked, tmp_path: Path) -> None:
+async def test_killed_launcher_leaves_nothing(processes: MarkedProcesses, tmp_path: Path) -> None:
     """In the middle of an engine's start too."""
     catalog = tmp_path / "models.yaml"
     catalog.write_text(f"models: {{en-de: {{path: {ROOT}/models/en-de, pairs: [en-de], prompt: demo-tags}}}}")
@@ -82,7 +82,7 @@ async def test_killed_launcher_leaves_nothing(processes: Marked, tmp_path: Path)
     await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
 
 
-def test_port_in_use_is_named(processes: Marked) -> None:
+def test_port_in_use_is_named(processes: MarkedProcesses) -> None:
     """Before anything is started."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = int(other.getsockname()[1])
@@ -91,7 +91,7 @@ def test_port_in_use_is_named(processes: Marked) -> None:
     assert "make up PORT=" in processes.said()
 
 
-def test_missing_model_is_named(processes: Marked, tmp_path: Path) -> None:
+def test_missing_model_is_named(processes: MarkedProcesses, tmp_path: Path) -> None:
     """With its path."""
     catalog = tmp_path / "models.yaml"
     catalog.write_text("models: {en-xx: {path: ./en-xx, pairs: [en-xx], prompt: demo-tags}}")

@@ -17,10 +17,10 @@ from hypothesis import settings
 
 from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import CATALOG, serving
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.proxies import proxy
-from tests.scripted_engine import ScriptedFactory
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.scripted_engine import ScriptedFactory
 
 TOKEN = "a-token-that-is-long-enough"
 LEFT_OUT = "positive_data_acceptance,negative_data_rejection,missing_required_header"
@@ -53,14 +53,14 @@ async def no_failures(url: str, folder: Path, *more: str, **headers: str) -> Non
     assert process.returncode == 0, output.decode()
 
 
-async def test_proxy_matches_its_openapi_document(redis: RedisAtHand, tmp_path: Path) -> None:
+async def test_proxy_matches_its_openapi_document(redis: RedisServer, tmp_path: Path) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake], redis.url) as running:
         await no_failures(running.url, tmp_path, "--exclude-path-regex", CHANGES)
         assert (await running.translate("Hello"))[0] == 200
 
 
-async def test_operator_routes_match_the_openapi_document(redis: RedisAtHand, tmp_path: Path) -> None:
+async def test_operator_routes_match_the_openapi_document(redis: RedisServer, tmp_path: Path) -> None:
     """On a proxy of their own: what they find they remove, and then nothing can be translated."""
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake], redis.url, operator_token=TOKEN) as running:

@@ -12,7 +12,7 @@ from apiserver.prompts.builtin import FAMILIES
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
 from apiserver.prompts.template import PromptError
 from shared.languages import LanguagePair
-from tests.scripted_engine import FRAME, ScriptedEngine
+from tests.support.scripted_engine import FRAME, ScriptedEngine
 
 EN_DE = LanguagePair("en", "de")
 

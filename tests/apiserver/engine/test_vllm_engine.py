@@ -24,7 +24,7 @@ from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError
 from tests.apiserver.conftest import ROOT, Real
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 # What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
 pytestmark = [

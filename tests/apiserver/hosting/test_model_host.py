@@ -33,8 +33,8 @@ from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError, PairUnavailableError
 from shared.protocol.messages import Translation
-from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.support.waiting import wait_until
 
 
 class Clock:

@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.hosting.stall_detector import MAX_SECONDS_PER_CHECK, StallDetector
-from tests.scripted_engine import ScriptedEngine
+from tests.support.scripted_engine import ScriptedEngine
 
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
 LOOK = 0.1

@@ -14,8 +14,8 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError
 from shared.protocol.messages import TranslateRequest
 from tests.apiserver.conftest import Served
-from tests.scripted_engine import ScriptedEngine, ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
+from tests.support.waiting import wait_until
 
 # More than SHORT_SEGMENTS segments (of some five sentences here) are a long text, which waits for its turn in our lanes.
 SENTENCES = 160

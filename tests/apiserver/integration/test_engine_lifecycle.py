@@ -16,8 +16,8 @@ from apiserver.engine.interface import GenerationResult
 from apiserver.settings import ApiServerSettings
 from shared.protocol.priority import Priority
 from tests.apiserver.conftest import PAIRS, Served, serving
-from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.support.waiting import wait_until
 
 EN_DE, EN_FR = {"en-de", "de-en"}, {"en-fr", "fr-en"}
 

@@ -11,7 +11,7 @@ import pytest
 from apiserver.hosting.model_host import STALLED
 from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Real, engine_cores
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.engine,

@@ -17,8 +17,8 @@ from apiserver.settings import ApiServerSettings
 from shared.protocol.errors import PairwayError
 from shared.protocol.messages import Limits, parse_translate_request
 from tests.apiserver.conftest import PAIRS, Served, serving
-from tests.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.support.waiting import wait_until
 
 
 def problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pytest
 
 from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Served, serving
-from tests.scripted_engine import ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import ScriptedFactory
+from tests.support.waiting import wait_until
 
 CATALOG = """
 models:

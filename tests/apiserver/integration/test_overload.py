@@ -16,8 +16,8 @@ from apiserver.scheduling.batch_slots import BULK_SHARE
 from apiserver.settings import ApiServerSettings
 from shared.protocol.headers import CALLER_HEADER
 from tests.apiserver.conftest import Served, serving
-from tests.scripted_engine import ScriptedEngine, ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
+from tests.support.waiting import wait_until
 
 CATALOG = """
 models:

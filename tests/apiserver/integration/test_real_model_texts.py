@@ -14,7 +14,7 @@ from apiserver.prompts.sampling import Sampling
 from apiserver.protection.placeholders import count_literals
 from shared.languages import LanguagePair
 from tests.apiserver.conftest import Real
-from tests.streams import hear
+from tests.support.event_streams import request_stream
 from tests.text_skeleton import skeleton
 
 # What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
@@ -92,7 +92,7 @@ async def test_long_document_keeps_its_white_space(real: Real) -> None:
 async def test_deltas_join_to_the_translation(real: Real) -> None:
     text = "Where is the station?\n\nAre you tired? Yes.\n" * 6
     body = {"text": text, "source_lang": "en", "target_lang": "de"}
-    heard = await hear(real.served.client, body)
+    heard = await request_stream(real.served.client, body)
     assert heard.names.count("delta") > 1
     assert skeleton(heard.result["translation"]) == skeleton(text)
 

@@ -13,9 +13,9 @@ from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Served, serving
 from tests.proxy.proxies import proxy
-from tests.scripted_engine import FRAME, Asked, ScriptedEngine, ScriptedFactory
-from tests.streams import Heard, hear, listening
-from tests.waiting import wait_until
+from tests.support.event_streams import StreamedAnswer, open_stream, request_stream
+from tests.support.scripted_engine import FRAME, Asked, ScriptedEngine, ScriptedFactory
+from tests.support.waiting import wait_until
 
 
 class Holding(ScriptedEngine):
@@ -59,8 +59,8 @@ def body(text: object, /, **changes: object) -> dict[str, object]:
     return {"text": text, "source_lang": "en", "target_lang": "de", **changes}
 
 
-async def ask(served: Served, text: object, **headers: str) -> Heard:
-    return await hear(served.client, body(text), **headers)
+async def ask(served: Served, text: object, **headers: str) -> StreamedAnswer:
+    return await request_stream(served.client, body(text), **headers)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ async def ask(served: Served, text: object, **headers: str) -> Heard:
 async def test_error_before_the_first_delta_is_an_ordinary_problem(
     served: Served, changes: dict[str, object], status: int, code: str
 ) -> None:
-    heard = await hear(served.client, body("Hello", **changes))
+    heard = await request_stream(served.client, body("Hello", **changes))
     assert (heard.status, heard.problem["code"]) == (status, code)
     assert heard.headers["content-type"] == "application/problem+json"
 
@@ -104,7 +104,7 @@ async def test_internal_error_after_a_delta_is_an_error_event(
         return answer(asked)
 
     engine.answer = broken
-    async with listening(served.port, body(["quick", "slow"])) as listener:
+    async with open_stream(served.port, body(["quick", "slow"])) as listener:
         await listener.until(b"event: delta")
         engine.slow.set()
         taken = await listener.until(b"event: error")
@@ -116,7 +116,7 @@ async def test_internal_error_after_a_delta_is_an_error_event(
 
 async def test_engine_death_in_mid_stream_is_an_error_event(held: tuple[Served, Holding]) -> None:
     served, engine = held
-    async with listening(served.port, body(["quick", "slow"])) as listener:
+    async with open_stream(served.port, body(["quick", "slow"])) as listener:
         await listener.until(b"event: delta")
         engine.die()
         engine.slow.set()
@@ -136,7 +136,7 @@ async def test_deadline_in_mid_stream_is_an_error_event(held: tuple[Served, Hold
 async def test_client_disconnect_aborts_the_engine(held: tuple[Served, Holding], text: list[str] | str) -> None:
     served, engine = held
     slow = 1 if isinstance(text, str) else text.count("slow")
-    async with listening(served.port, body(text)) as listener:
+    async with open_stream(served.port, body(text)) as listener:
         if "quick" in text:
             await listener.until(b"event: delta")
 
@@ -158,7 +158,7 @@ async def test_each_text_is_sent_as_soon_as_it_is_final(
     held: tuple[Served, Holding],
 ) -> None:
     served, engine = held
-    async with listening(served.port, body(["slow", "quick"])) as listener:
+    async with open_stream(served.port, body(["slow", "quick"])) as listener:
         taken = await listener.until(b"event: delta")
         assert b'{"index":1,' in taken
         assert b'"index":0' not in taken
@@ -189,10 +189,10 @@ async def test_stream_through_the_proxy_is_the_same(
     served, engine = held
     async with proxy([f"http://127.0.0.1:{served.port}"]) as running:
         for text in ("Hello", ["Hello", "there", " "]):
-            heard = await hear(running.client, body(text))
+            heard = await request_stream(running.client, body(text))
             assert heard.result == (await served.translate(text)).json()
-        async with listening(running.serving.port, body(["quick", "slow"])) as listener:
+        async with open_stream(running.serving.port, body(["quick", "slow"])) as listener:
             await listener.until(b"event: delta")
         await wait_until(lambda: engine.given_up == 1, 5, "the engine's request is aborted")
-        heard = await hear(running.client, body(["quick", "slow"]), x_timeout_ms="300")
+        heard = await request_stream(running.client, body(["quick", "slow"]), x_timeout_ms="300")
         assert (heard.names, heard.last[1]["code"]) == (["delta", "error"], "deadline-exceeded")

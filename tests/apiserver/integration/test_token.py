@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.settings import ApiServerSettings
 from tests.apiserver.conftest import Served, serving
-from tests.scripted_engine import ScriptedFactory
+from tests.support.scripted_engine import ScriptedFactory
 
 TOKEN = "a-token-that-is-long-enough"
 KEY = {"Authorization": f"Bearer {TOKEN}"}

@@ -16,7 +16,7 @@ from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.engine_requests import EngineRequester
 from shared.languages import LanguagePair
 from shared.protocol.lanes import Lane
-from tests.scripted_engine import ScriptedEngine
+from tests.support.scripted_engine import ScriptedEngine
 
 EN_DE = LanguagePair("en", "de")
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})

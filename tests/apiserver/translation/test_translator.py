@@ -27,9 +27,9 @@ from shared.languages import LanguagePair
 from shared.protocol.errors import TooLargeError
 from shared.protocol.lanes import Lane
 from shared.protocol.messages import TextFormat, Translation
-from tests.scripted_engine import Asked, ScriptedEngine
+from tests.support.scripted_engine import Asked, ScriptedEngine
+from tests.support.waiting import wait_until
 from tests.text_skeleton import skeleton
-from tests.waiting import wait_until
 
 EN_DE = LanguagePair("en", "de")
 GERMAN = ["Das", "Haus", "meines", "Freundes", "steht", "immer", "noch", "zwischen", "Wald", "und", "Garten"]

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from tests.faults.fleet import MAX_TEXT_CHARS, RATE, FaultFleet
 from tests.faults.result import ScenarioResult, Timing
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 REQUESTS = 40
 CLIENTS = 10

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from tests.faults.fleet import RATE, FaultFleet, ProxyUnderTest
 from tests.faults.result import ScenarioResult, Timing
 from tests.faults.scenarios.run import Action, Scenario, ScenarioRun, run_scenario, summarize
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 MAX_OF_NORMAL_P50 = 1.1
 MAX_SECONDS_TO_NEW_HOLDER = 3.0

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from tests.faults.fleet import RATE, FaultFleet, ReplicaUnderTest
 from tests.faults.result import ScenarioResult, Timing
 from tests.faults.scenarios.run import Scenario, run_scenario, summarize
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 # Two engines and everything else on two cores.
 REAL_RATE = 10.0

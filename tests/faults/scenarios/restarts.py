@@ -13,8 +13,8 @@ from tests.faults.fleet import FaultFleet
 from tests.faults.result import PhaseSummary, ScenarioResult, Timing
 from tests.faults.samples import is_clear, sent_between
 from tests.faults.scenarios.run import is_served_again, run_scenario, summarize
-from tests.processes import Server
-from tests.waiting import wait_until
+from tests.support.processes import Server
+from tests.support.waiting import wait_until
 
 IN_FLIGHT = 20
 IN_FLIGHT_SECONDS = 1.5

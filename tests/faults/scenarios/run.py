@@ -20,7 +20,7 @@ from tests.faults.result import (
     Timing,
 )
 from tests.faults.samples import failed_percent, sent_between, share_of
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 Action = Callable[[], Awaitable[object]]
 Scenario = Callable[[FaultFleet, Timing], Awaitable[ScenarioResult]]

@@ -20,7 +20,7 @@ from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 

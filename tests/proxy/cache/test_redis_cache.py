@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from proxy.cache.redis_cache import MAX_QUEUED_BYTES, PAUSE_SECONDS, RedisCache
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.proxies import nowhere
 
@@ -29,7 +29,7 @@ async def test_write_queue_is_bounded_and_dropped_after_a_failure() -> None:
     await store.close()
 
 
-async def test_entries_are_written_and_read_in_batches(redis: RedisAtHand) -> None:
+async def test_entries_are_written_and_read_in_batches(redis: RedisServer) -> None:
     store = RedisCache(redis.url, PREFIX, time.time, time.monotonic)
     keys = [b"%d" % number for number in range(1000)]
     expires = time.time() + 60

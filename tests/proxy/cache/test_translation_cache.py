@@ -13,7 +13,7 @@ from proxy.cache.translation_cache import TranslationCache, encode
 from proxy.metrics import ProxyMetrics
 from shared.protocol.messages import TranslateRequest, Translation
 from shared.protocol.report import ModelReport
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.samples import replica, snapshot
 
@@ -39,7 +39,7 @@ def cache(redis_cache: RedisCache, clock: HandClock) -> TranslationCache:
     )
 
 
-async def test_memory_copy_expires_with_the_redis_entry(redis: RedisAtHand) -> None:
+async def test_memory_copy_expires_with_the_redis_entry(redis: RedisServer) -> None:
     clock, monotonic = HandClock(), HandClock()
     redis_cache = RedisCache(redis.url, PREFIX, clock, monotonic)
     one, two = cache(redis_cache, clock), cache(redis_cache, clock)
@@ -75,7 +75,7 @@ async def test_memory_copy_expires_with_the_redis_entry(redis: RedisAtHand) -> N
     ],
 )
 async def test_redis_entry_is_validated_before_use(
-    redis: RedisAtHand, changed: dict[str, object], is_used: bool
+    redis: RedisServer, changed: dict[str, object], is_used: bool
 ) -> None:
     clock = HandClock()
     redis_cache = RedisCache(redis.url, PREFIX, clock, HandClock())

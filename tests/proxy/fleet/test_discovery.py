@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from proxy.fleet.discovery import MAX_ADDRESSES, RESOLVE_SECONDS, Discovery, system_resolver
-from tests.waiting import Awake
+from tests.support.waiting import Awake
 
 
 class FakeResolver:

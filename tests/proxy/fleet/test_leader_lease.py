@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.fleet.registries import A, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import replica
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 async def test_no_proxy_holds_the_lease_without_redis() -> None:
@@ -23,7 +23,7 @@ async def test_no_proxy_holds_the_lease_without_redis() -> None:
         assert await one.registry.read_shared() == {}
 
 
-async def test_holder_stops_leading_when_redis_hangs(own_redis: RedisAtHand) -> None:
+async def test_holder_stops_leading_when_redis_hangs(own_redis: RedisServer) -> None:
     now = 100.0
     async with proxy_at(own_redis.url, "a", monotonic=lambda: now) as one:
         now += one.lease.ttl - 0.1
@@ -39,7 +39,7 @@ async def test_holder_stops_leading_when_redis_hangs(own_redis: RedisAtHand) -> 
             own_redis.server.signal(signal.SIGCONT)
 
 
-async def test_holder_that_hung_is_no_longer_leader(redis: RedisAtHand) -> None:
+async def test_holder_that_hung_is_no_longer_leader(redis: RedisServer) -> None:
     now = 100.0
     async with proxy_at(redis.url, "a", monotonic=lambda: now) as one, proxy_at(redis.url, "b") as two:
         now += one.lease.ttl
@@ -50,7 +50,7 @@ async def test_holder_that_hung_is_no_longer_leader(redis: RedisAtHand) -> None:
         assert (one.registry.is_leader, two.registry.is_leader) == (False, True)
 
 
-async def test_dead_holder_is_replaced_within_3_s(redis: RedisAtHand) -> None:
+async def test_dead_holder_is_replaced_within_3_s(redis: RedisServer) -> None:
     async with proxy_at(redis.url, "dead"), proxy_at(redis.url, "next") as other:
 
         async def leads() -> bool:

@@ -11,9 +11,9 @@ from proxy.fleet.prober import Prober
 from proxy.fleet.replica import ReplicaState
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
-from tests.fakes import FakeReplica, replicas
 from tests.proxy.fleet.registries import ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
+from tests.support.fake_replica import FakeReplica, replicas
 
 # A machine with other work to do finds no replica dead.
 PATIENT = 10.0

@@ -8,14 +8,14 @@ from proxy.fleet.overrides import UNDONE_SECONDS, OverrideKind
 from proxy.fleet.registry import MAX_REMEMBERED_PAIRS
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.store import REMEMBERED_SECONDS
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.fleet.registries import A, B, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
-async def test_follower_reads_what_the_leader_published(redis: RedisAtHand) -> None:
+async def test_follower_reads_what_the_leader_published(redis: RedisServer) -> None:
     async with proxy_at(redis.url, "a") as leader, proxy_at(redis.url, "b") as follower:
         assert leader.registry.is_leader
         assert not follower.registry.is_leader
@@ -33,7 +33,7 @@ async def test_follower_reads_what_the_leader_published(redis: RedisAtHand) -> N
 
 
 async def test_restore_reads_known_pairs_and_overrides(
-    redis: RedisAtHand,
+    redis: RedisServer,
 ) -> None:
     async with proxy_at(redis.url, "a") as before:
         before.adopt(replica(A, "en>de"))
@@ -67,7 +67,7 @@ async def test_remembered_pairs_are_bounded() -> None:
         assert len(one.registry.snapshot.ready) == MAX_REMEMBERED_PAIRS
 
 
-async def test_drained_replica_is_published_as_it_reports(redis: RedisAtHand) -> None:
+async def test_drained_replica_is_published_as_it_reports(redis: RedisServer) -> None:
     async with proxy_at(redis.url) as one:
         one.adopt(replica(A, "en>de"), replica(B, "en>de"))
         one.drain(A)
@@ -95,7 +95,7 @@ async def test_update_ignores_replicas_that_left() -> None:
 
 
 async def test_overrides_without_redis_merge_when_it_returns(
-    own_redis: RedisAtHand,
+    own_redis: RedisServer,
 ) -> None:
     now = 1000.0
     async with proxy_at(own_redis.url, "a", lambda: now) as one, proxy_at(own_redis.url, "b", lambda: now) as two:
@@ -126,7 +126,7 @@ async def test_overrides_without_redis_merge_when_it_returns(
         own_redis.check_keys()
 
 
-async def test_override_undone_a_day_ago_is_dropped_everywhere(redis: RedisAtHand) -> None:
+async def test_override_undone_a_day_ago_is_dropped_everywhere(redis: RedisServer) -> None:
     now = 1_800_000_000.0
     async with proxy_at(redis.url, "a", lambda: now) as one, proxy_at(redis.url, "b", lambda: now) as two:
         one.drain(A)
@@ -145,7 +145,7 @@ async def test_override_undone_a_day_ago_is_dropped_everywhere(redis: RedisAtHan
         assert [[change.url for change in each.registry.overrides.all()] for each in (one, two)] == [[B], [B]]
 
 
-async def test_redis_key_of_another_type_is_logged_and_harmless(redis: RedisAtHand) -> None:
+async def test_redis_key_of_another_type_is_logged_and_harmless(redis: RedisServer) -> None:
     redis.client.set(f"{PREFIX}changes", "no hash", px=5000)
     async with proxy_at(redis.url) as one:
         one.adopt(replica(A, "en>de"))

@@ -13,10 +13,10 @@ import pytest
 from proxy.fleet.overrides import Override, OverrideKind
 from proxy.fleet.store import OVERRIDES_SECONDS, REMEMBERED_SECONDS, FleetStore
 from proxy.redis_client import StoreUnavailableError
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
-from tests.waiting import Awake, wait_until
+from tests.support.waiting import Awake, wait_until
 
 # Where Redis is away; elsewhere a machine with other work may keep an answer back for long.
 TIMEOUT = 0.25
@@ -35,7 +35,7 @@ async def store_at(
 
 
 @pytest.fixture
-async def store(redis: RedisAtHand) -> AsyncGenerator[FleetStore]:
+async def store(redis: RedisServer) -> AsyncGenerator[FleetStore]:
     async with store_at(redis.url) as one:
         yield one
 
@@ -49,7 +49,7 @@ async def test_lease_is_exclusive_until_released(store: FleetStore) -> None:
     assert await store.hold_lease("b", 5)
 
 
-async def test_lease_is_renewed_by_its_holder_and_expires(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_lease_is_renewed_by_its_holder_and_expires(store: FleetStore, redis: RedisServer) -> None:
     assert await store.hold_lease("a", 0.3)
     assert await store.hold_lease("a", 5)
     assert redis.client.pttl(f"{PREFIX}prober") > 4000
@@ -61,7 +61,7 @@ async def test_lease_is_renewed_by_its_holder_and_expires(store: FleetStore, red
     await wait_until(taken, 2, "the lease ends")
 
 
-async def test_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
+async def test_one_of_many_gets_the_lease(redis: RedisServer) -> None:
     async def take(name: str) -> bool:
         async with store_at(redis.url) as own:
             return await own.hold_lease(name, 5)
@@ -69,7 +69,7 @@ async def test_one_of_many_gets_the_lease(redis: RedisAtHand) -> None:
     assert sum(await asyncio.gather(*(take(str(n)) for n in range(20)))) == 1
 
 
-async def test_written_records_are_read_and_every_key_has_a_ttl(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_written_records_are_read_and_every_key_has_a_ttl(store: FleetStore, redis: RedisServer) -> None:
     fleet = [replica("http://a", "en>de", starting=("en>zh-Hant",)), replica("http://b").silent("x", 1.0, max_misses=1)]
     seen = {pair("en>de"): time.time(), pair("en>zh-Hant"): time.time() - 5}
     await store.hold_lease("a", 5)
@@ -103,7 +103,7 @@ async def test_records_expire_and_pairs_stay(store: FleetStore) -> None:
     assert list((await store.read())[1]) == [pair("en>de")]
 
 
-async def test_replica_that_left_is_dropped_from_the_index(redis: RedisAtHand) -> None:
+async def test_replica_that_left_is_dropped_from_the_index(redis: RedisServer) -> None:
     now = 1000.0
     async with store_at(redis.url, lambda: now) as store:
         await store.write([replica("http://a"), replica("http://b")], {}, 5)
@@ -112,7 +112,7 @@ async def test_replica_that_left_is_dropped_from_the_index(redis: RedisAtHand) -
         assert redis.client.zrange(f"{PREFIX}replicas", 0, -1) == ["http://a"]
 
 
-async def test_pair_is_forgotten_after_a_day(redis: RedisAtHand) -> None:
+async def test_pair_is_forgotten_after_a_day(redis: RedisServer) -> None:
     now = 1_000_000.0
     async with store_at(redis.url, lambda: now) as store:
         await store.write([], {pair("en>de"): now}, 5)
@@ -126,7 +126,7 @@ async def test_pair_is_forgotten_after_a_day(redis: RedisAtHand) -> None:
         assert (await store.read())[1] == {}
 
 
-async def test_records_of_another_version_are_left_out(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_records_of_another_version_are_left_out(store: FleetStore, redis: RedisServer) -> None:
     await store.write([replica("http://a")], {pair("en>de"): time.time()}, 5)
     redis.client.set(f"{PREFIX}replica:http://b", '{"later": 1}', px=5000)
     redis.client.zadd(f"{PREFIX}replicas", {"http://b": 1.0, "http://gone": 1.0})
@@ -136,7 +136,7 @@ async def test_records_of_another_version_are_left_out(store: FleetStore, redis:
     assert list(known) == [pair("en>de")]
 
 
-async def test_key_of_another_type_is_unavailable_error(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_key_of_another_type_is_unavailable_error(store: FleetStore, redis: RedisServer) -> None:
     redis.client.set(f"{PREFIX}replicas", "not a set", px=5000)
     with pytest.raises(StoreUnavailableError):
         await store.read()
@@ -152,7 +152,7 @@ async def test_missing_redis_is_unavailable_error_at_once() -> None:
             assert awake.seconds < TIMEOUT
 
 
-async def test_frozen_redis_costs_no_more_than_the_timeout(own_redis: RedisAtHand) -> None:
+async def test_frozen_redis_costs_no_more_than_the_timeout(own_redis: RedisServer) -> None:
     async with store_at(own_redis.url, patience=TIMEOUT) as store:
         assert await store.hold_lease("a", 60)
         own_redis.server.signal(signal.SIGSTOP)
@@ -182,7 +182,7 @@ async def test_frozen_redis_costs_no_more_than_the_timeout(own_redis: RedisAtHan
             assert not await answer("b")
 
 
-async def test_restarted_redis_is_usable_at_once(own_redis: RedisAtHand) -> None:
+async def test_restarted_redis_is_usable_at_once(own_redis: RedisServer) -> None:
     async with store_at(own_redis.url) as store:
         assert await store.hold_lease("a", 60)
         own_redis.restart()
@@ -212,7 +212,7 @@ def drained(url: str, at: float, weight: float | None = None) -> Override:
     return Override(url=url, verdict=OverrideKind.DRAINED, at=at, since=at, weight=weight)
 
 
-async def test_override_is_read_and_lives_long(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_override_is_read_and_lives_long(store: FleetStore, redis: RedisServer) -> None:
     assert await store.read_overrides(renew=True) == []
     changes = [drained("http://a:1", 1_800_000_000.123456, 2.5), drained("http://b:1", 5.0)]
     await store.write_overrides(changes)
@@ -225,7 +225,7 @@ async def test_override_is_read_and_lives_long(store: FleetStore, redis: RedisAt
     assert await store.read_overrides(renew=False) == changes[1:]
 
 
-async def test_older_override_never_replaces_a_later_one(store: FleetStore, redis: RedisAtHand) -> None:
+async def test_older_override_never_replaces_a_later_one(store: FleetStore, redis: RedisServer) -> None:
     at = 1_800_000_000.123456
     later = drained("http://a:1", at, 3.0)
     await store.write_overrides([later])

@@ -8,7 +8,7 @@ import pytest
 
 from proxy.forwarding.hedge import CancellableWait, Hedge, HedgeWonError, ReplicaLostError
 from shared.protocol.errors import RelayedError, ReplicaFailedError
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 NEVER = 60.0
 

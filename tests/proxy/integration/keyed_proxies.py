@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from proxy.keys.api_key import ApiKey, Grant, mint
-from tests.fakes import FakeReplica
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.fake_replica import FakeReplica
 
 NOBODY = "http://127.0.0.1:1"
 TOKEN = "an-operator-token-of-tests"

@@ -12,8 +12,7 @@ import pytest
 
 from proxy.keys import api_key
 from proxy.keys.api_key import Grant, mint
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import (
     NOBODY,
     OPERATOR,
@@ -24,7 +23,8 @@ from tests.proxy.integration.keyed_proxies import (
     usage,
 )
 from tests.proxy.proxies import proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ async def one() -> AsyncGenerator[FakeReplica]:
 
 
 async def test_request_without_valid_key_is_refused_unread(
-    one: FakeReplica, redis: RedisAtHand, caplog: pytest.LogCaptureFixture
+    one: FakeReplica, redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     async with guarded(one, redis.url) as running:
@@ -105,7 +105,7 @@ async def test_secrets_are_compared_in_constant_time(
     assert not api_key.opens(key.digest, key), "who reads Redis has no key"
 
 
-async def test_keys_are_off_on_loopback(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_keys_are_off_on_loopback(one: FakeReplica, redis: RedisServer) -> None:
     async with proxy([one], redis.url) as running:
         assert not running.context.keys.authenticator.on
         assert (await running.translate("Hello"))[0] == 200
@@ -114,7 +114,7 @@ async def test_keys_are_off_on_loopback(one: FakeReplica, redis: RedisAtHand) ->
         assert (response.status_code, response.json()["code"]) == (404, "not-found")
 
 
-async def test_request_limit_is_exact_through_two_proxies(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_request_limit_is_exact_through_two_proxies(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as first, guarded(one, redis.url) as second:
         shown, _ = await new_key(first, requests_per_minute=20)
         begun = time.time()
@@ -136,7 +136,7 @@ async def test_request_limit_is_exact_through_two_proxies(one: FakeReplica, redi
         assert used["requests_per_minute"]["remaining"] == 0
 
 
-async def test_every_answer_has_rate_limit_headers(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_every_answer_has_rate_limit_headers(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as running:
         shown, _ = await new_key(running, requests_per_minute=9, chars_per_day=1000)
         bearer = {"Authorization": f"Bearer {shown}"}
@@ -157,7 +157,7 @@ async def test_every_answer_has_rate_limit_headers(one: FakeReplica, redis: Redi
         assert "digest" not in usage_body["key"]
 
 
-async def test_character_limit_is_exact_through_two_proxies(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_character_limit_is_exact_through_two_proxies(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as first, guarded(one, redis.url) as second:
         shown, _ = await new_key(first, chars_per_day=100)
         answers = await asyncio.gather(*(ask((first, second)[n % 2], shown, "x" * 10) for n in range(30)))
@@ -174,7 +174,7 @@ async def test_character_limit_is_exact_through_two_proxies(one: FakeReplica, re
         assert "Retry-After" not in headers, "it will never fit"
 
 
-async def test_characters_of_failed_requests_are_refunded(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_characters_of_failed_requests_are_refunded(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url, max_attempts=1) as running:
         shown, _ = await new_key(running, chars_per_day=100, pairs=["en-de"])
 
@@ -210,7 +210,7 @@ async def test_characters_of_failed_requests_are_refunded(one: FakeReplica, redi
         assert await left() == 60
 
 
-async def test_revocation_and_new_limit_take_effect_on_both_proxies(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_revocation_and_new_limit_take_effect_on_both_proxies(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as first, guarded(one, redis.url) as second:
         shown, key = await new_key(first)
         for running in (first, second):
@@ -224,7 +224,7 @@ async def test_revocation_and_new_limit_take_effect_on_both_proxies(one: FakeRep
             assert (status, problem["code"]) == (403, "key-refused")
 
 
-async def test_key_is_limited_to_its_pairs_and_their_regions(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_key_is_limited_to_its_pairs_and_their_regions(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as running:
         shown, _ = await new_key(running, pairs=["en-de", "de-fr"], ceiling="bulk")
         bearer = f"Bearer {shown}"
@@ -244,7 +244,7 @@ async def test_key_is_limited_to_its_pairs_and_their_regions(one: FakeReplica, r
 
 
 async def test_start_warns_when_keys_are_on_and_none_exists(
-    redis: RedisAtHand, caplog: pytest.LogCaptureFixture
+    redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with proxy([NOBODY], redis.url, **PATIENT) as running:
         await new_key(running)
@@ -255,7 +255,7 @@ async def test_start_warns_when_keys_are_on_and_none_exists(
         assert "there is none" not in caplog.text
 
 
-async def test_unknown_keys_are_refused(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_unknown_keys_are_refused(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as running:
         for n in range(3):
             assert (await ask(running, f"pw_{n:012x}_{'x' * 32}"))[0] == 403

@@ -16,8 +16,7 @@ from proxy.keys.api_key import Grant, mint
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.cached_store import AWAY_SECONDS
 from proxy.redis_client import StoreUnavailableError
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import (
     OPERATOR,
     ask,
@@ -27,7 +26,8 @@ from tests.proxy.integration.keyed_proxies import (
     used_today,
 )
 from tests.proxy.proxies import RunningProxy, nowhere
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def one() -> AsyncGenerator[FakeReplica]:
         yield fake
 
 
-async def test_known_keys_keep_their_limits_when_redis_dies(one: FakeReplica, own_redis: RedisAtHand) -> None:
+async def test_known_keys_keep_their_limits_when_redis_dies(one: FakeReplica, own_redis: RedisServer) -> None:
     async with guarded(one, own_redis.url, redis_timeout=1.0) as running:
         shown, _ = await new_key(running, requests_per_minute=20)
         stranger, _ = await new_key(running)
@@ -73,7 +73,7 @@ async def test_known_keys_keep_their_limits_when_redis_dies(one: FakeReplica, ow
 
 
 async def test_frozen_redis_refuses_no_known_key(
-    one: FakeReplica, own_redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
+    one: FakeReplica, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         shown, _ = await new_key(running)
@@ -100,7 +100,7 @@ async def test_frozen_redis_refuses_no_known_key(
         assert 0 < len(asked) <= (time.monotonic() - begun) / AWAY_SECONDS + 1
 
 
-async def test_closed_mode_refuses_all_without_redis(one: FakeReplica, own_redis: RedisAtHand) -> None:
+async def test_closed_mode_refuses_all_without_redis(one: FakeReplica, own_redis: RedisServer) -> None:
     async with guarded(one, own_redis.url, redis_timeout=1.0, keys_without_redis="closed") as running:
         shown, _ = await new_key(running)
         assert (await ask(running, shown))[0] == 200
@@ -126,7 +126,7 @@ async def test_proxy_started_without_redis_refuses_and_warns(
 
 
 @contextmanager
-def frozen(redis: RedisAtHand) -> Generator[None]:
+def frozen(redis: RedisServer) -> Generator[None]:
     redis.server.signal(signal.SIGSTOP)
     try:
         yield
@@ -145,7 +145,7 @@ async def until_redis_is_used(running: RunningProxy) -> None:
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_limit_holds_across_return_of_redis(one: FakeReplica, own_redis: RedisAtHand, *, at_once: bool) -> None:
+async def test_limit_holds_across_return_of_redis(one: FakeReplica, own_redis: RedisServer, *, at_once: bool) -> None:
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         shown, _ = await new_key(running, requests_per_minute=5)
         spender, _ = await new_key(running, chars_per_day=100)
@@ -177,7 +177,7 @@ async def test_limit_holds_across_return_of_redis(one: FakeReplica, own_redis: R
         assert [(await ask(running, fresh))[0] for _ in range(5)] == [200] * 4 + [429]
 
 
-async def test_refund_of_local_charge_leaves_redis_alone(one: FakeReplica, own_redis: RedisAtHand) -> None:
+async def test_refund_of_local_charge_leaves_redis_alone(one: FakeReplica, own_redis: RedisServer) -> None:
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         shown, _ = await new_key(running, chars_per_day=100)
         assert (await ask(running, shown, "x" * 80))[0] == 200
@@ -198,7 +198,7 @@ async def test_refund_of_local_charge_leaves_redis_alone(one: FakeReplica, own_r
 
 
 async def test_slow_redis_delays_a_request_until_its_deadline_at_most(
-    one: FakeReplica, redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
+    one: FakeReplica, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with guarded(one, redis.url, redis_timeout=5.0) as running:
         shown, _ = await new_key(running)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.fake_replica import FakeReplica, replicas
 
 OPERATOR = "an-operator-token-of-tests"
 ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}

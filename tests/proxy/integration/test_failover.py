@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from shared.languages import LanguagePair
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, Fault, Script, replicas
+from tests.conftest import RedisServer
 from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
+from tests.support.waiting import wait_until
 
 PATIENT = 5.0  # a sweep interval in which nothing learnt by probing can help
 
@@ -288,7 +288,7 @@ async def test_load_counts_texts_not_requests() -> None:
         assert len(taken[0].requests) == 1, "ten single texts weigh less than one list of fifty"
 
 
-async def test_half_dead_fleet_is_probed_in_one_timeout(redis: RedisAtHand) -> None:
+async def test_half_dead_fleet_is_probed_in_one_timeout(redis: RedisServer) -> None:
     good = FakeReplica("en>de", name="good")
     dead = [f"http://127.0.0.1:{port}" for port in range(2, 100)]
     async with replicas(good), proxy([*dead, good], redis.url) as running:

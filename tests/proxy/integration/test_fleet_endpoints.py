@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from proxy.fleet.overrides import MAX_OVERRIDES, OverrideKind
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 TOKEN = "an-operator-token-of-tests"
 NOBODY = "http://127.0.0.1:1"
@@ -151,7 +151,7 @@ async def test_override_count_is_bounded() -> None:
 
 
 async def test_drained_replica_finishes_and_resumed_one_serves(
-    redis: RedisAtHand,
+    redis: RedisServer,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = 0.5
@@ -191,7 +191,7 @@ async def test_pairs_of_drained_fleet_stay_known() -> None:
 
 
 async def test_added_replica_serves_and_adding_again_is_idempotent(
-    redis: RedisAtHand,
+    redis: RedisServer,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     async with replicas(one, two), proxy([one], redis.url, operator_token=TOKEN) as running:
@@ -211,7 +211,7 @@ async def test_added_replica_serves_and_adding_again_is_idempotent(
         assert (status, problem["code"]) == (503, "pair-unavailable"), "known, but nobody is left"
 
 
-async def test_removed_replica_stays_removed_until_added(redis: RedisAtHand) -> None:
+async def test_removed_replica_stays_removed_until_added(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two):
         async with proxy([one, two], redis.url, operator_token=TOKEN) as running:
@@ -289,7 +289,7 @@ async def test_fleet_says_why_a_replica_is_out() -> None:
         assert "Cannot connect" in lines[gone]["why"]
 
 
-async def test_change_reaches_every_proxy_within_a_sweep(redis: RedisAtHand) -> None:
+async def test_change_reaches_every_proxy_within_a_sweep(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with (
         replicas(one, two),
@@ -308,7 +308,7 @@ async def test_change_reaches_every_proxy_within_a_sweep(redis: RedisAtHand) -> 
 
 
 async def test_change_during_frozen_redis_spreads_after_it_returns(
-    own_redis: RedisAtHand,
+    own_redis: RedisServer,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with (
@@ -331,7 +331,7 @@ async def test_change_during_frozen_redis_spreads_after_it_returns(
         own_redis.check_keys()
 
 
-async def test_empty_redis_gets_overrides_back_from_proxies(own_redis: RedisAtHand) -> None:
+async def test_empty_redis_gets_overrides_back_from_proxies(own_redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two), proxy([one, two], own_redis.url, operator_token=TOKEN) as running:
         await apply_command(running, "drain", one.url)

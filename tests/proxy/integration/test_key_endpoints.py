@@ -12,7 +12,7 @@ import pytest
 
 from proxy.keys import store
 from proxy.keys.api_key import Grant, mint
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
 
 NOBODY = "http://127.0.0.1:1"
@@ -29,7 +29,7 @@ async def send_request(
     return response.status_code, response.json()
 
 
-async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisAtHand) -> None:
+async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServer) -> None:
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
         asked = {"name": "alice", "requests_per_minute": 5, "pairs": ["EN-de", "zh-hant>de"], "ceiling": "standard"}
         status, key = await send_request(running, "POST", "/keys", asked)
@@ -109,7 +109,7 @@ async def test_keys_are_unavailable_without_redis(proxy_without_redis: RunningPr
         assert (status, problem["code"]) == (503, "keys-unavailable")
 
 
-async def test_only_operators_change_keys_and_fleet(redis: RedisAtHand) -> None:
+async def test_only_operators_change_keys_and_fleet(redis: RedisServer) -> None:
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, keys="on", redis_timeout=5.0) as running:
         _, plain = await send_request(running, "POST", "/keys", {"name": "a"})
         _, operator = await send_request(running, "POST", "/keys", {"name": "b", "scopes": ["operate"]})
@@ -136,7 +136,7 @@ async def test_only_operators_change_keys_and_fleet(redis: RedisAtHand) -> None:
         assert "scope translate" in problem["detail"]
 
 
-async def test_operate_scope_works_without_operator_token(redis: RedisAtHand) -> None:
+async def test_operate_scope_works_without_operator_token(redis: RedisServer) -> None:
     async with proxy([NOBODY], redis.url, keys="on", redis_timeout=5.0) as running:
         key, shown = mint(Grant.model_validate({"name": "a", "scopes": ["operate"]}), time.time())
         await running.context.keys.store.add(key)
@@ -149,7 +149,7 @@ async def test_operate_scope_works_without_operator_token(redis: RedisAtHand) ->
 
 
 async def test_key_count_is_bounded_and_concurrent_changes_merge(
-    redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_KEYS", 3)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
@@ -166,7 +166,7 @@ async def test_key_count_is_bounded_and_concurrent_changes_merge(
         assert (view["requests_per_minute"], view["chars_per_day"]) == (7, 8)
 
 
-async def test_secret_in_a_path_is_never_repeated(redis: RedisAtHand, caplog: pytest.LogCaptureFixture) -> None:
+async def test_secret_in_a_path_is_never_repeated(redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
         _, key = await send_request(running, "POST", "/keys", {"name": "a"})
@@ -183,7 +183,7 @@ async def test_secret_in_a_path_is_never_repeated(redis: RedisAtHand, caplog: py
     assert not [line for line in ours if secret in line]
 
 
-async def test_list_reads_keys_in_pages(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_list_reads_keys_in_pages(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "PAGE", 3)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
         keys = [(await send_request(running, "POST", "/keys", {"name": f"k{n}"}))[1] for n in range(8)]
@@ -194,7 +194,7 @@ async def test_list_reads_keys_in_pages(redis: RedisAtHand, monkeypatch: pytest.
         assert redis.client.zcard(f"{PREFIX}keys") == 4
 
 
-async def test_unreadable_record_is_refused(redis: RedisAtHand, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_record_is_refused(redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, keys="on", redis_timeout=5.0) as running:
         key, shown = mint(Grant(name="a"), time.time())
         await running.context.keys.store.add(key)

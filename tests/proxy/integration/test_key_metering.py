@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import (
     TOKEN,
     ask,
@@ -19,7 +18,8 @@ from tests.proxy.integration.keyed_proxies import (
     usage,
     used_today,
 )
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ async def one() -> AsyncGenerator[FakeReplica]:
 
 @pytest.mark.parametrize("identical", [False, True])
 async def test_request_limit_is_exact_for_concurrent_requests(
-    one: FakeReplica, redis: RedisAtHand, *, identical: bool
+    one: FakeReplica, redis: RedisServer, *, identical: bool
 ) -> None:
     async with guarded(one, redis.url) as running:
         shown, _ = await new_key(running, requests_per_minute=20)
@@ -41,7 +41,7 @@ async def test_request_limit_is_exact_for_concurrent_requests(
         assert (await usage(running, shown))["requests_per_minute"]["used"] == 20
 
 
-async def test_disconnect_after_first_part_is_charged(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_disconnect_after_first_part_is_charged(one: FakeReplica, redis: RedisServer) -> None:
     one.translate.breaks_after, one.translate.breaks_with = 2, "hang"
     body = {"text": "x" * 90, "source_lang": "en", "target_lang": "de"}
     async with guarded(one, redis.url) as running:
@@ -56,7 +56,7 @@ async def test_disconnect_after_first_part_is_charged(one: FakeReplica, redis: R
         assert (await ask(running, shown, "x" * 90))[0] == 429
 
 
-async def test_fleet_and_metrics_need_an_operator_where_keys_are_on(one: FakeReplica, redis: RedisAtHand) -> None:
+async def test_fleet_and_metrics_need_an_operator_where_keys_are_on(one: FakeReplica, redis: RedisServer) -> None:
     async with guarded(one, redis.url) as running:
         shown, _ = await new_key(running)
         operator, _ = await new_key(running, scopes=["operate"])

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 @asynccontextmanager
@@ -42,7 +42,7 @@ def has_one_prober(*proxies: RunningProxy) -> bool:
     return sum(running.context.fleet.registry.is_leader for running in proxies) == 1
 
 
-async def test_one_proxy_probes_and_both_know(redis: RedisAtHand) -> None:
+async def test_one_proxy_probes_and_both_know(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
         assert (await first.health())["prober"] is True
@@ -56,7 +56,7 @@ async def test_one_proxy_probes_and_both_know(redis: RedisAtHand) -> None:
         await second.sees(one, "draining", within=2)
 
 
-async def test_leaving_prober_hands_over_at_once(redis: RedisAtHand) -> None:
+async def test_leaving_prober_hands_over_at_once(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
         await wait_until(lambda: second.context.fleet.registry.redis_error is None, 3)
@@ -69,7 +69,7 @@ async def test_leaving_prober_hands_over_at_once(redis: RedisAtHand) -> None:
         assert (await second.translate("Hello"))[0] == 200
 
 
-async def test_dead_prober_is_replaced_when_its_lease_ends(redis: RedisAtHand) -> None:
+async def test_dead_prober_is_replaced_when_its_lease_ends(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     redis.client.set(f"{PREFIX}prober", "a dead proxy", px=60_000)
     async with replicas(one), proxy([one], redis.url) as running:
@@ -84,7 +84,7 @@ async def test_dead_prober_is_replaced_when_its_lease_ends(redis: RedisAtHand) -
         assert await whole(running)
 
 
-async def test_hung_prober_does_not_blind_other_proxies(redis: RedisAtHand) -> None:
+async def test_hung_prober_does_not_blind_other_proxies(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     redis.client.set(f"{PREFIX}prober", "a hanging proxy", px=60_000)
     async with replicas(one), proxy([one], redis.url) as running:
@@ -94,7 +94,7 @@ async def test_hung_prober_does_not_blind_other_proxies(redis: RedisAtHand) -> N
         await running.sees(one, "ready")
 
 
-async def test_later_proxy_knows_earlier_pairs(redis: RedisAtHand) -> None:
+async def test_later_proxy_knows_earlier_pairs(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     async with replicas(one, two):
         async with proxy([one, two], redis.url):
@@ -104,7 +104,7 @@ async def test_later_proxy_knows_earlier_pairs(redis: RedisAtHand) -> None:
             assert (status, problem["code"]) == (503, "pair-unavailable")
 
 
-async def test_record_of_other_version_is_probed_again(redis: RedisAtHand) -> None:
+async def test_record_of_other_version_is_probed_again(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one):
         redis.client.set(f"{PREFIX}prober", "another version", px=60_000)
@@ -116,7 +116,7 @@ async def test_record_of_other_version_is_probed_again(redis: RedisAtHand) -> No
             assert await whole(running)
 
 
-async def test_frozen_redis_fails_no_request(own_redis: RedisAtHand) -> None:
+async def test_frozen_redis_fails_no_request(own_redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with replicas(one, two), proxy([one, two], own_redis.url) as a, proxy([one, two], own_redis.url) as b:
         await wait_until(lambda: whole(b), 3)
@@ -141,7 +141,7 @@ async def test_frozen_redis_fails_no_request(own_redis: RedisAtHand) -> None:
 
 
 async def test_redis_restarted_empty_fails_no_request(
-    own_redis: RedisAtHand,
+    own_redis: RedisServer,
 ) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     addresses = ["127.0.0.1", "127.0.0.2"]
@@ -183,7 +183,7 @@ async def test_redis_restarted_empty_fails_no_request(
             assert sorted(pairs) == ["en>de", "en>fr"], "pairs whose replicas are gone are remembered again as well"
 
 
-async def test_refusing_redis_counts_as_away(own_redis: RedisAtHand) -> None:
+async def test_refusing_redis_counts_as_away(own_redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     own_redis.client.config_set("requirepass", "secret")
     async with replicas(one), proxy([one], own_redis.url) as running:
@@ -193,7 +193,7 @@ async def test_refusing_redis_counts_as_away(own_redis: RedisAtHand) -> None:
         assert "secret" not in str(health)
 
 
-async def test_full_redis_counts_as_away(own_redis: RedisAtHand) -> None:
+async def test_full_redis_counts_as_away(own_redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     own_redis.client.config_set("maxmemory", "1")
     async with replicas(one), proxy([one], own_redis.url) as running:

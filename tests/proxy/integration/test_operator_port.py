@@ -10,11 +10,12 @@ from pathlib import Path
 import httpx
 
 from proxy.app import create_operator_app
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica, replicas, serving
-from tests.processes import free_port, python_server
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import proxy
 from tests.proxy.proxy_process import exit_code_of, proxy_process
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.processes import free_port, python_server
+from tests.support.serving import serving
 
 OPERATOR = "an-operator-token-of-tests"
 ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
@@ -46,7 +47,7 @@ async def _paths(client: httpx.AsyncClient) -> list[str]:
     return list((await client.get("/openapi.json")).json()["paths"])
 
 
-async def test_proxy_with_operator_port_serves_both_and_stops(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_proxy_with_operator_port_serves_both_and_stops(tmp_path: Path, redis: RedisServer) -> None:
     fake = FakeReplica("en>de")
     port = free_port()
     async with (
@@ -71,7 +72,7 @@ async def test_proxy_with_operator_port_serves_both_and_stops(tmp_path: Path, re
         assert json.loads(warned[0])["trusted_proxies"] == ["0.0.0.0/0", "::/0"]
 
 
-async def test_taken_operator_port_ends_proxy_with_1(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_taken_operator_port_ends_proxy_with_1(tmp_path: Path, redis: RedisServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = {
             "PROXY_PORT": str(free_port()),

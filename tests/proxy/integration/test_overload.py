@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from proxy.keys.caller import Caller
-from tests.fakes import FakeReplica, replicas
 from tests.proxy.proxies import proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 def model_reports(interactive: float, bulk: float) -> dict[str, Any]:

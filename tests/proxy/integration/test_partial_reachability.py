@@ -12,12 +12,12 @@ import psutil
 import pytest
 from typing_extensions import override
 
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
-from tests.processes import Server
+from tests.conftest import RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.proxy.proxy_process import proxy_process
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.processes import Server
+from tests.support.waiting import wait_until
 
 HELLO = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 
@@ -42,7 +42,7 @@ def _ports(pid: int) -> set[int]:
 
 @asynccontextmanager
 async def blind_proxy(
-    folder: Path, redis: RedisAtHand, replica: SelectiveReplica, *others: FakeReplica
+    folder: Path, redis: RedisServer, replica: SelectiveReplica, *others: FakeReplica
 ) -> AsyncGenerator[httpx.AsyncClient]:
     """Run a process that cannot reach that replica."""
     async with proxy_process(folder, redis, replica, *others, drain_seconds="0") as (server, client):
@@ -59,7 +59,7 @@ async def state(client: httpx.AsyncClient, fake: FakeReplica) -> str:
     return {each["url"]: each["state"] for each in (await client.get("/fleet")).json()["replicas"]}[fake.url]
 
 
-async def test_replica_unreachable_by_prober_is_served_by_other(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_replica_unreachable_by_prober_is_served_by_other(tmp_path: Path, redis: RedisServer) -> None:
     replica = SelectiveReplica("en>de", name="replica")
     async with replicas(replica), blind_proxy(tmp_path, redis, replica) as blind:
 
@@ -78,7 +78,7 @@ async def test_replica_unreachable_by_prober_is_served_by_other(tmp_path: Path, 
             assert (refused.status_code, refused.json()["code"]) == (503, "pair-unavailable")
 
 
-async def test_replica_unreachable_by_other_is_served_by_prober(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_replica_unreachable_by_other_is_served_by_prober(tmp_path: Path, redis: RedisServer) -> None:
     replica, other = SelectiveReplica("en>de", name="replica"), FakeReplica("en>de", name="other")
     async with replicas(replica, other), proxy([replica, other], redis.url) as seeing:
         assert (await seeing.health())["prober"] is True
@@ -91,7 +91,7 @@ async def test_replica_unreachable_by_other_is_served_by_prober(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("pairs_only", [False, True])
-async def test_returning_replica_is_served_soon_by_every_proxy(redis: RedisAtHand, pairs_only: bool) -> None:
+async def test_returning_replica_is_served_soon_by_every_proxy(redis: RedisServer, pairs_only: bool) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one):
         one.pairs["en>de"] = not pairs_only
@@ -113,7 +113,7 @@ async def test_returning_replica_is_served_soon_by_every_proxy(redis: RedisAtHan
                 await wait_until(served, 3, "served again")
 
 
-async def test_silent_replica_delays_no_news_of_others(redis: RedisAtHand) -> None:
+async def test_silent_replica_delays_no_news_of_others(redis: RedisServer) -> None:
     silent, one = FakeReplica("en>de", name="silent"), FakeReplica("en>de", name="one")
     async with (
         replicas(silent, one),

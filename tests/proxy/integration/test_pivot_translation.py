@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeReplica, Script, replicas
 from tests.proxy.integration.inputs import ENGLISH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.streams import hear
-from tests.waiting import wait_until
+from tests.support.event_streams import request_stream
+from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ async def test_detected_texts_take_their_own_routes(running: RunningProxy) -> No
 
 
 async def test_stream_has_deltas_of_the_last_leg(running: RunningProxy) -> None:
-    heard = await hear(running.client, {"text": ["Eins", "Zwei"], "source_lang": "de", "target_lang": "fr"})
+    heard = await request_stream(running.client, {"text": ["Eins", "Zwei"], "source_lang": "de", "target_lang": "fr"})
     assert heard.status == 200
     assert [each["route"] for each in heard.result["results"]] == [["de", "en", "fr"]] * 2
     said = [

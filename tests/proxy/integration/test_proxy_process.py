@@ -6,14 +6,14 @@ import asyncio
 import signal
 from pathlib import Path
 
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import proxy
 from tests.proxy.proxy_process import exit_code_of, proxy_process, readiness
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
-async def test_sigterm_drains_releases_lease_and_exits_with_0(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_sigterm_drains_releases_lease_and_exits_with_0(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")
     async with replicas(one), proxy_process(tmp_path, redis, one, drain_seconds="1") as (server, client):
 
@@ -34,7 +34,7 @@ async def test_sigterm_drains_releases_lease_and_exits_with_0(tmp_path: Path, re
         assert "Traceback" not in server.tail(100)
 
 
-async def test_stopping_proxy_finishes_long_requests(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_stopping_proxy_finishes_long_requests(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")
     one.translate.delay = 3
     times = {"request_timeout": "1", "seconds_per_1000_chars": "20", "drain_seconds": "0"}
@@ -47,7 +47,7 @@ async def test_stopping_proxy_finishes_long_requests(tmp_path: Path, redis: Redi
         assert await exit_code_of(server) == 0
 
 
-async def test_killed_leader_is_replaced_within_3_s(tmp_path: Path, redis: RedisAtHand) -> None:
+async def test_killed_leader_is_replaced_within_3_s(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")
     async with replicas(one), proxy_process(tmp_path, redis, one) as (server, client):
         assert (await client.get("/health")).json()["prober"] is True

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from proxy.fleet.prober import FIRST_SWEEP_SECONDS
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.proxies import proxy
+from tests.support.fake_replica import FakeReplica, replicas
 
 
-async def test_proxy_serves_after_its_first_sweep(redis: RedisAtHand) -> None:
+async def test_proxy_serves_after_its_first_sweep(redis: RedisServer) -> None:
     quick, slow = FakeReplica("en>de", name="quick"), FakeReplica("en>fr", name="slow")
     slow.report.delay = 0.5
     async with replicas(quick, slow), proxy([quick, slow], redis.url, ready=False) as young:

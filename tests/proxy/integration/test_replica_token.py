@@ -11,8 +11,9 @@ from pydantic import SecretStr
 from apiserver.settings import ApiServerSettings
 from shared.http.problems import configure_app
 from shared.protocol.bearer_token import authenticate
-from tests.fakes import FakeReplica, replicas, serving
 from tests.proxy.proxies import proxy
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.serving import serving
 
 TOKEN = "a-token-that-is-long-enough"
 

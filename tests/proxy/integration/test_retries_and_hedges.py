@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeReplica, Fault, Script, replicas
 from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, RunningProxy, all_at_once, proxy
-from tests.streams import Heard, hear
-from tests.waiting import Awake, wait_until
+from tests.support.event_streams import StreamedAnswer, request_stream
+from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
+from tests.support.waiting import Awake, wait_until
 
 CANARY = "Where is the station?"
 PATIENT = 30.0  # a sweep interval in which nothing learnt by probing can help
@@ -123,7 +123,7 @@ async def test_slow_request_is_hedged_and_the_loser_cancelled() -> None:
 async def test_streams_are_not_hedged() -> None:
     async with pair_of() as (running, one, two):
         one.translate.delay = two.translate.delay = 0.5
-        heard = await hear(running.client, {"text": "Hello there", "source_lang": "en", "target_lang": "de"})
+        heard = await request_stream(running.client, {"text": "Hello there", "source_lang": "en", "target_lang": "de"})
         assert heard.status == 200
         assert len(one.requests) + len(two.requests) == 1
 
@@ -162,10 +162,10 @@ async def test_requests_of_stalled_replica_are_retried() -> None:
     async with pair_of() as (running, stuck, _):
         stuck.translate.fault = "hang"
         request = {"text": "Hello there", "source_lang": "en", "target_lang": "de"}
-        streams: list[asyncio.Task[Heard]] = []  # no hedge helps a stream
+        streams: list[asyncio.Task[StreamedAnswer]] = []  # no hedge helps a stream
 
         async def stream_is_stuck() -> bool:
-            streams.append(asyncio.create_task(hear(running.client, request)))
+            streams.append(asyncio.create_task(request_stream(running.client, request)))
             await wait_until(lambda: streams[-1].done() or stuck.requests, 3, "it is asked of one of them")
             return bool(stuck.requests)
 

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from proxy.cache.redis_cache import PAUSE_SECONDS
-from tests.conftest import PREFIX, RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
-from tests.waiting import Awake, wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import Awake, wait_until
 
 MIB = 1024 * 1024
 
@@ -46,7 +46,7 @@ async def source_of(running: RunningProxy, text: object) -> str:
     return headers["x-cache"]
 
 
-async def written(redis: RedisAtHand, count: int) -> list[str]:
+async def written(redis: RedisServer, count: int) -> list[str]:
     return await wait_until(lambda: len(found := redis.keys()) == count and found, 3, f"{count} entries in Redis")  # pyright: ignore[reportReturnType] - the list is not empty
 
 
@@ -60,7 +60,7 @@ async def found_in_redis(running: RunningProxy, texts: list[str]) -> None:
     await wait_until(found, PAUSE_SECONDS + 5, "the second tier is used")
 
 
-async def test_entry_of_one_proxy_answers_at_another(redis: RedisAtHand, fake: FakeReplica) -> None:
+async def test_entry_of_one_proxy_answers_at_another(redis: RedisServer, fake: FakeReplica) -> None:
     texts = [f"text {number}" for number in range(100)]
     async with cached(fake, redis.url) as one, cached(fake, redis.url) as two:
         assert await source_of(one, texts) == "miss"
@@ -75,7 +75,7 @@ async def test_entry_of_one_proxy_answers_at_another(redis: RedisAtHand, fake: F
 RUBBISH = (b"", b"12345678", b"\x7f" * 9, b"A" * 8 + b"{}", b"A" * 8 + b'{"results":[]}')
 
 
-async def test_foreign_redis_values_are_ignored(redis: RedisAtHand, fake: FakeReplica) -> None:
+async def test_foreign_redis_values_are_ignored(redis: RedisServer, fake: FakeReplica) -> None:
     texts = [f"true {number}" for number in range(len(RUBBISH))]
     async with cached(fake, redis.url) as one, cached(fake, redis.url) as two:
         await source_of(one, texts)
@@ -93,7 +93,7 @@ async def test_absent_redis_leaves_the_memory_cache(fake: FakeReplica) -> None:
         assert (await running.client.get("/livez")).status_code == 200
 
 
-async def test_frozen_redis_delays_nobody_and_is_used_again(own_redis: RedisAtHand, fake: FakeReplica) -> None:
+async def test_frozen_redis_delays_nobody_and_is_used_again(own_redis: RedisServer, fake: FakeReplica) -> None:
     async with cached(fake, own_redis.url) as one, cached(fake, own_redis.url) as two:
         await source_of(one, [f"before {number}" for number in range(100)])
         await written(own_redis, 100)
@@ -107,7 +107,7 @@ async def test_frozen_redis_delays_nobody_and_is_used_again(own_redis: RedisAtHa
         await found_in_redis(two, [f"before {number}" for number in range(100)])
 
 
-async def test_killed_redis_is_filled_again(own_redis: RedisAtHand, fake: FakeReplica) -> None:
+async def test_killed_redis_is_filled_again(own_redis: RedisServer, fake: FakeReplica) -> None:
     async with cached(fake, own_redis.url) as running:
         await source_of(running, "k0")
         await written(own_redis, 1)

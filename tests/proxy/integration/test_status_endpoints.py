@@ -10,13 +10,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from shared.version import VERSION
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.proxies import proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
-async def test_health_is_ok_when_nothing_is_amiss(redis: RedisAtHand) -> None:
+async def test_health_is_ok_when_nothing_is_amiss(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as running:
         response = await running.client.get("/health")
@@ -49,7 +49,7 @@ async def test_health_is_degraded_when_redis_is_away() -> None:
         assert "Redis" in health["redis"]["error"]
 
 
-async def test_health_is_degraded_when_a_replica_or_pair_is_down(redis: RedisAtHand) -> None:
+async def test_health_is_degraded_when_a_replica_or_pair_is_down(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", "en>fr", name="two")
     async with replicas(one, two), proxy([one, two], redis.url) as running:
         two.pairs["en>fr"] = False
@@ -66,7 +66,7 @@ async def test_health_is_degraded_when_a_replica_or_pair_is_down(redis: RedisAtH
         assert "Cannot connect" in health["replicas"][0]["why"]
 
 
-async def test_health_is_down_and_503_when_no_pair_is_ready(redis: RedisAtHand) -> None:
+async def test_health_is_down_and_503_when_no_pair_is_ready(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as running:
         one.state = "starting"
@@ -133,7 +133,7 @@ async def test_readyz_is_503_while_draining() -> None:
         assert (await running.client.get("/livez")).status_code == 200
 
 
-async def test_metrics_count_every_outcome(redis: RedisAtHand) -> None:
+async def test_metrics_count_every_outcome(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as running:
         await running.translate("Hello")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from proxy.balancing.outlier_detection import find_suspects
-from tests.fakes import FakeReplica, Script, replicas
 from tests.proxy.integration.inputs import BAD_INPUT, ENGLISH, FRENCH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.streams import ASKING, Heard, hear, listening
-from tests.waiting import wait_until
+from tests.support.event_streams import ACCEPT_EVENTS, StreamedAnswer, open_stream, request_stream
+from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def fresh(fakes: tuple[FakeReplica, FakeReplica]) -> None:
         fake.foreign_load = 0
 
 
-async def ask(running: RunningProxy, text: object, source: str = "en", **headers: str) -> Heard:
-    return await hear(running.client, {"text": text, "source_lang": source, "target_lang": "de"}, **headers)
+async def ask(running: RunningProxy, text: object, source: str = "en", **headers: str) -> StreamedAnswer:
+    return await request_stream(running.client, {"text": text, "source_lang": source, "target_lang": "de"}, **headers)
 
 
 def request_count(fakes: tuple[FakeReplica, FakeReplica]) -> int:
@@ -56,7 +56,7 @@ def scripted(fakes: tuple[FakeReplica, FakeReplica], **changes: Any) -> None:
 async def test_bad_input_is_plain_problem(
     running: RunningProxy, sent: bytes, status: int, code: str, detail: str
 ) -> None:
-    response = await running.client.post("/translate", content=sent, headers=ASKING)
+    response = await running.client.post("/translate", content=sent, headers=ACCEPT_EVENTS)
     problem = response.json()
     assert (response.status_code, problem["code"]) == (status, code)
     assert response.headers["content-type"] == "application/problem+json"
@@ -199,7 +199,7 @@ async def test_client_leaving_stream_cancels_upstream_request(
     scripted(fakes, breaks_after=1, breaks_with="hang")
     aborts = sum(fake.aborts for fake in fakes)
     wanted = {"text": ENGLISH, "source_lang": source, "target_lang": "de"}
-    async with listening(running.serving.port, wanted) as listener:
+    async with open_stream(running.serving.port, wanted) as listener:
         await listener.until(b"event: delta")
     await wait_until(lambda: sum(fake.aborts for fake in fakes) == aborts + 1, 3, "the replica saw the end")
     stats, registry = running.context.local_stats, running.context.fleet.registry
@@ -236,7 +236,7 @@ async def test_stream_result_equals_plain_answer(running: RunningProxy, fakes: t
 async def test_deltas_precede_result(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
     scripted(fakes, breaks_after=3, breaks_with="hang")
     wanted = {"text": ["Hello", "there"], "source_lang": "en", "target_lang": "de"}
-    async with listening(running.serving.port, wanted) as listener:
+    async with open_stream(running.serving.port, wanted) as listener:
         taken = await listener.until(b'"index":1')
         assert b"event: result" not in taken
 
@@ -272,7 +272,7 @@ async def test_unknown_pair_among_detected_texts_is_404(
     one = FakeReplica("en>de", "de>fr", name="one")
     async with replicas(one), proxy([one]) as running:
         wanted = {"text": ["123", GERMAN, ENGLISH], "source_lang": "auto", "target_lang": "fr", "pivot": False}
-        heard = await hear(running.client, wanted)
+        heard = await request_stream(running.client, wanted)
         assert (heard.status, heard.problem["code"]) == (404, "unknown-pair")
         assert one.requests == []
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import RedisAtHand
-from tests.fakes import FakeReplica, replicas
+from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import BAD_INPUT, ENGLISH, FRENCH, GERMAN, RUSSIAN, body
 from tests.proxy.proxies import RunningProxy, all_at_once, proxy
-from tests.waiting import wait_until
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -343,7 +343,7 @@ async def test_texts_are_never_logged(running: RunningProxy, caplog: pytest.LogC
     assert "secret-text" not in "".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
 
 
-async def test_no_pair_is_unknown_before_the_first_report(redis: RedisAtHand) -> None:
+async def test_no_pair_is_unknown_before_the_first_report(redis: RedisServer) -> None:
     async with proxy(["http://127.0.0.1:1"], redis.url) as lonely:
         for source in ("en", "auto"):
             status, problem, headers = await lonely.translate("Hello", source)

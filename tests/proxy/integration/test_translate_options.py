@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeReplica, Script, replicas
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.fake_replica import FakeReplica, Script, replicas
 
 OPTIONS: dict[str, Any] = {"format": "html", "do_not_translate": ["Pairway"], "terms": {"walk": "Wanderung"}}
 EMOJI = "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467"

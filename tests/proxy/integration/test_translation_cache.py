@@ -18,10 +18,10 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import RequestSample
-from tests.fakes import FakeReplica, Script, replicas
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.streams import hear
-from tests.waiting import wait_until
+from tests.support.event_streams import request_stream
+from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
 
@@ -159,9 +159,9 @@ async def test_stream_answers_from_the_cache_when_all_is_known(running: RunningP
     body = {"text": ["s0", "s1"], "source_lang": "en", "target_lang": "de"}
     await ask(running, "s0")
     fake.requests.clear()
-    first = await hear(running.client, body)
+    first = await request_stream(running.client, body)
     assert requested_texts(fake) == [["s0", "s1"]], "a stream is translated as a whole"
-    again = await hear(running.client, body)
+    again = await request_stream(running.client, body)
     assert first.result == again.result
     assert (first.headers["x-cache"], again.headers["x-cache"]) == ("miss", "hit")
     assert len(fake.requests) == 1
@@ -259,7 +259,7 @@ async def test_coalesced_requests_keep_their_deadline_and_id(plain: RunningProxy
 async def test_streams_are_never_coalesced(plain: RunningProxy, fake: FakeReplica) -> None:
     fake.translate = Script(delay=0.2)
     body = {"text": "streamed", "source_lang": "en", "target_lang": "de"}
-    heard = await asyncio.gather(hear(plain.client, body), hear(plain.client, body))
+    heard = await asyncio.gather(request_stream(plain.client, body), request_stream(plain.client, body))
     assert all(each.result for each in heard)
     assert len(fake.requests) == 2
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 
-from tests.fakes import serving
+from tests.support.serving import serving
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from proxy.keys.cached_store import Clocks
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, OperatorOffError
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 
 TOKEN = "an-operator-token-of-tests"
 
 
 @asynccontextmanager
-async def authenticator(redis: RedisAtHand, *, on: bool = True, token: str = TOKEN) -> AsyncGenerator[Authenticator]:
+async def authenticator(redis: RedisServer, *, on: bool = True, token: str = TOKEN) -> AsyncGenerator[Authenticator]:
     store = KeyStore(redis.url, PREFIX, 5.0, time.time)
     clocks = Clocks(time.time, time.monotonic)
     one = Authenticator(
@@ -33,7 +33,7 @@ async def authenticator(redis: RedisAtHand, *, on: bool = True, token: str = TOK
     await store.close()
 
 
-async def new_key(redis: RedisAtHand, **granted: Any) -> tuple[ApiKey, str]:
+async def new_key(redis: RedisServer, **granted: Any) -> tuple[ApiKey, str]:
     """Create a key; return its record, and the header that shows it."""
     store = KeyStore(redis.url, PREFIX, 5.0, time.time)
     key, shown = mint(Grant(name="a", **granted), time.time())
@@ -42,7 +42,7 @@ async def new_key(redis: RedisAtHand, **granted: Any) -> tuple[ApiKey, str]:
     return key, f"Bearer {shown}"
 
 
-async def test_authenticate_returns_caller_and_key(redis: RedisAtHand) -> None:
+async def test_authenticate_returns_caller_and_key(redis: RedisServer) -> None:
     key, header = await new_key(redis, requests_per_minute=2)
     headers: dict[str, str] = {}
     key_ids: list[str] = []
@@ -52,7 +52,7 @@ async def test_authenticate_returns_caller_and_key(redis: RedisAtHand) -> None:
     assert (headers["RateLimit-Remaining"], key_ids) == ("1", [key.id])
 
 
-async def test_authenticate_without_key_is_refused(redis: RedisAtHand) -> None:
+async def test_authenticate_without_key_is_refused(redis: RedisServer) -> None:
     async with authenticator(redis) as one:
         with pytest.raises(KeyRequiredError):
             await one.authenticate(None, dict[str, str]().update, list[str]().append)
@@ -66,7 +66,7 @@ def test_anonymous_caller_has_no_key() -> None:
     assert "192.0.2.1" in authentication.caller.identity
 
 
-async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisAtHand) -> None:
+async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisServer) -> None:
     operator, header = await new_key(redis, scopes=(Scope.OPERATE,))
     _, other = await new_key(redis)
     key_ids: list[str] = []
@@ -78,13 +78,13 @@ async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisAtHand) 
     assert key_ids[:2] == [OPERATOR, operator.id]
 
 
-async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: RedisAtHand) -> None:
+async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: RedisServer) -> None:
     async with authenticator(redis, on=False, token="") as one:
         with pytest.raises(OperatorOffError):
             await one.require_operator(f"Bearer {TOKEN}", list[str]().append)
 
 
-async def test_watcher_needs_no_key_where_keys_are_off(redis: RedisAtHand) -> None:
+async def test_watcher_needs_no_key_where_keys_are_off(redis: RedisServer) -> None:
     async with authenticator(redis, on=False) as one:
         await one.require_watcher(None, list[str]().append)
     async with authenticator(redis) as one:

@@ -14,16 +14,16 @@ import pytest
 
 from proxy.keys import cli
 from proxy.keys.api_key import ApiKey, Grant, mint
-from tests.conftest import PREFIX, RedisAtHand
-from tests.processes import ROOT
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
+from tests.support.processes import ROOT
 
 CREATE = ["create", "--name", "a"]
 SHOWN = re.compile(r"pw_[0-9a-f]{12}_[0-9A-Za-z]{32}")
 
 
 @pytest.fixture
-def command(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run the command against the Redis; return its status and what it wrote."""
     monkeypatch.setenv("PROXY_REDIS_URL", redis.url)
     monkeypatch.setenv("PROXY_REDIS_PREFIX", PREFIX)
@@ -39,7 +39,7 @@ def command(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     return run
 
 
-def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisAtHand) -> None:
+def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisServer) -> None:
     status, shown, message = command(
         "create", "--name", "alice", "--requests-per-minute", "20", "--pairs", "en-de,zh-Hant>de", "--expires", "30d"
     )
@@ -93,7 +93,7 @@ def test_wrong_arguments_exit_with_a_message(command: Any, arguments: list[str],
     assert "Input should" not in said
 
 
-def test_record_with_impossible_time_is_left_out_of_list(command: Any, redis: RedisAtHand) -> None:
+def test_record_with_impossible_time_is_left_out_of_list(command: Any, redis: RedisServer) -> None:
     shown = [command("create", "--name", name)[1].split("_")[1] for name in ("sound", "odd")]
     record: str = redis.client.get(f"{PREFIX}key:{shown[1]}")
     redis.client.set(f"{PREFIX}key:{shown[1]}", json.dumps(json.loads(record) | {"expires_at": 1e15}))
@@ -123,7 +123,7 @@ def test_wrong_settings_and_missing_redis_have_exit_statuses(command: Any, monke
     assert (status, "did you mean PROXY_REDIS_URL?" in message) == (78, True)
 
 
-def test_package_runs_as_a_module(redis: RedisAtHand) -> None:
+def test_package_runs_as_a_module(redis: RedisServer) -> None:
     environment = {**os.environ, "PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX}
     run = [sys.executable, "-m", "proxy.keys", "create", "--name", "bob"]
     done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60)

@@ -16,7 +16,7 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from shared.protocol.access_errors import KeysUnavailableError, RateLimitedError
 from shared.protocol.errors import TooLargeError
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
 
 
@@ -31,7 +31,7 @@ def meter_over(store: KeyStore, *, serves_without_redis: bool = False) -> KeyMet
 
 
 @pytest.fixture
-async def store(redis: RedisAtHand) -> AsyncGenerator[KeyStore]:
+async def store(redis: RedisServer) -> AsyncGenerator[KeyStore]:
     one = KeyStore(redis.url, PREFIX, 5.0, time.time)
     yield one
     await one.close()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from proxy.keys.api_key import ApiKey, Grant, mint
 from proxy.keys.quota import BUCKETS, DAY_SECONDS, MAX_COUNTED, LocalCounts, UsageDelta, limit_headers
 from proxy.keys.store import KeyStore
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 
 NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
@@ -115,7 +115,7 @@ def test_limit_headers_show_the_limits() -> None:
 
 
 @pytest.fixture
-async def store(redis: RedisAtHand) -> AsyncGenerator[KeyStore]:
+async def store(redis: RedisServer) -> AsyncGenerator[KeyStore]:
     one = KeyStore(redis.url, PREFIX, 5.0, time.time)
     yield one
     await one.close()
@@ -133,7 +133,7 @@ async def store(redis: RedisAtHand) -> AsyncGenerator[KeyStore]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_script_in_redis_counts_as_local_counts_do(
     store: KeyStore,
-    redis: RedisAtHand,
+    redis: RedisServer,
     limit: int | None,
     chars_limit: int | None,
     seconds: dict[int, int],

@@ -10,10 +10,10 @@ import pytest
 
 from proxy.keys import store as key_store
 from proxy.redis_client import StoreUnavailableError
-from tests.conftest import PREFIX, RedisAtHand
+from tests.conftest import PREFIX, RedisServer
 
 
-async def test_calls_without_a_free_slot_fail_in_time(redis: RedisAtHand, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_calls_without_a_free_slot_fail_in_time(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_store, "MAX_CALLS", 1)
     store = key_store.KeyStore(redis.url, PREFIX, 30.0, time.time)
     answers = asyncio.Event()

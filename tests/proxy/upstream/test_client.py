@@ -12,8 +12,8 @@ import pytest
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from shared.protocol.deadline import Deadline
-from tests.fakes import FakeReplica, Fault, Script, replicas
-from tests.waiting import Awake, wait_until
+from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
+from tests.support.waiting import Awake, wait_until
 
 BODY = b'{"text": "Hello", "source_lang": "en", "target_lang": "de"}'
 PROBE_TIMEOUT = 0.3

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
-from tests.fakes import Serving, serving
 from tests.shared.http.sample_app import SampleHandlers, create_sample_app
+from tests.support.serving import Serving, serving
 
 
 @pytest.fixture(scope="module")

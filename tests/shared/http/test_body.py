@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
-from tests.fakes import Serving
+from tests.support.serving import Serving
 
 
 async def test_body_at_the_limit_is_read_and_above_it_is_413(client: httpx.AsyncClient) -> None:

@@ -11,9 +11,9 @@ from fastapi import Request
 
 from shared.http.disconnect import DISCONNECT_EXTENSION, DisconnectSignal, while_connected
 from shared.protocol import errors
-from tests.fakes import Serving
 from tests.shared.http.sample_app import SampleHandlers
-from tests.waiting import wait_until
+from tests.support.serving import Serving
+from tests.support.waiting import wait_until
 
 
 def test_signal_calls_every_callback_once() -> None:

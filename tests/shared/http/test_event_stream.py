@@ -18,9 +18,9 @@ from shared.http.problems import configure_app
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError
 from shared.protocol.sse import OnDelta
-from tests.fakes import Serving, serving
-from tests.streams import events_in, hear, listening
-from tests.waiting import wait_until
+from tests.support.event_streams import events_in, open_stream, request_stream
+from tests.support.serving import Serving, serving
+from tests.support.waiting import wait_until
 
 Work = Callable[[OnDelta], Coroutine[None, None, bytes]]
 
@@ -97,14 +97,14 @@ def saying(*parts: tuple[int, str], then: bytes | Exception = b'{"done": true}')
 
 async def test_error_before_the_first_delta_is_a_problem(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying(then=OverloadedError("full", retry_after=3))
-    heard = await hear(client, {}, x_request_id="mine")
+    heard = await request_stream(client, {}, x_request_id="mine")
     assert (heard.status, heard.problem["code"], heard.problem["request_id"]) == (503, "overloaded", "mine")
     assert (heard.headers["retry-after"], heard.headers["content-type"]) == ("3", "application/problem+json")
 
 
 async def test_internal_error_before_the_first_delta_is_500(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying(then=RuntimeError("secret"))
-    heard = await hear(client, {})
+    heard = await request_stream(client, {})
     assert (heard.status, heard.problem["code"]) == (500, "internal")
     assert "secret" not in str(heard.problem)
 
@@ -115,14 +115,14 @@ async def test_error_after_an_unsent_delta_is_a_problem(client: httpx.AsyncClien
         raise DeadlineExceededError("over")
 
     script.work = work
-    heard = await hear(client, {})
+    heard = await request_stream(client, {})
     assert heard.status in {200, 504}
     assert (heard.problem or heard.last[1])["code"] == "deadline-exceeded"
 
 
 async def test_error_after_a_delta_is_the_last_event(client: httpx.AsyncClient, script: Script) -> None:
     script.work = saying((0, "a"), (0, "b"), then=DeadlineExceededError("over"))
-    heard = await hear(client, {}, x_request_id="mine")
+    heard = await request_stream(client, {}, x_request_id="mine")
     assert (heard.status, heard.deltas, heard.names[-1]) == (200, {0: "ab"}, "error")
     problem = heard.last[1]
     assert (problem["code"], problem["status"], problem["request_id"]) == ("deadline-exceeded", 504, "mine")
@@ -133,7 +133,7 @@ async def test_internal_error_after_a_delta_hides_details(
 ) -> None:
     script.work = saying((0, "a"), then=RuntimeError("secret"))
     with caplog.at_level("INFO"):
-        heard = await hear(client, {})
+        heard = await request_stream(client, {})
     assert (heard.names[-1], heard.last[1]["code"], heard.last[1]["status"]) == ("error", "internal", 500)
     assert "secret" not in str(heard.last)
     assert [record.message for record in caplog.records if record.exc_info] == ["request failed in mid-stream"]
@@ -144,7 +144,7 @@ async def test_internal_error_after_a_delta_hides_details(
 async def test_stream_sends_deltas_then_the_result(client: httpx.AsyncClient, script: Script) -> None:
     odd = "a\n\u2028\x85\U0001f600"
     script.work = saying((0, "Hallo "), (1, odd), (0, "Welt"), then=b'{"done":\n"x"}')
-    heard = await hear(client, {})
+    heard = await request_stream(client, {})
     assert heard.deltas == {0: "Hallo Welt", 1: odd}
     assert heard.last == ("result", {"done": "x"})
     assert heard.headers["content-type"] == "text/event-stream; charset=utf-8"
@@ -156,7 +156,7 @@ async def test_stream_sends_deltas_then_the_result(client: httpx.AsyncClient, sc
 async def test_result_without_deltas_is_one_event(client: httpx.AsyncClient, script: Script) -> None:
     for work in (saying(), saying((0, ""))):
         script.work = work
-        assert (await hear(client, {})).events == [("result", {"done": True})]
+        assert (await request_stream(client, {})).events == [("result", {"done": True})]
 
 
 async def test_json_is_sent_without_accept_of_events(client: httpx.AsyncClient, script: Script) -> None:
@@ -175,7 +175,7 @@ async def test_comments_keep_the_stream_open_after_the_first_delta(served: Servi
         return b"{}"
 
     script.work, script.keep_alive = work, 0.02
-    async with listening(served.port, {}) as listener:
+    async with open_stream(served.port, {}) as listener:
         with pytest.raises(TimeoutError):
             await listener.until(b"HTTP/1.1 200", within=0.2)
         gate.set()
@@ -205,7 +205,7 @@ async def test_disconnect_ends_the_work(
             raise
 
     script.work = work
-    async with listening(served.port, {}) as listener:
+    async with open_stream(served.port, {}) as listener:
         await asyncio.wait_for(work_started.wait(), 5)
         if begun:
             await listener.until(b"first")
@@ -224,12 +224,12 @@ async def test_disconnect_while_writing_leaves_nothing_behind(
     served: Serving, client: httpx.AsyncClient, script: Script
 ) -> None:
     script.work = saying((0, "x" * 20_000_000))
-    async with listening(served.port, {}, read_ahead=1024) as listener:
+    async with open_stream(served.port, {}, read_ahead=1024) as listener:
         await listener.until(b"event: delta")
         await wait_until(lambda: script.ended == 1, 5, "the work has ended")
         listener.hang_up()
         script.work = saying((0, "next"))
-        assert (await hear(client, {})).deltas == {0: "next"}
+        assert (await request_stream(client, {})).deltas == {0: "next"}
 
 
 async def test_slow_reader_gets_joined_deltas(served: Serving, script: Script) -> None:
@@ -245,7 +245,7 @@ async def test_slow_reader_gets_joined_deltas(served: Serving, script: Script) -
         return b"{}"
 
     script.work = work
-    async with listening(served.port, {}, read_ahead=1024) as listener:
+    async with open_stream(served.port, {}, read_ahead=1024) as listener:
         await wait_until(lambda: script.ended == 1, 10, "the work has ended, though nobody reads")
         taken = await listener.until(b"\r\n0\r\n\r\n", within=20)
         chunks = _dechunked(taken.partition(b"\r\n\r\n")[2])
@@ -275,7 +275,7 @@ async def test_stalled_reader_ends_the_work_and_the_stream(
             await asyncio.sleep(0.01)
 
     script.work, script.stall = work, 0.3
-    async with listening(served.port, {}, read_ahead=1024) as listener:
+    async with open_stream(served.port, {}, read_ahead=1024) as listener:
         await wait_until(lambda: script.cancelled == 1, 10, "the work was cancelled")
         assert [each.levelname for each in caplog.records if each.message == "reader stalled"] == ["WARNING"]
         taken = await listener.rest()
@@ -290,7 +290,7 @@ async def test_slow_reader_learns_of_the_deadline(served: Serving, script: Scrip
         raise DeadlineExceededError("over")
 
     script.work = work
-    async with listening(served.port, {}, read_ahead=1024) as listener:
+    async with open_stream(served.port, {}, read_ahead=1024) as listener:
         await wait_until(lambda: script.ended == 1, 10, "the work has ended")
         taken = await listener.until(b"\r\n0\r\n\r\n", within=20)
         listener.hang_up()

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from shared.http.fast_path import FastPath
 from shared.http.problems import configure_app
 from shared.protocol.errors import OverloadedError
-from tests.fakes import serving
+from tests.support.serving import serving
 
 
 @pytest.fixture(scope="module")

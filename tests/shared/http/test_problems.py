@@ -12,7 +12,7 @@ from shared.protocol import errors
 from shared.runtime.logging import request_id
 from tests.shared.http.sample_app import SampleHandlers
 from tests.shared.protocol.error_samples import every_error
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize("error", every_error(), ids=lambda error: type(error).__name__)

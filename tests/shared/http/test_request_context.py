@@ -9,7 +9,7 @@ import pytest
 
 from shared.protocol import errors
 from tests.shared.http.sample_app import SampleHandlers
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 async def test_polled_paths_are_logged_only_at_500(

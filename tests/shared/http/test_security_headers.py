@@ -7,7 +7,7 @@ from fastapi import FastAPI, Response
 
 from shared.http.problems import configure_app
 from shared.http.security_headers import DOCS_PATH, security_headers_for
-from tests.fakes import serving
+from tests.support.serving import serving
 
 ORIGIN = "https://page.example"
 

@@ -21,7 +21,7 @@ from shared.http.problems import configure_app
 from shared.protocol.deadline import Deadline
 from shared.runtime.logging import LogFormat, configure_logging
 from shared.server.limits import ConnectionLimiter, PeerTimeouts
-from tests.fakes import Serving, serving
+from tests.support.serving import Serving, serving
 
 GOOD = b"GET /plain HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 PARTS = [

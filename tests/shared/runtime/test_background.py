@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from shared.runtime.background import STALE_FLOOR_SECONDS, Loop, running
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 class Clock:

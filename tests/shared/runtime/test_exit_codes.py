@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 PROGRAM = """
 import time

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from shared.runtime.process_guard import ProcessGuard, find_marked_processes
-from tests.deploy.marked import Marked
-from tests.processes import free_port, redis_server
-from tests.waiting import wait_until
+from tests.support.marked_processes import MarkedProcesses
+from tests.support.processes import free_port, redis_server
+from tests.support.waiting import wait_until
 
 NAME = "PAIRWAY_REAPER_TEST"
 # An owner that starts a child that starts a grandchild, and says when all are there.
@@ -40,15 +40,15 @@ IGNORE = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Marked]:
+def processes(tmp_path: Path) -> Iterator[MarkedProcesses]:
     """Processes that are gone after the test."""
-    marked = Marked(tmp_path / "output")
+    marked = MarkedProcesses(tmp_path / "output")
     yield marked
     marked.end()
 
 
 async def start_family(
-    processes: Marked, *, grace: float = 0.0, first: str = "", then: str = "time.sleep(600)"
+    processes: MarkedProcesses, *, grace: float = 0.0, first: str = "", then: str = "time.sleep(600)"
 ) -> subprocess.Popen[bytes]:
     """Start owner, child and grandchild; return the owner when all three run."""
     child = CHILD.format(first=first)
@@ -58,7 +58,7 @@ async def start_family(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-async def test_guard_ends_children_with_their_owner(processes: Marked, number: signal.Signals) -> None:
+async def test_guard_ends_children_with_their_owner(processes: MarkedProcesses, number: signal.Signals) -> None:
     """Whatever signal ends the owner, child and grandchild are gone within 2 s."""
     owner = await start_family(processes)
     assert len(processes.alive()) == 3
@@ -67,7 +67,7 @@ async def test_guard_ends_children_with_their_owner(processes: Marked, number: s
     await wait_until(lambda: not processes.alive(), within=2.0)
 
 
-async def test_guard_ends_stopped_children(processes: Marked) -> None:
+async def test_guard_ends_stopped_children(processes: MarkedProcesses) -> None:
     """SIGSTOP protects neither from SIGTERM nor from SIGKILL."""
     for grace in (0.0, 30.0):
         owner = await start_family(processes, grace=grace)
@@ -80,7 +80,7 @@ async def test_guard_ends_stopped_children(processes: Marked) -> None:
         processes.output.unlink()
 
 
-async def test_guard_kills_after_the_grace(processes: Marked) -> None:
+async def test_guard_kills_after_the_grace(processes: MarkedProcesses) -> None:
     """Between SIGTERM and SIGKILL lies the grace."""
     owner = await start_family(processes, grace=1.0, first=IGNORE)
     owner.kill()
@@ -90,14 +90,14 @@ async def test_guard_kills_after_the_grace(processes: Marked) -> None:
     assert time.monotonic() - killed > 0.5
 
 
-async def test_guard_ends_children_when_the_owner_exits(processes: Marked) -> None:
+async def test_guard_ends_children_when_the_owner_exits(processes: MarkedProcesses) -> None:
     """A normal end of the block cleans, and waits until that is done."""
     owner = await start_family(processes, then="time.sleep(0.5)")
     assert owner.wait(timeout=10) == 0
     assert not processes.alive()
 
 
-async def test_forked_child_does_not_hide_the_owner_death(processes: Marked) -> None:
+async def test_forked_child_does_not_hide_the_owner_death(processes: MarkedProcesses) -> None:
     """A fork without exec holds no end of the guard's pipe."""
     owner = await start_family(processes, then="os.fork() and time.sleep(600); time.sleep(600)")
     await wait_until(lambda: len(processes.alive()) == 4, within=10)
@@ -107,7 +107,7 @@ async def test_forked_child_does_not_hide_the_owner_death(processes: Marked) -> 
     await wait_until(lambda: len(processes.alive()) == 1, within=2.0)
 
 
-async def test_process_with_its_own_title_is_found(processes: Marked) -> None:
+async def test_process_with_its_own_title_is_found(processes: MarkedProcesses) -> None:
     """vLLM's EngineCore calls itself so; by default that overwrites the environment that /proc shows."""
     title = "import setproctitle, time; setproctitle.setproctitle('EngineCore' * 100); print('titled', flush=True)"
     with ProcessGuard(NAME, 0.0):
@@ -126,7 +126,7 @@ async def test_redis_of_the_tests_is_found(tmp_path: Path) -> None:
     assert redis.process.wait(timeout=5) == -signal.SIGKILL
 
 
-async def test_guard_leaves_unmarked_processes_alone(processes: Marked) -> None:
+async def test_guard_leaves_unmarked_processes_alone(processes: MarkedProcesses) -> None:
     """What was started outside the block is not marked, and neither is the guard."""
     before = processes.start("sleep", "600")
     with ProcessGuard(NAME, 0.0) as guard:
@@ -139,7 +139,7 @@ async def test_guard_leaves_unmarked_processes_alone(processes: Marked) -> None:
     assert before.poll() is None
 
 
-def test_guards_nest(processes: Marked) -> None:
+def test_guards_nest(processes: MarkedProcesses) -> None:
     """An inner block of the same name cleans its own, and gives the outer mark back."""
     with ProcessGuard(NAME, 0.0) as outer:
         first = processes.start("sleep", "600")

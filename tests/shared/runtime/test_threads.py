@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from shared.runtime.threads import in_daemon_thread
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 async def test_result_and_error_of_the_thread_arrive() -> None:

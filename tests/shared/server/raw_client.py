@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.fakes import Serving
+from tests.support.serving import Serving
 
 
 class RawClient:

@@ -15,9 +15,9 @@ from fastapi.responses import StreamingResponse
 
 from shared.http.problems import configure_app
 from shared.server.limits import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED_REQUESTS, ConnectionLimiter, PeerTimeouts
-from tests.fakes import Serving, serving
 from tests.shared.server.raw_client import RawClient, raw_client
-from tests.waiting import wait_until
+from tests.support.serving import Serving, serving
+from tests.support.waiting import wait_until
 
 HOST = b"Host: x\r\n"
 GET = b"GET /plain HTTP/1.1\r\n" + HOST

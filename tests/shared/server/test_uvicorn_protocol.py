@@ -13,8 +13,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from shared.http.problems import configure_app
-from tests.fakes import Serving, serving
 from tests.shared.server.raw_client import RawClient, raw_client
+from tests.support.serving import Serving, serving
 
 UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
 HEAD = b"POST /echo HTTP/1.1\r\nHost: x\r\n" + UPGRADE

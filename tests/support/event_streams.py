@@ -12,11 +12,11 @@ from typing import Any
 
 import httpx
 
-ASKING = {"Accept": "text/event-stream"}
+ACCEPT_EVENTS = {"Accept": "text/event-stream"}
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class StreamedAnswer:
     """One answer to a request for a stream: status, headers, events in order (the body alone where it is none)."""
 
     status: int
@@ -64,16 +64,16 @@ def events_in(body: str) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-async def hear(client: httpx.AsyncClient, body: object, **headers: str) -> Heard:
+async def request_stream(client: httpx.AsyncClient, body: object, **headers: str) -> StreamedAnswer:
     """Ask for a stream and wait for its end; a cut one raises httpx.RemoteProtocolError."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    response = await client.post("/translate", json=body, headers={**ASKING, **named})
+    response = await client.post("/translate", json=body, headers={**ACCEPT_EVENTS, **named})
     if response.headers["content-type"].startswith("text/event-stream"):
-        return Heard(response.status_code, response.headers, events_in(response.text), {})
-    return Heard(response.status_code, response.headers, [], response.json())
+        return StreamedAnswer(response.status_code, response.headers, events_in(response.text), {})
+    return StreamedAnswer(response.status_code, response.headers, [], response.json())
 
 
-class Listener:
+class StreamClient:
     """A client on a bare socket, which reads when it is told to."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -105,7 +105,9 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(port: int, body: object, *, read_ahead: int = 2**16, **headers: str) -> AsyncGenerator[Listener]:
+async def open_stream(
+    port: int, body: object, *, read_ahead: int = 2**16, **headers: str
+) -> AsyncGenerator[StreamClient]:
     """Send a request for a stream on a connection that closes with the block; ``read_ahead`` is half of what is read ahead."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=read_ahead)
     try:
@@ -114,7 +116,7 @@ async def listening(port: int, body: object, *, read_ahead: int = 2**16, **heade
         head = f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n{more}"
         writer.write(f"{head}Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
         await writer.drain()
-        yield Listener(reader, writer)
+        yield StreamClient(reader, writer)
     finally:
         writer.close()
         with suppress(OSError):

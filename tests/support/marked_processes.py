@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shared.runtime.process_guard import end_marked_processes, find_marked_processes
-from tests.processes import ROOT
-from tests.waiting import wait_until
+from tests.support.processes import ROOT
+from tests.support.waiting import wait_until
 
 MARK = "PAIRWAY_TEST"
 
 
 @dataclass
-class Marked:
+class MarkedProcesses:
     """Starts processes that carry this test's mark, as all that they start."""
 
     output: Path
