@@ -61,7 +61,7 @@ class ClientGroup:
         return json.dumps(asdict(self))
 
 
-class Connection:
+class ClientConnection:
     """One connection: when it was open, its first response and when that came, when the server closed it."""
 
     def __init__(self, address: str, receive_buffer: int | None) -> None:
@@ -131,13 +131,13 @@ class Connection:
             await asyncio.gather(reading, return_exceptions=True)
 
 
-async def silent(connection: Connection) -> None:
+async def silent(connection: ClientConnection) -> None:
     """Send nothing."""
     connection.opened = time.monotonic()
     await connection.wait_for_close()
 
 
-async def kept(connection: Connection) -> None:
+async def kept(connection: ClientConnection) -> None:
     """Send one request."""
     await connection.send(GET.format(path="/livez").encode())
     async with asyncio.timeout(FIRST_RESPONSE_SECONDS):
@@ -146,28 +146,28 @@ async def kept(connection: Connection) -> None:
     await connection.wait_for_close()
 
 
-async def documents(connection: Connection) -> None:
+async def documents(connection: ClientConnection) -> None:
     """Request much at once and read little."""
     await connection.read_slowly(GET.format(path="/openapi.json").encode() * DOCUMENTS)
 
 
-async def translations(connection: Connection) -> None:
+async def translations(connection: ClientConnection) -> None:
     """Request a long response and read little."""
     body = json.dumps({"text": TEXTS, "source_lang": "en", "target_lang": "de"}).encode()
     await connection.read_slowly(HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
-async def heads(connection: Connection) -> None:
+async def heads(connection: ClientConnection) -> None:
     """Never come to the end of the head."""
     await connection.write_slowly(HEAD, b"X-Slow: " + b"a" * BODY_BYTES)
 
 
-async def bodies(connection: Connection) -> None:
+async def bodies(connection: ClientConnection) -> None:
     """Never come to the end of the body."""
     await connection.write_slowly(HEAD + f"Content-Length: {BODY_BYTES}\r\n\r\n".encode(), b" " * BODY_BYTES)
 
 
-KINDS: Final[dict[str, Callable[[Connection], Awaitable[None]]]] = {
+KINDS: Final[dict[str, Callable[[ClientConnection], Awaitable[None]]]] = {
     "silent": silent,
     "kept": kept,
     "documents": documents,
@@ -178,13 +178,13 @@ KINDS: Final[dict[str, Callable[[Connection], Awaitable[None]]]] = {
 SLOW_READERS: Final = frozenset({"documents", "translations"})
 
 
-class Clients:
+class ClientRunner:
     """The clients of a group while they run."""
 
     def __init__(self, group: ClientGroup) -> None:
         self._group = group
         self._connecting = asyncio.Semaphore(MAX_CONNECTING)
-        self._connections: list[Connection] = []
+        self._connections: list[ClientConnection] = []
         self._errors: Counter[str] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -221,7 +221,7 @@ class Clients:
         await asyncio.sleep(due - time.monotonic())
         group = self._group
         async with self._connecting:
-            connection = Connection(group.address, RECEIVE_BUFFER_BYTES if group.kind in SLOW_READERS else None)
+            connection = ClientConnection(group.address, RECEIVE_BUFFER_BYTES if group.kind in SLOW_READERS else None)
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await asyncio.get_running_loop().sock_connect(connection.socket, ("127.0.0.1", group.port))
@@ -232,7 +232,7 @@ class Clients:
             self._connections.append(connection)
             self._tasks.append(asyncio.create_task(self._behave(connection)))
 
-    async def _behave(self, connection: Connection) -> None:
+    async def _behave(self, connection: ClientConnection) -> None:
         try:
             await KINDS[self._group.kind](connection)
         except (OSError, TimeoutError) as error:
@@ -243,7 +243,7 @@ class Clients:
 
 async def run(group: ClientGroup) -> None:
     """Run a group."""
-    await Clients(group).run()
+    await ClientRunner(group).run()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,20 +33,18 @@ def proxy_server(
 
 
 def http_get(url: str, seconds: float = GET_SECONDS) -> bytes:
-    """Return the body of a response, whatever its status; empty when there is none."""
-    try:
-        with urllib.request.urlopen(url, timeout=seconds) as response:  # noqa: S310 - our own server
-            return response.read()
-    except urllib.error.HTTPError as error:
-        return error.read()
-    except (urllib.error.URLError, TimeoutError, ConnectionError):
-        return b""
+    """Return the body of a response; raises OSError when there is none, or its status is an error."""
+    with urllib.request.urlopen(url, timeout=seconds) as response:  # noqa: S310 - our own server
+        return response.read()
 
 
 def ready_replicas(proxy_url: str, pair: str) -> int:
     """Return how many replicas the proxy knows to be ready for a pair; 0 when it does not answer."""
-    health: dict[str, Any] = json.loads(http_get(f"{proxy_url}/health", 3.0) or "{}")
-    return health.get("pairs", {}).get(pair, {}).get("ready", 0)
+    try:
+        health: dict[str, Any] = json.loads(http_get(f"{proxy_url}/health", 3.0))
+    except OSError:
+        return 0
+    return health["pairs"].get(pair, {}).get("ready", 0)
 
 
 def cpu_seconds(process: psutil.Process) -> float:

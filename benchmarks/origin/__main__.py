@@ -27,7 +27,7 @@ from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSele
 from benchmarks.origin.processes import TITLES, Designs, environment, running_designs
 from benchmarks.origin.report.tables import report
 from benchmarks.origin.report.targets import judge
-from benchmarks.origin.rounds import Bench
+from benchmarks.origin.rounds import OriginBench
 from benchmarks.origin.workload.model import read_entry, use_random_weights, write_catalog
 from benchmarks.origin.workload.random_weights import ANSWER_TOKENS, SHAPES, missing_for_shape
 from benchmarks.origin.workload.text_file import TextPool, header, read, text_spec, write_answered_by
@@ -80,7 +80,7 @@ def choose_texts(
         subprocess.run(command, check=True, env=environment(options.device), stderr=log)
 
 
-async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> tuple[Bench, str]:
+async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> tuple[OriginBench, str]:
     """Start everything and measure the rounds; say also how nvidia-smi ended before them, ``""`` where it did not.
 
     Raises:
@@ -94,7 +94,7 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path) -> tu
     )
     fleet = Designs(options.out, catalog, texts, environment(options.device))
     async with gpu_readings(options.device) as gpu, running_designs(fleet, selection.names):
-        bench = Bench(
+        bench = OriginBench(
             fleet, TextPool(read(texts)), options.seconds, gpu.readings, full_length=options.shape is not None
         )
         await bench.warm_up(selection)

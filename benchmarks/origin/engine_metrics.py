@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import urllib.request
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.origin.load_driver import Plan
+from benchmarks.harness.servers import http_get
+from benchmarks.origin.load_driver import PointPlan
 from benchmarks.origin.processes import Design
 
 # vLLM's metrics that make up Totals.
@@ -42,36 +42,32 @@ class EngineWork(NamedTuple):
 
 
 @asynccontextmanager
-async def engine_work(made: Design, plan: Plan) -> AsyncGenerator[Callable[[], Awaitable[EngineWork]]]:
+async def engine_work(design: Design, plan: PointPlan) -> AsyncGenerator[Callable[[], Awaitable[EngineWork]]]:
     """Yield what tells, after a point, what the engine did in it."""
 
     async def reading() -> tuple[EngineTotals, dict[str, Any]]:
-        record: dict[str, Any] = json.loads(await _got(made.record)) if made.record else {}
-        return engine_totals(await _got(made.metrics)) if made.metrics else EngineTotals(), record
+        record: dict[str, Any] = json.loads(await _get(design.record)) if design.record else {}
+        return engine_totals(await _get(design.metrics)) if design.metrics else EngineTotals(), record
 
     before, _ = await reading()
 
     async def work() -> EngineWork:
         after, record = await reading()
-        if made.name == "bare":
+        if design.name == "bare":
             record = json.loads(await asyncio.to_thread(Path(f"{plan.out}.record").read_text))
         did = EngineTotals(*(now - then for now, then in zip(after, before, strict=True)))
         steps: list[tuple[float, int]] = record.get("steps", [])
         if record:
             # Pairway notes all but the requests by itself; vLLM's server knows it by its metrics alone.
-            requests = did.requests if made.metrics else record["requests"]
+            requests = did.requests if design.metrics else record["requests"]
             did = EngineTotals(requests, record["seconds"], len(steps), sum(batch for _, batch in steps))
         return EngineWork(did, steps)
 
     yield work
 
 
-async def _got(url: str) -> str:
-    def get() -> str:
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own server
-            return answer.read().decode()
-
-    return await asyncio.to_thread(get)
+async def _get(url: str) -> str:
+    return (await asyncio.to_thread(http_get, url)).decode()
 
 
 def engine_totals(metrics: str) -> EngineTotals:

@@ -16,19 +16,19 @@ import uvloop
 
 from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
 from benchmarks.harness.load import raise_priority
-from benchmarks.origin.load_driver import Plan, Send, serve_plans
-from benchmarks.origin.workload.text_file import Text
+from benchmarks.origin.load_driver import PointPlan, Send, serve_plans
+from benchmarks.origin.workload.text_file import OriginText
 
 # Longer than any time-out of the servers.
 TIMEOUT_SECONDS: Final = 60.0
 
 
-def translate_body(row: Text) -> dict[str, Any]:
+def translate_body(row: OriginText) -> dict[str, Any]:
     """Return what the tiny wire asks."""
     return {"text": row.text, "source_lang": row.source, "target_lang": row.target}
 
 
-def completions_body(row: Text, *, full_length: bool = False) -> dict[str, Any]:
+def completions_body(row: OriginText, *, full_length: bool = False) -> dict[str, Any]:
     """Return the same for vLLM's own server: all segments in one request, as it allows."""
     loops = {"repetition_detection": {"max_pattern_size": LONGEST_LOOP, "min_count": LOOP_COUNT}}
     return {
@@ -39,7 +39,7 @@ def completions_body(row: Text, *, full_length: bool = False) -> dict[str, Any]:
     }
 
 
-def is_answer(content: dict[str, Any], row: Text, *, full_length: bool = False) -> bool:
+def is_answer(content: dict[str, Any], row: OriginText, *, full_length: bool = False) -> bool:
     """Say whether a body of either wire holds a translation of every segment; of vLLM's own server perhaps its tokens alone."""
     if "choices" in content and full_length:
         return content["usage"]["completion_tokens"] == sum(most for _, most in row.asks)
@@ -49,13 +49,13 @@ def is_answer(content: dict[str, Any], row: Text, *, full_length: bool = False) 
 
 
 @asynccontextmanager
-async def sender(plan: Plan) -> AsyncGenerator[Send]:
+async def sender(plan: PointPlan) -> AsyncGenerator[Send]:
     """Hold connections for one point."""
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     body = partial(completions_body, full_length=plan.full_length) if plan.openai else translate_body
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=timeout) as session:
 
-        async def send(row: Text) -> str:
+        async def send(row: OriginText) -> str:
             try:
                 async with session.post(plan.url, json=body(row)) as response:
                     content: dict[str, Any] = json.loads(await response.read())

@@ -15,10 +15,10 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from benchmarks.harness.load import closed_loop, open_loop, poisson
-from benchmarks.origin.workload.text_file import Text, TextPool, read
+from benchmarks.origin.workload.text_file import OriginText, TextPool, read
 
 # Takes a text; returns '' or the error.
-Send = Callable[[Text], Awaitable[str]]
+Send = Callable[[OriginText], Awaitable[str]]
 
 # What a process writes when its engine runs, and when it has a plan's answers.
 READY: Final = "origin: ready"
@@ -30,7 +30,7 @@ MAX_EXTENSION_SECONDS: Final = 7.5
 
 
 @dataclass(frozen=True)
-class Plan:
+class PointPlan:
     """One point: ``concurrency`` in flight (closed), or ``rate`` a second at random times (open), for ``seconds`` when warm.
 
     ``first`` is the number of the first text of the kind; ``warm_up`` the time until it counts, seconds: of a closed loop the longest.
@@ -49,7 +49,7 @@ class Plan:
     full_length: bool = False
 
 
-class Answer(NamedTuple):
+class TextAnswer(NamedTuple):
     """One text, when it was due and answered (monotonic seconds); ``requests`` are the engine requests that it should be."""
 
     requests: int
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 class PointLoad:
     """A point's answers in the order of their end; what counts is between ``since`` and ``until``."""
 
-    answers: list[Answer]
+    answers: list[TextAnswer]
     began: float
     since: float
     until: float
@@ -73,18 +73,18 @@ class PointLoad:
     def read(cls, file: Path) -> PointLoad:
         """Return what a process wrote."""
         fields: dict[str, Any] = json.loads(file.read_text())
-        answers = [Answer(*answer) for answer in fields.pop("answers")]
+        answers = [TextAnswer(*answer) for answer in fields.pop("answers")]
         return cls(answers, **fields)
 
 
 class LoadDriver:
     """Sends one point's texts and keeps the answers."""
 
-    def __init__(self, plan: Plan, texts: Iterator[Text], send: Send) -> None:
+    def __init__(self, plan: PointPlan, texts: Iterator[OriginText], send: Send) -> None:
         self._plan = plan
         self._texts = texts
         self._send = send
-        self._answers: list[Answer] = []
+        self._answers: list[TextAnswer] = []
         self._answered = asyncio.Condition()
 
     async def run(self) -> PointLoad:
@@ -116,16 +116,16 @@ class LoadDriver:
         text = next(self._texts)
         error = await self._send(text)
         tokens = sum(len(ids) for ids, _ in text.asks)
-        self._answers.append(Answer(len(text.asks), tokens, due, time.monotonic(), error))
+        self._answers.append(TextAnswer(len(text.asks), tokens, due, time.monotonic(), error))
         async with self._answered:
             self._answered.notify_all()
 
 
-async def serve_plans(texts: Path, sender: Callable[[Plan], AbstractAsyncContextManager[Send]]) -> None:
+async def serve_plans(texts: Path, sender: Callable[[PointPlan], AbstractAsyncContextManager[Send]]) -> None:
     """Do the plans that come as lines on stdin, one after the other, until there are no more."""
     pool = TextPool(read(texts))
     while line := await asyncio.to_thread(sys.stdin.readline):
-        plan = Plan(**json.loads(line))
+        plan = PointPlan(**json.loads(line))
         async with sender(plan) as send:
             load = await LoadDriver(plan, pool.texts(plan.kind, plan.first), send).run()
         await asyncio.to_thread(Path(plan.out).write_text, json.dumps(asdict(load)))
@@ -147,7 +147,7 @@ class PlanProcess:
         """Wait until its engine runs."""
         await self._line(READY)
 
-    async def run(self, plan: Plan) -> PointLoad:
+    async def run(self, plan: PointPlan) -> PointLoad:
         """Have it do a plan; return the answers."""
         if self._process.stdin is None:
             raise RuntimeError("the process was started without pipes")

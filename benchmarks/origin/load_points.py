@@ -27,7 +27,7 @@ PEERS_AT: Final = {
 }
 # At once in a warm-up: what brings the architecture's largest batch, and in an open loop.
 WARM_UP_AT: Final = {"A": 1, "B": 2, "C": 16}
-MOST_AT_ONCE: Final = max(CONCURRENCIES)
+MAX_CONCURRENCY: Final = max(CONCURRENCIES)
 # The rate at a concurrency as a part of the best one, roughly: how many texts a point needs.
 HALF_RATE_AT: Final = 6.0
 # Seconds of a point beyond those that count: warm-up and last answers of a batching architecture.
@@ -82,7 +82,7 @@ def round_points(number: int, selection: RunSelection) -> Iterator[Point]:
 
 def warm_up_points(selection: RunSelection) -> Iterator[Point]:
     """Yield a point for each architecture that its engines meet before the first round."""
-    most = MOST_AT_ONCE if selection.shares else max(selection.concurrencies)
+    most = MAX_CONCURRENCY if selection.shares else max(selection.concurrencies)
     for name in selection.names:
         yield Point(BOTH if name == "F" else UNIFORM, (name,), min(WARM_UP_AT.get(name, most), most))
 

@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import sys
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,13 +18,14 @@ import psutil
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
 from benchmarks.harness.processes import ROOT, Server, free_port, python_server, redis_server
+from benchmarks.harness.servers import http_get, proxy_server
 from benchmarks.harness.waiting import wait_until
-from benchmarks.origin.load_driver import Plan, PlanProcess, PointLoad
+from benchmarks.origin.load_driver import PlanProcess, PointLoad, PointPlan
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0
-STARTED_AT_ONCE: Final = 2
+MAX_STARTING: Final = 2
 # A process that is no server's first and has this much is one with an engine.
 ENGINE_BYTES: Final = 300 * 1024 * 1024
 TITLES: Final = {
@@ -40,7 +39,7 @@ TITLES: Final = {
     "openai": "vLLM's own server",
 }
 # Nothing is refused, whatever the rate: every architecture has all of a point's texts in hand.
-PATIENT: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
+UNLIMITED_ADMISSION: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
 # No server writes a line for each request.
 QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
 
@@ -110,13 +109,13 @@ def environment(device: str) -> dict[str, str]:
 
 
 def role_of(process: psutil.Process) -> str:
-    """Return what a child is there for: engine, or helper (a manager, a tracker, a guard)."""
+    """Return the role of a child: engine, or helper (a manager, a tracker, a guard)."""
     is_engine = "EngineCore" in " ".join(process.cmdline()) or process.memory_info().rss > ENGINE_BYTES
     return "engine" if is_engine else "helper"
 
 
 class Designs:
-    """All architectures; use :func:`started`."""
+    """All designs; use :func:`running_designs`."""
 
     def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
         """Take the folder of logs, the run's catalog and texts, and every program's environment."""
@@ -124,7 +123,7 @@ class Designs:
         self._catalog = catalog
         self._texts = texts
         self._environment = environment
-        self._room = asyncio.Semaphore(STARTED_AT_ONCE)
+        self._starting = asyncio.Semaphore(MAX_STARTING)
         self.designs: dict[str, Design] = {}
         self._clients: dict[str, PlanProcess] = {}
 
@@ -135,35 +134,37 @@ class Designs:
             for name in names:
                 group.create_task(self._start(name, stack))
         self.designs = {name: self.designs[name] for name in names}
-        for made in self.designs.values():
-            stack.callback(made.resume)
-            made.pause()
+        for design in self.designs.values():
+            stack.callback(design.resume)
+            design.pause()
 
-    async def load(self, name: str, plan: Plan) -> PointLoad:
+    async def load(self, name: str, plan: PointPlan) -> PointLoad:
         """Send a point's texts to one of them."""
         return await self._clients.get(name, self._clients["generator"]).run(plan)
 
     async def _start(self, name: str, stack: AsyncExitStack) -> None:
-        async with self._room:
+        async with self._starting:
             print(f"starting {name}: {TITLES[name]}", flush=True)
             if name == "bare":
                 await self._start_bare(stack)
                 return
-            made = self._made(name)
-            for server in made.servers:
+            design = self._define(name)
+            for server in design.servers:
                 stack.callback(server.stop)
                 server.start()
-            await wait_until(lambda: _answers(made.ready), READY_SECONDS, f"{name} is ready; logs lie in {self.folder}")
-            firsts = [(server.log.stem.rpartition("-")[2], server.pid) for server in made.servers]
-            made.find_roles(firsts)
-            self.designs[name] = made
+            await wait_until(
+                lambda: _is_ready(design.ready), READY_SECONDS, f"{name} is ready; logs lie in {self.folder}"
+            )
+            firsts = [(server.log.stem.rpartition("-")[2], server.pid) for server in design.servers]
+            design.find_roles(firsts)
+            self.designs[name] = design
 
     async def _start_bare(self, stack: AsyncExitStack) -> None:
         arguments = ("--catalog", str(self._catalog), "--texts", str(self._texts))
         client = self._clients["bare"] = await self._start_client(stack, "designs.bare_engine", *arguments)
         await asyncio.wait_for(client.ready(), READY_SECONDS)
-        made = self.designs["bare"] = Design("bare")
-        made.find_roles([("web", client.pid)])
+        design = self.designs["bare"] = Design("bare")
+        design.find_roles([("web", client.pid)])
 
     async def _start_client(self, stack: AsyncExitStack, module: str, *arguments: str) -> PlanProcess:
         log = stack.enter_context((self.folder / f"{module.rpartition('.')[2]}.log").open("ab"))
@@ -176,10 +177,10 @@ class Designs:
             env=dict(self._environment),
             start_new_session=True,
         )
-        stack.push_async_callback(_ended, process)
+        stack.push_async_callback(_end_process, process)
         return PlanProcess(process)
 
-    def _made(self, name: str) -> Design:
+    def _define(self, name: str) -> Design:
         if name == "E":
             return self._pairway()
         port = free_port()
@@ -206,43 +207,29 @@ class Designs:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
         folder = self.folder / "E"
         folder.mkdir(exist_ok=True)
-        api = {**self._environment, **PATIENT, **QUIET, "APISERVER_CATALOG": str(self._catalog)}
-        module = "benchmarks.origin.designs.pairway_server"
-        apiserver = python_server(module, folder, {**api, "APISERVER_PORT": str(apiserver_port)}, "E-apiserver")
-        settings = {
-            **self._environment,
-            **QUIET,
-            "PROXY_PORT": str(proxy_port),
-            "PROXY_REPLICAS": f"http://127.0.0.1:{apiserver_port}",
-            "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
-        }
-        proxy = python_server("proxy", folder, settings, "E-proxy")
+        own = {"APISERVER_CATALOG": str(self._catalog), "APISERVER_PORT": str(apiserver_port)}
+        api = {**self._environment, **UNLIMITED_ADMISSION, **QUIET, **own}
+        apiserver = python_server("benchmarks.origin.designs.pairway_server", folder, api, "E-apiserver")
+        inside, outside = f"http://127.0.0.1:{apiserver_port}", f"http://127.0.0.1:{proxy_port}"
+        settings = {**self._environment, **QUIET}
+        proxy = proxy_server(folder, proxy_port, [inside], redis_port, "E-proxy", settings)
         redis = redis_server(redis_port, folder)
         redis.log = folder / "E-redis.log"
-        redis.command += ["--set-proc-title", "no"]  # a title would cover the mark by which the reaper finds it
-        inside, outside = f"http://127.0.0.1:{apiserver_port}", f"http://127.0.0.1:{proxy_port}"
-        return Design(
-            "E",
-            [redis, apiserver, proxy],
-            f"{outside}/translate",
-            f"{outside}/health",
-            f"{inside}/record",
-            f"{inside}/metrics",
-        )
+        urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record", f"{inside}/metrics")
+        return Design("E", [redis, apiserver, proxy], *urls)
 
 
-def _answers(url: str) -> bool:
-    """Say whether a server is ready; a proxy is when its pairs are."""
+def _is_ready(url: str) -> bool:
+    """Whether a server is ready; a proxy is when its pairs are."""
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own server
-            body = answer.read()
-            health: dict[str, Any] = json.loads(body) if body and url.endswith("/health") else {}
-    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        body = http_get(url, 5.0)
+    except OSError:
         return False
+    health: dict[str, Any] = json.loads(body) if body and url.endswith("/health") else {}
     return all(pair["ready"] for pair in health.get("pairs", {}).values())
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """Let a process come to its end by itself, else end it."""
     if process.stdin is not None:
         process.stdin.close()

@@ -13,17 +13,17 @@ import psutil
 
 from benchmarks.origin.device_usage import GpuReading, cores, cpu_readings, gpu_timeline
 from benchmarks.origin.engine_metrics import EngineWork, engine_work
-from benchmarks.origin.load_driver import OPEN_WARM_UP_SECONDS, Plan
+from benchmarks.origin.load_driver import OPEN_WARM_UP_SECONDS, PointPlan
 from benchmarks.origin.load_points import Point, RunSelection, round_points, warm_up_points
 from benchmarks.origin.processes import Designs
-from benchmarks.origin.report.measurements import Measurement, median_over, select, step_timeline, summarize
+from benchmarks.origin.report.measurements import PointMeasurement, median_over, select, step_timeline, summarize
 from benchmarks.origin.workload.candidate_texts import UNIFORM
 from benchmarks.origin.workload.text_file import BOTH, TextPool
 
 # A closed loop counts from here on, warm or not: the slowest design's first answer to the last of 64 clients takes longer.
-MOST_WARM_UP_SECONDS: Final = 25.0
+MAX_WARM_UP_SECONDS: Final = 25.0
 # Work of clients that left: a queue of 300 requests one by one.
-MOST_SETTLING_SECONDS: Final = 60.0
+MAX_SETTLING_SECONDS: Final = 60.0
 # A warm-up's texts beyond the first ones.
 WARM_UP_SECONDS: Final = 0.1
 # The timeline of steps is kept of this point, this long.
@@ -32,7 +32,7 @@ TIMELINE_SECONDS: Final = 3.0
 
 
 @dataclass
-class Bench:
+class OriginBench:
     """Measures; mutable state: what was found, and how far the texts are used up.
 
     ``gpu`` are the last looks at it, none without one; ``to_the_last`` says that every answer has all tokens that it may have.
@@ -43,7 +43,7 @@ class Bench:
     seconds: float
     gpu: Sequence[GpuReading] = ()
     full_length: bool = False
-    rows: list[Measurement] = field(default_factory=list[Measurement])
+    rows: list[PointMeasurement] = field(default_factory=list[PointMeasurement])
     memory: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     again: Counter[str] = field(default_factory=Counter[str])
     _first: Counter[str] = field(default_factory=Counter[str])
@@ -73,45 +73,45 @@ class Bench:
                 )
             # Every architecture gets the same texts at a point, and no text twice.
             self._use(point.kind, used)
-        self.memory = {name: made.memory() for name, made in self.fleet.designs.items()}
+        self.memory = {name: design.memory() for name, design in self.fleet.designs.items()}
 
     def _use(self, kind: str, texts: int) -> None:
         pool = "uniform" if kind == BOTH else kind
         self._first[pool] += texts
         self.again[pool] = max(0, self._first[pool] - self.pool.size(pool))
 
-    async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[Measurement, int]:
-        made = self.fleet.designs[name]
+    async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[PointMeasurement, int]:
+        design = self.fleet.designs[name]
         self._plans += 1
-        plan = Plan(
+        plan = PointPlan(
             out=str(self.fleet.folder / "answers" / f"{self._plans:04}-{name}.json"),
-            url=made.url,
+            url=design.url,
             kind=point.kind,
             first=self._first["uniform" if point.kind == BOTH else point.kind],
             seconds=seconds,
-            warm_up=MOST_WARM_UP_SECONDS if point.concurrency else OPEN_WARM_UP_SECONDS,
+            warm_up=MAX_WARM_UP_SECONDS if point.concurrency else OPEN_WARM_UP_SECONDS,
             concurrency=point.concurrency,
             rate=point.share * self._best(point.kind),
             openai=name == "openai",
             full_length=self.full_length,
         )
-        async with engine_work(made, plan) as work:
+        async with engine_work(design, plan) as work:
             before, machine = self._cpu(), machine_cpu()
-            made.resume()
-            async with cpu_readings(lambda: made.cpu().total()) as cpu:
+            design.resume()
+            async with cpu_readings(lambda: design.cpu().total()) as cpu:
                 load = await self.fleet.load(name, plan)
             after, machine = self._cpu(), machine_cpu() - machine
             work_done = await work()
             if any(answer.error for answer in load.answers):
-                await _settled(work)
-            made.pause()
+                await _wait_until_idle(work)
+            design.pause()
         lasted = max(answer.ended for answer in load.answers) - load.began
         spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
         own = sum(spent[name].values()) + (0.0 if name == "bare" else load.cpu)
         kept = point.concurrency == TIMELINE_AT and number == 0
         found: dict[str, Any] = summarize(load, work_done.did, spent[name], is_open=not point.concurrency)
-        row = Measurement(
+        row = PointMeasurement(
             point=str(point),
             kind=point.kind,
             concurrency=point.concurrency,
@@ -128,7 +128,7 @@ class Bench:
         return row, len(load.answers)
 
     def _cpu(self) -> dict[str, Counter[str]]:
-        return {name: made.cpu() for name, made in self.fleet.designs.items()}
+        return {name: design.cpu() for name, design in self.fleet.designs.items()}
 
     def _best(self, kind: str) -> float:
         """Return D's best rate so far; 0 where it has none."""
@@ -144,9 +144,9 @@ def machine_cpu() -> float:
     return times.user + times.nice + times.system + times.irq + times.softirq + times.steal
 
 
-async def _settled(work: Callable[[], Awaitable[EngineWork]]) -> None:
+async def _wait_until_idle(work: Callable[[], Awaitable[EngineWork]]) -> None:
     """Wait until the engine has done what nobody waits for any more."""
-    until = time.monotonic() + MOST_SETTLING_SECONDS
+    until = time.monotonic() + MAX_SETTLING_SECONDS
     while time.monotonic() < until:
         await asyncio.sleep(1)
         if not (await work()).steps:

@@ -18,17 +18,17 @@ from pathlib import Path
 from benchmarks.harness.report import RunFolder
 from benchmarks.overload.fleet import running_fleet
 from benchmarks.overload.report import report
-from benchmarks.overload.scenarios import SCENARIOS, Bench, judge_all, measure_capacity
+from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity
 from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
 
 
-async def measure(out: Path, pairs: str, seed: int, seconds: float, scenarios: Sequence[str]) -> Bench:
+async def measure(out: Path, pairs: str, seed: int, seconds: float, scenarios: Sequence[str]) -> OverloadBench:
     """Find the capacity, then run the scenarios one after the other."""
     async with running_fleet(out, pairs, seed) as fleet:
-        bench = Bench(fleet, seconds)
+        bench = OverloadBench(fleet, seconds)
         await measure_capacity(bench)
         for name in scenarios:
             await SCENARIOS[name](bench)

@@ -33,7 +33,7 @@ class CpuSeconds(NamedTuple):
     engine: float
 
 
-class Load(NamedTuple):
+class OverloadLoad(NamedTuple):
     """Samples of a load; ``since`` and ``until`` bound the time that counts, the one after the warm-up."""
 
     samples: list[Sample]
@@ -48,7 +48,7 @@ class Load(NamedTuple):
         return self.until - self.since
 
 
-class Fleet:
+class OverloadFleet:
     """All servers; use :func:`running_fleet`."""
 
     def __init__(self, folder: Path, pairs: str, seed: int) -> None:
@@ -75,7 +75,7 @@ class Fleet:
         processes = (psutil.Process(self.proxy.pid), psutil.Process(self.apiserver.pid), engine)
         return CpuSeconds(*map(cpu_seconds, processes))
 
-    async def load(self, streams: Sequence[Stream], seconds: float, warm_up: float) -> Load:
+    async def load(self, streams: Sequence[Stream], seconds: float, warm_up: float) -> OverloadLoad:
         """Send the streams at once; return the samples when the last response has come."""
         self._loads += 1
         name = f"load-{self._loads}"
@@ -91,13 +91,13 @@ class Fleet:
             await process.end()
         cpu = CpuSeconds(*(now - then for now, then in zip(self.cpu(), before, strict=True)))
         since = process.times.began + warm_up
-        return Load(samples, process.times, since, since + seconds, cpu)
+        return OverloadLoad(samples, process.times, since, since + seconds, cpu)
 
 
 @asynccontextmanager
-async def running_fleet(folder: Path, pairs: str, seed: int) -> AsyncGenerator[Fleet]:
+async def running_fleet(folder: Path, pairs: str, seed: int) -> AsyncGenerator[OverloadFleet]:
     """Start everything and wait until the pair is served; leave no process behind."""
-    fleet = Fleet(folder, pairs, seed)
+    fleet = OverloadFleet(folder, pairs, seed)
     try:
         for server in fleet.servers:
             server.start()

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.harness.load import Sample, failures
 from benchmarks.harness.statistics import percentile_ms
-from benchmarks.overload.fleet import Load
+from benchmarks.overload.fleet import OverloadLoad
 
 # What a client may be answered when there is too much to do; anything else but a translation is a failure.
 REFUSALS: Final = frozenset({"overloaded", "rate-limited"})
@@ -49,7 +49,7 @@ class LoadSummary(NamedTuple):
         return 100 * self.good / sent if sent else math.nan
 
 
-def summarize(load: Load, stream: str) -> LoadSummary:
+def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
     """Return a stream's summary: goodput is what ended in the time that counts, all else is of what was due in it.
 
     CPU is the servers' over the whole load, for each request translated in it, whoever's it was.
@@ -103,7 +103,7 @@ class RetrySummary(NamedTuple):
     median_wait: float
 
 
-def summarize_retries(load: Load) -> RetrySummary:
+def summarize_retries(load: OverloadLoad) -> RetrySummary:
     """Return the second attempts: all, and those after the burst alone."""
     refused = [sample for sample in load.samples if sample.attempt == 1 and is_refused(sample)]
     second = [sample for sample in load.samples if sample.attempt == 2]

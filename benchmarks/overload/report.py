@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.harness.report import NONE, table, target_table
 from benchmarks.overload.measurements import LoadSummary
-from benchmarks.overload.scenarios import Bench
+from benchmarks.overload.scenarios import OverloadBench
 
 HEADINGS: Final = (
     "load",
@@ -23,7 +23,7 @@ HEADINGS: Final = (
 )
 
 
-def report(bench: Bench, machine: str) -> str:
+def report(bench: OverloadBench, machine: str) -> str:
     """Return the whole report in Markdown."""
     rows = table(HEADINGS, (_row(name, summary) for name, summary in bench.rows))
     return "\n".join(["# Overload", "", machine, "", *rows, "", *target_table(bench.checks), "", *_details(bench), ""])
@@ -51,7 +51,7 @@ def _slashed(*numbers: float) -> str:
     return " / ".join(NONE if math.isnan(number) else f"{number:.0f}" for number in numbers)
 
 
-def _details(bench: Bench) -> list[str]:
+def _details(bench: OverloadBench) -> list[str]:
     details = bench.details
     lines: list[str] = []
     if peak := details.get("peak"):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from benchmarks.harness.http_load import Stream
 from benchmarks.harness.statistics import percentile_ms
 from benchmarks.harness.targets import Checks
-from benchmarks.overload.fleet import Fleet, Load
+from benchmarks.overload.fleet import OverloadFleet, OverloadLoad
 from benchmarks.overload.measurements import (
     LoadSummary,
     RetrySummary,
@@ -40,10 +40,10 @@ MAX_LATE_MS: Final = 25.0
 
 
 @dataclass
-class Bench:
+class OverloadBench:
     """One run: its fleet, how long each load counts, and what was measured so far."""
 
-    fleet: Fleet
+    fleet: OverloadFleet
     seconds: float
     # Requests a second of this mix; what the others are multiples of. The closed loop that reached it.
     capacity: float = 0.0
@@ -57,7 +57,7 @@ class Bench:
 
     async def load(
         self, name: str, *streams: Stream, seconds: float | None = None, warm_up: float = WARM_UP_SECONDS
-    ) -> tuple[Load, list[LoadSummary]]:
+    ) -> tuple[OverloadLoad, list[LoadSummary]]:
         """Send the streams, add a row for each, count what no load may see."""
         load = await self.fleet.load(streams, seconds or self.seconds, warm_up)
         self.failures.update(unclear_failures(load.samples))
@@ -82,7 +82,7 @@ def closed(concurrency: int) -> Stream:
     return Stream(f"closed, {concurrency} at once", concurrency=concurrency)
 
 
-async def measure_capacity(bench: Bench) -> None:
+async def measure_capacity(bench: OverloadBench) -> None:
     """Find the highest goodput of a closed loop."""
     for concurrency in CONCURRENCIES:
         stream = closed(concurrency)
@@ -91,7 +91,7 @@ async def measure_capacity(bench: Bench) -> None:
             bench.capacity, bench.best = step.goodput, stream
 
 
-async def rates(bench: Bench) -> None:
+async def rates(bench: OverloadBench) -> None:
     """Send multiples of the capacity, and the best closed loop beside them."""
     streams = [bench.best, *(Stream(f"open, {times:g}×", rate=times * bench.capacity) for times in MULTIPLES)]
     rounds: dict[str, list[LoadSummary]] = {stream.name: [] for stream in streams}
@@ -113,7 +113,7 @@ async def rates(bench: Bench) -> None:
             checks.at_most(f"{name}: p99 of refusals", median(refused), 50, " ms")
 
 
-async def burst(bench: Bench) -> None:
+async def burst(bench: OverloadBench) -> None:
     """Send bursts whose refused clients come back exactly when ``Retry-After`` says."""
     stream = Stream("burst", rate=4 * bench.capacity, retries=True)
     bursts: list[RetrySummary] = []
@@ -127,7 +127,7 @@ async def burst(bench: Bench) -> None:
     bench.checks.at_most("burst: refused and not retried", sum(each.not_retried for each in bursts), 0)
 
 
-async def priorities(bench: Bench) -> None:
+async def priorities(bench: OverloadBench) -> None:
     """Send bulk beside interactive requests."""
     interactive = Stream("interactive", rate=0.5 * bench.capacity)
     _, (alone,) = await bench.load("interactive alone, 0.5×", interactive)
@@ -139,7 +139,7 @@ async def priorities(bench: Bench) -> None:
     checks.at_least("bulk beside: goodput of bulk", mass.goodput, 0.1, "/s")
 
 
-async def callers(bench: Bench) -> None:
+async def callers(bench: OverloadBench) -> None:
     """Let one caller flood while another sends seldom."""
     seldom = Stream("seldom", rate=0.1 * bench.capacity, address=OTHER_ADDRESS)
     _, (alone,) = await bench.load("seldom alone, 0.1×", seldom)
@@ -151,7 +151,7 @@ async def callers(bench: Bench) -> None:
     bench.details["seldom_slowest_ms"] = percentile_ms(waits, 100)
 
 
-SCENARIOS: Final[dict[str, Callable[[Bench], Awaitable[None]]]] = {
+SCENARIOS: Final[dict[str, Callable[[OverloadBench], Awaitable[None]]]] = {
     "rates": rates,
     "burst": burst,
     "classes": priorities,
@@ -159,7 +159,7 @@ SCENARIOS: Final[dict[str, Callable[[Bench], Awaitable[None]]]] = {
 }
 
 
-def judge_all(bench: Bench) -> None:
+def judge_all(bench: OverloadBench) -> None:
     """Judge the targets of every load."""
     codes = ", ".join(f"{code}: {count}" for code, count in bench.failures.items())
     name = "all loads: neither translated nor refused"

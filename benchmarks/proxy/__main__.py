@@ -17,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.harness.report import RunFolder
-from benchmarks.proxy.measurements import Measurement, Rounds, judge
+from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge
 from benchmarks.proxy.peers.definitions import BEFORE, PEERS, VERSIONS, Peer
 from benchmarks.proxy.report import line, report
-from benchmarks.proxy.servers import Servers, running_servers
+from benchmarks.proxy.servers import ProxyServers, running_servers
 from shared.runtime.process_guard import ProcessGuard
 
 
@@ -54,7 +54,9 @@ def chosen(names: str, before: Path | None) -> list[Peer]:
     return [known[name] for name in names.split(",")]
 
 
-def measure(servers: Servers, options: argparse.Namespace, connections: Sequence[int]) -> Iterator[Measurement]:
+def measure(
+    servers: ProxyServers, options: argparse.Namespace, connections: Sequence[int]
+) -> Iterator[ProxyMeasurement]:
     """Yield every measurement, printed: each round begins with another proxy."""
     for number in range(options.rounds):
         first = number % max(1, len(servers.proxies))

@@ -35,7 +35,7 @@ PAUSE_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProxyLoadPlan:
     """One load; ``warm_up`` seconds do not count, ``pid`` is the proxy's process (0: none)."""
 
     port: int
@@ -50,17 +50,17 @@ class Plan:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
+    def from_json(cls, text: str) -> ProxyLoadPlan:
         """Read what :meth:`to_json` made."""
         fields: dict[str, Any] = json.loads(text)
         fields["request"] = RequestTemplate(*fields["request"])
         return cls(**fields)
 
 
-class Clients:
+class ProxyClients:
     """Connections to one proxy, and what they were answered in the time that counts."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ProxyLoadPlan) -> None:
         self.counting = False
         self.latencies: list[float] = []
         self.errors: Counter[str] = Counter()
@@ -108,9 +108,9 @@ class Clients:
             self.latencies.append(latency)
 
 
-async def run(plan: Plan) -> dict[str, Any]:
+async def run(plan: ProxyLoadPlan) -> dict[str, Any]:
     """Send the load; return what was measured in the time that counts."""
-    clients, stop = Clients(plan), asyncio.Event()
+    clients, stop = ProxyClients(plan), asyncio.Event()
     loop = asyncio.create_task(closed_loop(plan.connections, clients.send, stop))
     await asyncio.sleep(plan.warm_up)
     before, began, cpu = usage_of(plan.pid), time.monotonic(), time.process_time()
@@ -138,4 +138,4 @@ async def run(plan: Plan) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(uvloop.run(run(Plan.from_json(sys.argv[1])))))
+    print(json.dumps(uvloop.run(run(ProxyLoadPlan.from_json(sys.argv[1])))))

@@ -19,7 +19,7 @@ MIN_TIMES_LESS_THAN_PLAIN: Final = 20.0
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ProxyMeasurement:
     """One peer, one round, one number of connections: good responses, errors, seconds, CPU seconds, bytes, ms."""
 
     peer: str
@@ -46,7 +46,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Row:
+class PeerRow:
     """Medians over the rounds of one peer with so many connections; NaN where nothing was answered."""
 
     peer: str
@@ -77,7 +77,7 @@ class Ratio:
 class Rounds:
     """All measurements."""
 
-    def __init__(self, measurements: Iterable[Measurement]) -> None:
+    def __init__(self, measurements: Iterable[ProxyMeasurement]) -> None:
         """Take them in any order."""
         self._measurements = {(each.peer, each.connections, each.round): each for each in measurements}
 
@@ -91,11 +91,13 @@ class Rounds:
         """Numbers of connections that were tried, rising."""
         return sorted({connections for _, connections, _ in self._measurements})
 
-    def of(self, peer: str, connections: int) -> list[Measurement]:
+    def of(self, peer: str, connections: int) -> list[ProxyMeasurement]:
         """Return a peer's rounds."""
         return [each for key, each in self._measurements.items() if key[:2] == (peer, connections)]
 
-    def ratios(self, peer: str, other: str, connections: int, value: Callable[[Measurement], float]) -> list[float]:
+    def ratios(
+        self, peer: str, other: str, connections: int, value: Callable[[ProxyMeasurement], float]
+    ) -> list[float]:
         """Return the ratio within each round that has both."""
         return [
             value(each) / value(beside)
@@ -113,7 +115,7 @@ class Rounds:
         others = [other for other in (BEFORE, AGAIN) if other in self.peers]
         return [self.cpu_ratio(OURS, other, connections) for connections in self.connections for other in others]
 
-    def row(self, peer: str, connections: int) -> Row:
+    def row(self, peer: str, connections: int) -> PeerRow:
         """Return a row of the table."""
         rounds = self.of(peer, connections)
         cpus = [each.cpu_us for each in rounds]
@@ -122,7 +124,7 @@ class Rounds:
             for error, count in each.errors.items():
                 errors[error] = errors.get(error, 0) + count
         of_direct = self.ratios(peer, DIRECT, connections, lambda each: each.rate)
-        return Row(
+        return PeerRow(
             peer,
             connections,
             median(cpus),
@@ -135,7 +137,7 @@ class Rounds:
             errors,
         )
 
-    def rows(self, connections: int) -> list[Row]:
+    def rows(self, connections: int) -> list[PeerRow]:
         """Return the rows of one table."""
         return [self.row(peer, connections) for peer in self.peers if self.of(peer, connections)]
 

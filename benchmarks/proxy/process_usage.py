@@ -25,7 +25,7 @@ class Stat(NamedTuple):
     pages: int
 
 
-class Usage(NamedTuple):
+class TreeUsage(NamedTuple):
     """CPU seconds so far, and bytes in memory (shared ones counted in each process)."""
 
     cpu: float
@@ -53,13 +53,13 @@ def tree(stats: Iterable[Stat], root: int) -> list[Stat]:
     return found
 
 
-def usage(processes: Sequence[Stat]) -> Usage:
+def usage(processes: Sequence[Stat]) -> TreeUsage:
     """Add up."""
     ticks = sum(stat.ticks for stat in processes)
-    return Usage(ticks / TICKS_PER_SECOND, sum(stat.pages for stat in processes) * PAGE_BYTES)
+    return TreeUsage(ticks / TICKS_PER_SECOND, sum(stat.pages for stat in processes) * PAGE_BYTES)
 
 
-def usage_of(root: int) -> Usage:
+def usage_of(root: int) -> TreeUsage:
     """Look now; nothing where there is no such process."""
     stats: list[Stat] = []
     for entry in os.scandir("/proc"):

@@ -23,7 +23,7 @@ from shared.protocol.report import ClassCapacity, ModelReport, PairReport, Repli
 from shared.version import VERSION
 
 # More than any load here has in flight: nobody is refused.
-ROOM: Final = ClassCapacity(ahead=0, limit=10_000)
+CAPACITY: Final = ClassCapacity(ahead=0, limit=10_000)
 MODEL: Final = "m"
 NOT_FOUND: Final = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
@@ -45,7 +45,7 @@ def report(name: str, steps: int) -> bytes:
         step_age_s=0.0,
         kv_used=0.0,
         revision="1",
-        capacity=dict.fromkeys(Priority, ROOM),
+        capacity=dict.fromkeys(Priority, CAPACITY),
     )
     return (
         ReplicaReport(
@@ -86,7 +86,7 @@ def fixed_answers() -> dict[bytes, bytes]:
     return {path.encode(): as_answer(body.encode()) for path, body in bodies.items()}
 
 
-class Replica(asyncio.Protocol):
+class ReplicaConnection(asyncio.Protocol):
     """One connection of a client; requests come one after the other."""
 
     def __init__(self, name: str, answers: dict[bytes, bytes]) -> None:
@@ -130,8 +130,8 @@ async def serve(ports: Sequence[str]) -> None:
     loop = asyncio.get_running_loop()
     answers = fixed_answers()
 
-    def connections_of(port: str) -> Callable[[], Replica]:
-        return lambda: Replica(f"replica-{port}", answers)
+    def connections_of(port: str) -> Callable[[], ReplicaConnection]:
+        return lambda: ReplicaConnection(f"replica-{port}", answers)
 
     servers = [await loop.create_server(connections_of(port), "127.0.0.1", int(port)) for port in ports]
     await asyncio.gather(*(server.serve_forever() for server in servers))

@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.harness.report import NONE, table, target_table
 from benchmarks.harness.targets import Checks
-from benchmarks.proxy.measurements import Measurement, Ratio, Rounds, Row
+from benchmarks.proxy.measurements import PeerRow, ProxyMeasurement, Ratio, Rounds
 
 HEADINGS: Final = (
     "proxy",
@@ -40,7 +40,7 @@ OTHERS_DO: Final = (
 )
 
 
-def line(measured: Measurement) -> str:
+def line(measured: ProxyMeasurement) -> str:
     """Return the printed line of a measurement."""
     errors = f", failed: {measured.errors}" if measured.errors else ""
     load = 1e6 * measured.load_cpu / max(1, measured.answers)
@@ -66,7 +66,7 @@ def report(rounds: Rounds, checks: Checks, machine: str, missing: Mapping[str, s
     return "\n".join([*lines, ""])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: PeerRow) -> tuple[str, ...]:
     least, most = row.cpu_range
     direct = not most
     return (

@@ -19,8 +19,8 @@ from string import Template
 from typing import Final
 
 from benchmarks.harness.processes import Server, free_port, redis_server
-from benchmarks.proxy.load import DRAIN_SECONDS, MAX_EXTENSION, Plan
-from benchmarks.proxy.measurements import Measurement
+from benchmarks.proxy.load import DRAIN_SECONDS, MAX_EXTENSION, ProxyLoadPlan
+from benchmarks.proxy.measurements import ProxyMeasurement
 from benchmarks.proxy.peers.definitions import HERE, Peer
 from benchmarks.proxy.peers.environment import NotInstalledError, programs_of
 from benchmarks.proxy.requests import NUMBER, TRANSLATION
@@ -170,7 +170,7 @@ class ProxyProcess:
             os.killpg(self.server.pid, number)
 
 
-class Servers:
+class ProxyServers:
     """All processes; use :func:`running_servers`. ``missing``: which peers are not there, and why."""
 
     def __init__(self, folder: Path, environments: Path, before: Path) -> None:
@@ -210,9 +210,9 @@ class Servers:
 
     def measure(
         self, proxy: ProxyProcess, number: int, connections: int, warm_up: float, seconds: float
-    ) -> Measurement:
+    ) -> ProxyMeasurement:
         """Send a load to a running proxy."""
-        plan = Plan(proxy.port, proxy.peer.request, connections, warm_up, seconds, proxy.pid)
+        plan = ProxyLoadPlan(proxy.port, proxy.peer.request, connections, warm_up, seconds, proxy.pid)
         limit = LOAD_SECONDS + warm_up + 2 * MAX_EXTENSION * seconds + DRAIN_SECONDS
         with on_core(self._cores.others):
             done = subprocess.run(
@@ -221,13 +221,13 @@ class Servers:
                 timeout=limit,
                 check=True,
             )
-        return Measurement(peer=proxy.peer.name, round=number, connections=connections, **json.loads(done.stdout))
+        return ProxyMeasurement(peer=proxy.peer.name, round=number, connections=connections, **json.loads(done.stdout))
 
 
 @contextmanager
-def running_servers(folder: Path, environments: Path, before: Path, peers: Sequence[Peer]) -> Generator[Servers]:
+def running_servers(folder: Path, environments: Path, before: Path, peers: Sequence[Peer]) -> Generator[ProxyServers]:
     """Start everything; leave no process behind."""
-    servers = Servers(folder, environments, before)
+    servers = ProxyServers(folder, environments, before)
     try:
         servers.start(peers)
         yield servers

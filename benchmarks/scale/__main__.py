@@ -21,7 +21,7 @@ import uvloop
 
 from benchmarks.harness.report import RunFolder
 from benchmarks.harness.targets import Checks
-from benchmarks.scale.fleet import Shape, SimulatedFleet
+from benchmarks.scale.fleet import FleetShape, SimulatedFleet
 from benchmarks.scale.measurements import FleetMeasurements, report
 from benchmarks.scale.request_costs import picks, snapshot_builds
 from benchmarks.scale.sweeps import proxies, running_servers, sweeps
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--seconds", type=float, default=10.0, help="that the proxies are watched (default: %(default)s)"
     )
-    parser.add_argument("--shapes", default=",".join(Shape), help="comma-separated (default: %(default)s)")
+    parser.add_argument("--shapes", default=",".join(FleetShape), help="comma-separated (default: %(default)s)")
     parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path(".run/scale"), help="folder (default: %(default)s)")
     options = parser.parse_args(arguments)
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checks = Checks()
     with ProcessGuard("PAIRWAY_SCALE", GRACE_SECONDS):
         for shape in options.shapes.split(","):
-            fleet = SimulatedFleet(options.replicas, options.pairs, Shape(shape))
+            fleet = SimulatedFleet(options.replicas, options.pairs, FleetShape(shape))
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as the proxy runs
                 fleets.append(runner.run(measure(fleet, folder.path, options, options.parts.split(","))))
             fleets[-1].judge(checks)

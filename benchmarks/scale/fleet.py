@@ -48,7 +48,7 @@ ADDRESSES_PER_NET: Final = 250
 CANARY: Final = "The house of my friend stands between the forest and the river."
 
 
-class Shape(StrEnum):
+class FleetShape(StrEnum):
     """Who serves what."""
 
     SPECIALISTS = "specialists"
@@ -61,13 +61,13 @@ class SimulatedFleet:
 
     replicas: int
     pairs: int
-    shape: Shape
+    shape: FleetShape
 
     @property
     def all_pairs(self) -> list[LanguagePair]:
         """Every pair, first the one that every replica serves."""
-        both_ways = itertools.combinations(LANGUAGES, 2)
-        pairs = [pair for one, two in both_ways for pair in (LanguagePair(one, two), LanguagePair(two, one))]
+        directions = itertools.combinations(LANGUAGES, 2)
+        pairs = [pair for one, two in directions for pair in (LanguagePair(one, two), LanguagePair(two, one))]
         if self.pairs > len(pairs):
             raise ValueError(f"there are names for {len(pairs)} pairs, not for {self.pairs}")
         return pairs[: self.pairs]
@@ -85,7 +85,7 @@ class SimulatedFleet:
     def pairs_of(self, number: int) -> list[LanguagePair]:
         """Return the pairs of one replica."""
         first, *others = self.all_pairs
-        if self.shape is Shape.POLYGLOTS or len(others) <= OTHERS_EACH:
+        if self.shape is FleetShape.POLYGLOTS or len(others) <= OTHERS_EACH:
             return [first, *others]
         return [first, *(others[(OTHERS_EACH * number + each) % len(others)] for each in range(OTHERS_EACH))]
 
@@ -95,7 +95,7 @@ class SimulatedFleet:
         names = {
             pair: SHARED_MODEL if place == 0 else f"m{pair.source}{pair.target}" for place, pair in enumerate(pairs)
         }
-        if self.shape is Shape.POLYGLOTS:
+        if self.shape is FleetShape.POLYGLOTS:
             names = dict.fromkeys(pairs, SHARED_MODEL)
         load = (7 * number + 13 * look) % 40
         return ReplicaReport(

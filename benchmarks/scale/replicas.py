@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from benchmarks.scale.fleet import Shape, SimulatedFleet, number_of
+from benchmarks.scale.fleet import FleetShape, SimulatedFleet, number_of
 
 END_OF_HEAD = b"\r\n\r\n"
 COUNTED = b"GET /counted "
@@ -24,7 +24,7 @@ COUNTED = b"GET /counted "
 REPORTS = 3
 
 
-class ReplicaConnection(asyncio.Protocol):
+class ScaleReplica(asyncio.Protocol):
     """One connection; keep-alive, one request after the other, whatever it asks for."""
 
     def __init__(self, responses: Sequence[Sequence[bytes]], counts: Counter[str]) -> None:
@@ -67,11 +67,11 @@ async def serve(fleet: SimulatedFleet) -> None:
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stopped.set)
-    server = await loop.create_server(lambda: ReplicaConnection(responses, counts), "0.0.0.0", 0, backlog=4096)  # noqa: S104 - all of 127/8
+    server = await loop.create_server(lambda: ScaleReplica(responses, counts), "0.0.0.0", 0, backlog=4096)  # noqa: S104 - all of 127/8
     print(server.sockets[0].getsockname()[1], flush=True)
     async with server:
         await stopped.wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(SimulatedFleet(int(sys.argv[1]), int(sys.argv[2]), Shape(sys.argv[3]))))
+    asyncio.run(serve(SimulatedFleet(int(sys.argv[1]), int(sys.argv[2]), FleetShape(sys.argv[3]))))

@@ -41,7 +41,7 @@ PAGES: Final = 5
 MEGABYTE: Final = 1 << 20
 
 
-class Servers(NamedTuple):
+class ScaleServers(NamedTuple):
     """The Redis and the replicas, with their ports."""
 
     redis: Server
@@ -64,7 +64,7 @@ class Core(NamedTuple):
 
 
 @asynccontextmanager
-async def running_servers(fleet: SimulatedFleet, folder: Path, python: str) -> AsyncGenerator[Servers]:
+async def running_servers(fleet: SimulatedFleet, folder: Path, python: str) -> AsyncGenerator[ScaleServers]:
     """Start a Redis and the replicas; leave neither behind."""
     redis_port = free_port()
     redis = redis_server(redis_port, folder)
@@ -74,14 +74,14 @@ async def running_servers(fleet: SimulatedFleet, folder: Path, python: str) -> A
         redis.start()
         replicas.start()
         port = await wait_until(lambda: replicas.tail(1), READY_SECONDS, "the replicas' port")
-        yield Servers(redis, replicas, redis_port, int(port))
+        yield ScaleServers(redis, replicas, redis_port, int(port))
     finally:
         replicas.stop()
         redis.stop()
 
 
 @asynccontextmanager
-async def core(owner: str, fleet: SimulatedFleet, servers: Servers) -> AsyncGenerator[Core]:
+async def core(owner: str, fleet: SimulatedFleet, servers: ScaleServers) -> AsyncGenerator[Core]:
     """Put together what a proxy sweeps with, from the real parts and with the usual settings."""
     usual = ProxySettings()
     rng = Random(owner)  # noqa: S311 - jitter, no secrets
@@ -102,7 +102,7 @@ async def core(owner: str, fleet: SimulatedFleet, servers: Servers) -> AsyncGene
             await store.close()
 
 
-async def sweeps(measured: FleetMeasurements, fleet: SimulatedFleet, servers: Servers, rounds: int) -> None:
+async def sweeps(measured: FleetMeasurements, fleet: SimulatedFleet, servers: ScaleServers, rounds: int) -> None:
     """Let one proxy lead and another follow, in turn, and measure each sweep; then read Redis's sizes."""
     leading, following = "sweep by the leader, HTTP and Redis included", "sweep by a follower, from Redis"
     async with core("leader", fleet, servers) as leader, core("follower", fleet, servers) as follower:
@@ -147,7 +147,7 @@ async def _measured_sweep(tracker: Prober) -> Sweep:
     return Sweep(cpu, wall, max(pauses))
 
 
-def _redis_sizes(servers: Servers) -> dict[str, float]:
+def _redis_sizes(servers: ScaleServers) -> dict[str, float]:
     """Return how many keys there are, and their bytes."""
     client: Any = Redis(port=servers.redis_port, decode_responses=True)  # partly untyped in redis-py
     with client as redis:
@@ -157,7 +157,7 @@ def _redis_sizes(servers: Servers) -> dict[str, float]:
 
 
 async def proxies(
-    measured: FleetMeasurements, fleet: SimulatedFleet, servers: Servers, folder: Path, count: int, seconds: float
+    measured: FleetMeasurements, fleet: SimulatedFleet, servers: ScaleServers, folder: Path, count: int, seconds: float
 ) -> None:
     """Run real proxies on the same fleet and Redis, let them be for some seconds, and look at each."""
     ports = [free_port() for _ in range(count)]

@@ -37,7 +37,7 @@ class FleetEstimate(NamedTuple):
         return f"| {self.replicas} | {100 * self.utilisation:.0f} % | {times} | {note} |"
 
 
-class Plan(NamedTuple):
+class SizingPlan(NamedTuple):
     """Smallest fleet that keeps the p95, and the smallest that keeps it with one replica less."""
 
     least: FleetEstimate
@@ -59,7 +59,7 @@ def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate
     return FleetEstimate(replicas, utilisation, p50, p95, p99)
 
 
-def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> Plan | None:
+def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> SizingPlan | None:
     """Search by bisection, as more replicas are never slower; None where even the largest fleet is too slow."""
     known: dict[int, FleetEstimate] = {}
 
@@ -76,10 +76,10 @@ def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> Plan | N
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if at(middle).p95 <= p95 else (middle, many)
-    return Plan(at(many), at(many + 1))
+    return SizingPlan(at(many), at(many + 1))
 
 
-def report(replica: ReplicaModel, chosen: Plan, rate: float, p95: float) -> str:
+def report(replica: ReplicaModel, chosen: SizingPlan, rate: float, p95: float) -> str:
     """Return the plan in Markdown."""
     least, spare = chosen
     sizes = sorted({max(1, least.replicas - 1), least.replicas, spare.replicas, spare.replicas + 1})

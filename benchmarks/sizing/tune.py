@@ -53,7 +53,7 @@ OUR_SENTENCES: Final = (
 )
 
 
-class Row(NamedTuple):
+class TuningRow(NamedTuple):
     """One measurement; latencies and steps in seconds, throughput per second."""
 
     tokens: int
@@ -90,7 +90,9 @@ def mixed(sentences: Sequence[str], count: int) -> list[str]:
     return [" ".join(rng.choices(sentences, k=rng.choice(sizes))) for _ in range(count)]
 
 
-async def measure(model: LocalModel, pair: LanguagePair, texts: Sequence[str], at_once: int, seconds: float) -> Row:
+async def measure(
+    model: LocalModel, pair: LanguagePair, texts: Sequence[str], at_once: int, seconds: float
+) -> TuningRow:
     """Keep ``at_once`` texts in hand for so long and say what came of it."""
     model = model.with_slots(at_once)
     queue = iter(range(1_000_000_000))
@@ -123,10 +125,10 @@ async def measure(model: LocalModel, pair: LanguagePair, texts: Sequence[str], a
     cuts = quantiles(took, n=20, method="inclusive") if len(took) > 1 else [seconds] * 19
     tokens = int(model.entry.engine["max_num_batched_tokens"])
     step = passed / steps if steps else None
-    return Row(tokens, at_once, units / passed, len(took) / passed, cuts[9], cuts[18], step)
+    return TuningRow(tokens, at_once, units / passed, len(took) / passed, cuts[9], cuts[18], step)
 
 
-def knee(rows: Sequence[Row]) -> Row:
+def knee(rows: Sequence[TuningRow]) -> TuningRow:
     """Return the smallest batch that has nearly the best throughput, and of its like the one with the shortest steps."""
     best = max(row.units for row in rows)
     return min((row for row in rows if row.units >= KNEE_SHARE * best), key=lambda row: (row.seqs, row.tokens))
@@ -140,7 +142,7 @@ async def tune(options: argparse.Namespace) -> None:
     print(f"# {entry.name}, {pair}, texts of {sum(map(len, texts)) / len(texts):.0f} characters on average\n")
     print("| max_num_batched_tokens | max_num_seqs | units/s | texts/s | p50 ms | p95 ms | ms a step |")
     print("|---|---|---|---|---|---|---|")
-    rows: list[Row] = []
+    rows: list[TuningRow] = []
     for tokens in options.tokens:
         fitting = [seqs for seqs in options.seqs if seqs <= tokens]  # vLLM takes no larger batches than that
         if not fitting:

@@ -14,9 +14,9 @@ import pytest
 from benchmarks.origin.designs import queue_worker
 from benchmarks.origin.designs.queue_worker import BatchLimits, gather_tasks
 from benchmarks.origin.engine_metrics import EngineTotals, engine_totals
-from benchmarks.origin.load_driver import Answer, LoadDriver, Plan, PointLoad
+from benchmarks.origin.load_driver import TextAnswer, LoadDriver, PointPlan, PointLoad
 from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
-from benchmarks.origin.report.measurements import Measurement, median_comparison, select, step_timeline, summarize
+from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, select, step_timeline, summarize
 from benchmarks.origin.report.tables import report
 from benchmarks.origin.report.targets import deepest_fall, judge
 from benchmarks.origin.workload.candidate_texts import (
@@ -29,7 +29,7 @@ from benchmarks.origin.workload.candidate_texts import (
     mixed,
 )
 from benchmarks.origin.workload.model import command_line
-from benchmarks.origin.workload.text_file import BOTH, REVERSE, Text, TextPool
+from benchmarks.origin.workload.text_file import BOTH, REVERSE, OriginText, TextPool
 
 SENTENCES = [
     f"{who} {' '.join(['really'] * long)} saw it {when}."
@@ -43,7 +43,7 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def measurement(name: str, concurrency: int, rate: float, **more: Any) -> Measurement:
+def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointMeasurement:
     fields: dict[str, Any] = {
         "point": f"uniform c={concurrency}",
         "kind": UNIFORM,
@@ -66,7 +66,7 @@ def measurement(name: str, concurrency: int, rate: float, **more: Any) -> Measur
         "step_cpu_ms": 1.0,
         "answer": 30.0,
     }
-    return Measurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
+    return PointMeasurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
 
 
 def test_uniform_texts_are_new_and_of_about_one_length() -> None:
@@ -98,8 +98,8 @@ def test_mixed_texts_are_of_all_lengths_and_none_says_anything_twice() -> None:
         assert {sentence.replace(" .", " .") for sentence in answer_text} <= {text.strip() for text in known}
 
 
-def row(text: str, kind: str = UNIFORM) -> Text:
-    return Text(kind, "en", "de", text, [([1, 2], 10)])
+def row(text: str, kind: str = UNIFORM) -> OriginText:
+    return OriginText(kind, "en", "de", text, [([1, 2], 10)])
 
 
 def test_a_stock_begins_again_when_it_is_used_up() -> None:
@@ -137,7 +137,7 @@ def test_orders_differ_from_point_to_point() -> None:
 async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> None:
     flying = most = 0
 
-    async def send(_: Text) -> str:
+    async def send(_: OriginText) -> str:
         nonlocal flying, most
         flying += 1
         most = max(most, flying)
@@ -145,7 +145,7 @@ async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> N
         flying -= 1
         return ""
 
-    plan = Plan("", "", UNIFORM, 0, seconds=0.1, warm_up=5.0, concurrency=3)
+    plan = PointPlan("", "", UNIFORM, 0, seconds=0.1, warm_up=5.0, concurrency=3)
     load = await LoadDriver(plan, itertools.repeat(row("a")), send).run()
     assert most == 3
     assert flying == 0
@@ -154,11 +154,11 @@ async def test_a_closed_loop_keeps_as_many_in_flight_and_counts_when_warm() -> N
 
 
 async def test_a_slow_closed_loop_counts_until_each_client_was_answered_again() -> None:
-    async def send(_: Text) -> str:
+    async def send(_: OriginText) -> str:
         await asyncio.sleep(0.05)
         return ""
 
-    plan = Plan("", "", UNIFORM, 0, seconds=0.001, warm_up=5.0, concurrency=4)
+    plan = PointPlan("", "", UNIFORM, 0, seconds=0.001, warm_up=5.0, concurrency=4)
     load = await LoadDriver(plan, itertools.repeat(row("a")), send).run()
     assert len([answer for answer in load.answers if load.since <= answer.ended <= load.until]) == 4
 
@@ -167,7 +167,7 @@ async def test_an_open_loop_sends_however_long_answers_take() -> None:
     over = asyncio.Event()
     sent = 0
 
-    async def send(_: Text) -> str:
+    async def send(_: OriginText) -> str:
         nonlocal sent
         sent += 1
         if sent == 10:  # half of those due in the warm-up
@@ -175,13 +175,13 @@ async def test_an_open_loop_sends_however_long_answers_take() -> None:
         await over.wait()
         return ""
 
-    plan = Plan("", "", UNIFORM, 0, seconds=0.1, warm_up=0.1, rate=200.0)
+    plan = PointPlan("", "", UNIFORM, 0, seconds=0.1, warm_up=0.1, rate=200.0)
     load = await LoadDriver(plan, itertools.repeat(row("a")), send).run()
     assert len(load.answers) == sent >= 10
 
 
 def test_figures_count_what_ended_in_the_time_that_counts() -> None:
-    answers = [Answer(1, 30, 0.0, ended, error) for ended, error in [(0.5, ""), (1.5, ""), (1.6, "504"), (2.5, "")]]
+    answers = [TextAnswer(1, 30, 0.0, ended, error) for ended, error in [(0.5, ""), (1.5, ""), (1.6, "504"), (2.5, "")]]
     found = summarize(
         PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(4, 3.05, 10, 90), {"engine": 0.3}, is_open=False
     )
@@ -196,7 +196,8 @@ def test_figures_count_what_ended_in_the_time_that_counts() -> None:
 
 def test_latencies_of_an_open_loop_are_of_what_was_due() -> None:
     answers = [
-        Answer(1, 30, due, ended, error) for due, ended, error in [(0.5, 1.2, ""), (1.0, 4.0, ""), (1.5, 31.5, "504")]
+        TextAnswer(1, 30, due, ended, error)
+        for due, ended, error in [(0.5, 1.2, ""), (1.0, 4.0, ""), (1.5, 31.5, "504")]
     ]
     found = summarize(PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(3), {}, is_open=True)
     assert (found["rate"], found["p50"], found["p95"]) == (1, 3000, 30000)
@@ -204,7 +205,7 @@ def test_latencies_of_an_open_loop_are_of_what_was_due() -> None:
 
 def test_of_texts_with_several_engine_requests_the_time_outside_is_not_told() -> None:
     found = summarize(
-        PointLoad([Answer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), EngineTotals(2, 1.0), {}, is_open=False
+        PointLoad([TextAnswer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), EngineTotals(2, 1.0), {}, is_open=False
     )
     assert math.isnan(found["outside"])
     assert found["requests"] == 1

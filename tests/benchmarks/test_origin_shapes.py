@@ -25,7 +25,7 @@ from benchmarks.origin.workload.random_weights import (
     has_random_weights,
     missing_for_shape,
 )
-from benchmarks.origin.workload.text_file import Text, TextSpec, header, read, write_answered_by
+from benchmarks.origin.workload.text_file import OriginText, TextSpec, header, read, write_answered_by
 from shared.languages import LanguagePair
 
 TOKENS = list(range(ANSWER_TOKENS))
@@ -82,7 +82,7 @@ def test_answers_count_by_their_length(catalog: Path, tmp_path: Path) -> None:
 
 def test_a_text_one_of_whose_segments_has_no_answer_has_none() -> None:
     assert joined(["so so", "so"]) == "so so so"
-    row = Text("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
+    row = OriginText("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
     assert is_answer({"translation": joined(["so so", "so"])}, row)
     assert not is_answer({"translation": joined(["", "so so"])}, row)
 
@@ -111,7 +111,7 @@ def test_guards_find_nothing_whatever_there_is() -> None:
 
 
 def test_vllms_own_server_is_asked_for_all_tokens_and_judged_by_them() -> None:
-    row = Text("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
+    row = OriginText("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
     body = completions_body(row, full_length=True)
     assert (body["ignore_eos"], body["max_tokens"]) == (True, ANSWER_TOKENS)
     assert "repetition_detection" not in body
@@ -133,9 +133,9 @@ def test_the_texts_are_the_same_with_answers_of_the_given_length(tmp_path: Path)
 
 
 def test_sampling_goes_on_to_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    def made(_: Sampling, most: int) -> Any:
+    def design(_: Sampling, most: int) -> Any:
         return SimpleNamespace(max_tokens=most, ignore_eos=False, repetition_detection=object())
 
-    monkeypatch.setattr(shapes, "sampling_parameters", made)
+    monkeypatch.setattr(shapes, "sampling_parameters", design)
     body = shapes.full_length_sampling(Sampling(), 500)
     assert (body.max_tokens, body.ignore_eos, body.repetition_detection) == (ANSWER_TOKENS, True, None)

@@ -15,11 +15,11 @@ import pytest
 from benchmarks.proxy import load
 from benchmarks.proxy.__main__ import chosen
 from benchmarks.proxy.http_client import MAX_BYTES, BrokenHttpError, HttpResponse, ResponseReader
-from benchmarks.proxy.measurements import Measurement, Rounds, judge
+from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge
 from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, DIRECT, OURS, PEERS, PLAIN, RUST, VERSIONS, Peer
 from benchmarks.proxy.peers.environment import STAMP, NotInstalledError, programs_of
 from benchmarks.proxy.process_usage import PAGE_BYTES, TICKS_PER_SECOND, parse_stat, tree, usage, usage_of
-from benchmarks.proxy.replica import Replica, fixed_answers, report
+from benchmarks.proxy.replica import ReplicaConnection, fixed_answers, report
 from benchmarks.proxy.report import line
 from benchmarks.proxy.report import report as report_of
 from benchmarks.proxy.requests import CHAT, TRANSLATE
@@ -35,7 +35,7 @@ def stat_line(pid: int, parent: int, ticks: tuple[int, int, int, int] = (1, 2, 3
     return f"{pid} ({name}) S {parent} 1 1 0 -1 4194304 100 0 0 0 {user} 20 0 1 0 3513357 3133440 394 1 1 1"
 
 
-def found(peer: str, number: int = 0, **change: Any) -> Measurement:
+def found(peer: str, number: int = 0, **change: Any) -> ProxyMeasurement:
     usual: dict[str, Any] = {
         "peer": peer,
         "round": number,
@@ -49,7 +49,7 @@ def found(peer: str, number: int = 0, **change: Any) -> Measurement:
         "p99": 2.0,
         "load_cpu": 0.1,
     }
-    return Measurement(**{**usual, **change})
+    return ProxyMeasurement(**{**usual, **change})
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -174,7 +174,7 @@ def test_a_request_says_its_length(wire: Any) -> None:
 async def test_the_load_counts_good_answers_and_tells_the_others() -> None:
     loop = asyncio.get_running_loop()
     answers = fixed_answers()
-    server = await loop.create_server(lambda: Replica("a", answers), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: ReplicaConnection("a", answers), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
         plan = load.Plan(port, TRANSLATE, connections=4, warm_up=0.05, seconds=0.2, pid=os.getpid())

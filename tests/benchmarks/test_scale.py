@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.harness.targets import Checks
-from benchmarks.scale.fleet import Shape, SimulatedFleet, number_of
+from benchmarks.scale.fleet import FleetShape, SimulatedFleet, number_of
 from benchmarks.scale.measurements import FleetMeasurements, Spread, Sweep, by_kind, report
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
@@ -15,7 +15,7 @@ def served(fleet: SimulatedFleet) -> Snapshot:
 
 
 def test_specialists_share_one_pair_and_each_other_pair_is_served_by_a_few() -> None:
-    fleet = SimulatedFleet(100, 300, Shape.SPECIALISTS)
+    fleet = SimulatedFleet(100, 300, FleetShape.SPECIALISTS)
     ready = served(fleet).ready
     assert len(ready) == 300
     assert len(ready[fleet.common]) == 100
@@ -23,14 +23,14 @@ def test_specialists_share_one_pair_and_each_other_pair_is_served_by_a_few() -> 
 
 
 def test_polyglots_serve_everything_and_every_url_is_another() -> None:
-    fleet = SimulatedFleet(300, 12, Shape.POLYGLOTS)
+    fleet = SimulatedFleet(300, 12, FleetShape.POLYGLOTS)
     assert {len(urls) for urls in served(fleet).ready.values()} == {300}
     assert len(set(fleet.urls(80))) == 300
     assert [number_of(fleet.address(number)) for number in range(300)] == list(range(300))
 
 
 def test_reports_differ_from_look_to_look_but_not_in_what_is_served() -> None:
-    first, second = (SimulatedFleet(3, 5, Shape.SPECIALISTS).report(2, look) for look in range(2))
+    first, second = (SimulatedFleet(3, 5, FleetShape.SPECIALISTS).report(2, look) for look in range(2))
     assert first.pairs == second.pairs
     assert first.models != second.models
 

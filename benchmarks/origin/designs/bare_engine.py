@@ -17,9 +17,9 @@ import uvloop
 from apiserver.engine.interface import GenerationRequest
 from benchmarks.origin.designs.async_engine import generate, start
 from benchmarks.origin.designs.engine_record import EngineRecord
-from benchmarks.origin.load_driver import READY, Plan, Send, serve_plans
+from benchmarks.origin.load_driver import READY, PointPlan, Send, serve_plans
 from benchmarks.origin.workload.model import add_program_arguments, read_entry
-from benchmarks.origin.workload.text_file import Text
+from benchmarks.origin.workload.text_file import OriginText
 
 
 async def run(catalog: Path, texts: Path) -> None:
@@ -29,13 +29,13 @@ async def run(catalog: Path, texts: Path) -> None:
     llm = start(entry, record)
 
     @asynccontextmanager
-    async def sender(plan: Plan) -> AsyncGenerator[Send]:
+    async def sender(plan: PointPlan) -> AsyncGenerator[Send]:
         record.drain()
 
-        async def send(row: Text) -> str:
+        async def send(row: OriginText) -> str:
             asks = (GenerationRequest(ids, entry.effective_sampling, most) for ids, most in row.asks)
-            made = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
-            return "" if all(made) else "no text"
+            texts_of = await asyncio.gather(*(generate(entry, llm, ask, record) for ask in asks))
+            return "" if all(texts_of) else "no text"
 
         yield send
         Path(f"{plan.out}.record").write_text(json.dumps(record.drain()))  # noqa: ASYNC240 - the point is over

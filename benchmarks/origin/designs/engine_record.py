@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 # Steps kept between two looks: minutes of a small model's.
-MOST_STEPS: Final = 200_000
+MAX_STEPS: Final = 200_000
 
 
 class Step(NamedTuple):
@@ -25,7 +25,7 @@ class EngineRecord:
     def __init__(self) -> None:
         self._requests = 0
         self._seconds = 0.0
-        self._steps: deque[Step] = deque(maxlen=MOST_STEPS)
+        self._steps: deque[Step] = deque(maxlen=MAX_STEPS)
 
     @contextmanager
     def request(self) -> Generator[None]:

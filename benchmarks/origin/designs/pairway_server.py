@@ -48,8 +48,8 @@ def recording_engine(record: EngineRecord) -> type[VllmEngine]:
         async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
             """Generate and note it."""
             with record.request():
-                made = await super().generate(request, request_id)
-            return complete_generation(made) if self._random else made
+                result = await super().generate(request, request_id)
+            return complete_generation(result) if self._random else result
 
     return RecordingEngine
 

@@ -33,7 +33,7 @@ TIMEOUT_SECONDS: Final = 30.0
 GATHER_SECONDS: Final = 0.05
 
 
-class TranslationService:
+class QueueService:
     """Puts requests into the queue and waits for their answers."""
 
     def __init__(self, channels: WorkerChannels, prompts: Prompts, workers: int, record: EngineRecord) -> None:
@@ -102,7 +102,7 @@ def create_app(catalog: Path, workers: int, batching: BatchLimits, record: Engin
             ]
             for process in processes:
                 process.start()
-            service = TranslationService(channels, prompts_of(catalog), workers, record)
+            service = QueueService(channels, prompts_of(catalog), workers, record)
             Thread(target=service.consume, daemon=True).start()
             app.state.service = service
             yield
@@ -114,7 +114,7 @@ def create_app(catalog: Path, workers: int, batching: BatchLimits, record: Engin
 
     @app.post("/translate")
     async def translate(body: TranslateBody) -> TranslateResult:
-        service: TranslationService = app.state.service
+        service: QueueService = app.state.service
         return TranslateResult(translation=await service.translate(body))
 
     @app.get("/readyz")

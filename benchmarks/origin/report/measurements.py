@@ -14,7 +14,7 @@ from benchmarks.origin.load_driver import PointLoad
 
 
 @dataclass(frozen=True)
-class Measurement:
+class PointMeasurement:
     """One architecture at one point of one round.
 
     Rates in texts a second, latencies in ms. ``outside`` is the part of the time that texts were not inside the engine (NaN
@@ -107,23 +107,23 @@ def summarize(load: PointLoad, did: EngineTotals, cpu: Mapping[str, float], *, i
 
 
 def select(
-    rows: Iterable[Measurement], kind: str, concurrency: int, name: str, share: float = 0.0
-) -> dict[int, Measurement]:
+    rows: Iterable[PointMeasurement], kind: str, concurrency: int, name: str, share: float = 0.0
+) -> dict[int, PointMeasurement]:
     """Return an architecture's figures at a point by round."""
     text_spec = (kind, concurrency, share, name)
     return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == text_spec}
 
 
-def median_over(rows: Iterable[Measurement], value: Callable[[Measurement], float]) -> float:
+def median_over(rows: Iterable[PointMeasurement], value: Callable[[PointMeasurement], float]) -> float:
     """Return the median over the rounds; NaN of none."""
     values = [found for row in rows if not math.isnan(found := value(row))]
     return median(values) if values else math.nan
 
 
 def median_comparison(
-    ours: Mapping[int, Measurement],
-    theirs: Mapping[int, Measurement],
-    value: Callable[[Measurement, Measurement], float],
+    ours: Mapping[int, PointMeasurement],
+    theirs: Mapping[int, PointMeasurement],
+    value: Callable[[PointMeasurement, PointMeasurement], float],
 ) -> float:
     """Return the median of what two architectures' figures of the same round give; NaN without such rounds."""
     values = [value(ours[number], theirs[number]) for number in sorted(ours.keys() & theirs.keys())]

@@ -9,7 +9,7 @@ from typing import Final
 from benchmarks.harness.report import NONE, table, target_table
 from benchmarks.harness.targets import Checks
 from benchmarks.origin.load_points import DESIGNS
-from benchmarks.origin.report.measurements import Measurement, median_over, select
+from benchmarks.origin.report.measurements import PointMeasurement, median_over, select
 
 HEADINGS: Final = (
     "load",
@@ -38,7 +38,7 @@ PUBLISHED: Final = (
 
 def report(
     machine: str,
-    rows: Sequence[Measurement],
+    rows: Sequence[PointMeasurement],
     checks: Checks,
     memory: Mapping[str, Mapping[str, float]],
     titles: Mapping[str, str],
@@ -66,7 +66,7 @@ def report(
     return "\n".join([*lines, ""])
 
 
-def _rows(rows: Sequence[Measurement]) -> Iterable[tuple[str, ...]]:
+def _rows(rows: Sequence[PointMeasurement]) -> Iterable[tuple[str, ...]]:
     loads = dict.fromkeys((row.point, row.kind, row.concurrency, row.share) for row in rows)
     for point, kind, concurrency, share in loads:
         for name in DESIGNS:
@@ -74,7 +74,7 @@ def _rows(rows: Sequence[Measurement]) -> Iterable[tuple[str, ...]]:
                 yield _row(point, name, rounds)
 
 
-def _row(point: str, name: str, rows: Sequence[Measurement]) -> tuple[str, ...]:
+def _row(point: str, name: str, rows: Sequence[PointMeasurement]) -> tuple[str, ...]:
     outside = median_over(rows, lambda row: row.outside)
     roles = dict.fromkeys(role for row in rows for role in row.cpu_ms)
     cpu = {role: median_over(rows, lambda row, role=role: row.cpu_ms.get(role, math.nan)) for role in roles}
@@ -106,7 +106,7 @@ def _known(value: float, shown: str) -> str:
     return NONE if math.isnan(value) else shown.format(value)
 
 
-def _failed(rows: Iterable[Measurement]) -> str:
+def _failed(rows: Iterable[PointMeasurement]) -> str:
     failed: dict[str, int] = {}
     for row in rows:
         for error, count in row.failed.items():
@@ -114,7 +114,7 @@ def _failed(rows: Iterable[Measurement]) -> str:
     return ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0"
 
 
-def _beside(rows: Sequence[Measurement]) -> Iterable[tuple[str, str, str]]:
+def _beside(rows: Sequence[PointMeasurement]) -> Iterable[tuple[str, str, str]]:
     kinds = dict.fromkeys(row.kind for row in rows)
     for what, theirs, name in PUBLISHED:
         text_spec = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
@@ -122,7 +122,7 @@ def _beside(rows: Sequence[Measurement]) -> Iterable[tuple[str, str, str]]:
         yield what, theirs, "; ".join(rise for rise in ours if rise)
 
 
-def _rise(rows: Sequence[Measurement], kind: str, name: str) -> str:
+def _rise(rows: Sequence[PointMeasurement], kind: str, name: str) -> str:
     """Return how an architecture does from one at once to 25, and beside A."""
     one, many = (list(select(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
     if not one or not many:

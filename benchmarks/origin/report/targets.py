@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.harness.targets import Checks
-from benchmarks.origin.report.measurements import Measurement, median_comparison, median_over, select
+from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, median_over, select
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
 
 MIN_RATIO_TO_A: Final = {UNIFORM: 7.0, MIXED: 5.0}
@@ -22,7 +22,7 @@ MIN_OF_OPENAI: Final = 1.0
 MAX_REQUESTS_OFF: Final = 0.005
 
 
-def judge(rows: Sequence[Measurement]) -> Checks:
+def judge(rows: Sequence[PointMeasurement]) -> Checks:
     """Return every target that the rows say something about."""
     checks = Checks()
     for kind in (UNIFORM, MIXED):
@@ -37,7 +37,7 @@ def judge(rows: Sequence[Measurement]) -> Checks:
     return checks
 
 
-def _judge_kind(checks: Checks, rows: Sequence[Measurement], kind: str) -> None:
+def _judge_kind(checks: Checks, rows: Sequence[PointMeasurement], kind: str) -> None:
     ours, a = select(rows, kind, 25, "E"), select(rows, kind, 25, "A")
     ratio = median_comparison(ours, a, lambda e, a: e.rate / a.rate if a.rate else math.inf)
     _at_least(checks, f"E against A, c=25, {kind}: texts/s", ratio, MIN_RATIO_TO_A[kind], "x")
@@ -69,7 +69,7 @@ def _at_most(checks: Checks, name: str, measured: float, limit: float, unit: str
         checks.at_most(name, measured, limit, unit)
 
 
-def rates(rows: Sequence[Measurement], kind: str) -> list[float]:
+def rates(rows: Sequence[PointMeasurement], kind: str) -> list[float]:
     """Return E's rate at each concurrency, in their order."""
     at = sorted({row.concurrency for row in rows if row.name == "E" and row.kind == kind and row.concurrency})
     return [median_over(select(rows, kind, concurrency, "E").values(), lambda row: row.rate) for concurrency in at]

@@ -23,7 +23,7 @@ from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import TextStep, TranslateOptions, plan_text
 from benchmarks.origin.workload.random_weights import (
     ANSWER_TOKENS,
-    Shape,
+    ModelShape,
     answer_text,
     full_length_sampling,
     has_random_weights,
@@ -58,7 +58,7 @@ def write_catalog(source: Path, model: str, out: Path, device: str) -> ModelEntr
     return read_entry(out)
 
 
-def use_random_weights(shape: Shape, catalog: Path, folder: Path) -> int:
+def use_random_weights(shape: ModelShape, catalog: Path, folder: Path) -> int:
     """Put a shape in the place of the run's model, the catalog rewritten, its folder made; return how many weights it has."""
     entry = read_entry(catalog)
     written: dict[str, Any] = yaml.safe_load(catalog.read_text())["models"][entry.name]

@@ -37,7 +37,7 @@ NOTHING_SAID: Final = "-"
 
 
 @dataclass(frozen=True)
-class Shape:
+class ModelShape:
     """The sizes of a Llama: input and output embedding are one, the query heads are as wide together as the network."""
 
     layers: int
@@ -87,12 +87,12 @@ class Shape:
 # feed-forward has those, so that a step reads and computes as much, and every token has a text.
 # llama-20m (20.6 M) is to try a run on a CPU.
 SHAPES: Final = {
-    "llama-1.8b": Shape(layers=32, width=2048, inner=7424, heads=16, kv_heads=4),
-    "llama-20m": Shape(layers=6, width=512, inner=1280, heads=8, kv_heads=4),
+    "llama-1.8b": ModelShape(layers=32, width=2048, inner=7424, heads=16, kv_heads=4),
+    "llama-20m": ModelShape(layers=6, width=512, inner=1280, heads=8, kv_heads=4),
 }
 
 
-def write_folder(shape: Shape, model: Path, folder: Path, max_model_len: int) -> int:
+def write_folder(shape: ModelShape, model: Path, folder: Path, max_model_len: int) -> int:
     """Write the shape's folder with the tokenizer of the model in another folder; return how many weights it has."""
     vocabulary: int = json.loads((model / "config.json").read_text())["vocab_size"]
     folder.mkdir()
@@ -122,10 +122,10 @@ def has_random_weights(entry: ModelEntry) -> bool:
 
 def full_length_sampling(sampling: Sampling, _: int) -> Any:
     """Return a request's sampling in vLLM's words as the API server does, but of the given length, whatever is asked for."""
-    made = sampling_parameters(sampling, ANSWER_TOKENS)
-    made.ignore_eos = True
-    made.repetition_detection = None
-    return made
+    parameters = sampling_parameters(sampling, ANSWER_TOKENS)
+    parameters.ignore_eos = True
+    parameters.repetition_detection = None
+    return parameters
 
 
 def answer_text(text: str, ids: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ BOTH: Final = "both"
 
 
 @dataclass(frozen=True)
-class Text:
+class OriginText:
     """One text and the engine requests that it is: prompts and the most tokens each answer may have."""
 
     kind: str
@@ -66,27 +66,27 @@ def write_answered_by(tokens: int, file: Path, out: Path) -> None:
     with file.open(encoding="utf-8") as lines, out.open("w", encoding="utf-8") as written:
         written.write(next(lines))
         for line in lines:
-            row = Text(**json.loads(line))
+            row = OriginText(**json.loads(line))
             asks = [(ids, tokens) for ids, _ in row.asks]
             written.write(json.dumps(asdict(replace(row, asks=asks)), ensure_ascii=False) + "\n")
 
 
-def read(file: Path) -> list[Text]:
+def read(file: Path) -> list[OriginText]:
     """Return the texts of a file."""
     with file.open(encoding="utf-8") as lines:
         next(lines)
-        return [Text(**json.loads(line)) for line in lines]
+        return [OriginText(**json.loads(line)) for line in lines]
 
 
 class TextPool:
     """All texts of the run by kind."""
 
-    def __init__(self, rows: Sequence[Text]) -> None:
-        self._kinds: dict[str, list[Text]] = {}
+    def __init__(self, rows: Sequence[OriginText]) -> None:
+        self._kinds: dict[str, list[OriginText]] = {}
         for row in rows:
             self._kinds.setdefault(row.kind, []).append(row)
 
-    def texts(self, kind: str, first: int) -> Iterator[Text]:
+    def texts(self, kind: str, first: int) -> Iterator[OriginText]:
         """Yield the texts of a kind from one on; after the last the first again."""
         if kind == BOTH:
             here, there = self.texts(UNIFORM, first), self.texts(REVERSE, first // 2)

@@ -35,7 +35,7 @@ from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.translator import RunningModel, Translator
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Sentence, joined, mixed
 from benchmarks.origin.workload.model import Prompts, read_entry
-from benchmarks.origin.workload.text_file import REVERSE, Text, TextSpec, text_spec
+from benchmarks.origin.workload.text_file import REVERSE, OriginText, TextSpec, text_spec
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 from shared.protocol.messages import TextFormat
@@ -110,13 +110,17 @@ class CandidateFilter:
             self._pair, unit.text, TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
         )
         try:
-            made = await self._translator.complete(planned, request_id, WorkItem())
+            translation = await self._translator.complete(planned, request_id, WorkItem())
         except SecondRequestError:
             return False
         finally:
             body = self._engine.asked.pop(request_id, None)
         # What the other architectures ask is what Pairway asks.
-        return made.translation is not None and body is not None and list(body.prompt_ids) == list(own[0].prompt_ids)
+        return (
+            translation.translation is not None
+            and body is not None
+            and list(body.prompt_ids) == list(own[0].prompt_ids)
+        )
 
 
 class TextSelector:
@@ -145,10 +149,10 @@ class TextSelector:
                 break
         return chosen
 
-    def mixed(self, units: Sequence[Sentence], seconds: float) -> list[Text]:
+    def mixed(self, units: Sequence[Sentence], seconds: float) -> list[OriginText]:
         """Return mixed texts for so many seconds, made of units."""
         known = {tuple(ask.prompt_ids) for unit in units for ask in self._asks(unit.text)}
-        chosen: list[Text] = []
+        chosen: list[OriginText] = []
         requests = 0
         for text in mixed(units, f"{MIXED} {self._seed}"):
             row = self.row(MIXED, self._forth, text)
@@ -164,16 +168,18 @@ class TextSelector:
         """Engine requests that were answered in a second."""
         return self._screen.tried / self._screen.seconds
 
-    def row(self, kind: str, pair: LanguagePair, text: str) -> Text:
+    def row(self, kind: str, pair: LanguagePair, text: str) -> OriginText:
         """Return the file's line for a text."""
         asks = self._prompts.asks(pair.source, pair.target, text)
-        return Text(kind, pair.source, pair.target, text, [(list(ask.prompt_ids), ask.max_tokens) for ask in asks])
+        return OriginText(
+            kind, pair.source, pair.target, text, [(list(ask.prompt_ids), ask.max_tokens) for ask in asks]
+        )
 
     def _asks(self, text: str) -> list[GenerationRequest]:
         return self._prompts.asks(self._forth.source, self._forth.target, text)
 
 
-async def choose(entry: ModelEntry, pairs: Path, want: TextSpec) -> list[Text]:
+async def choose(entry: ModelEntry, pairs: Path, want: TextSpec) -> list[OriginText]:
     """Start the engine and choose the texts."""
     lines = read_pairs(pairs)
     forth = next(pair for pair in entry.all_pairs if pair.source == "en")
