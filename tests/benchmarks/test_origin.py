@@ -14,7 +14,7 @@ import pytest
 from benchmarks.origin.designs import queue_worker
 from benchmarks.origin.designs.queue_worker import BatchLimits, gather_tasks
 from benchmarks.origin.engine_metrics import EngineTotals, engine_totals
-from benchmarks.origin.load_driver import TextAnswer, LoadDriver, PointPlan, PointLoad
+from benchmarks.origin.load_driver import LoadDriver, PointLoad, PointPlan, TextAnswer
 from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
 from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, select, step_timeline, summarize
 from benchmarks.origin.report.tables import report

@@ -177,8 +177,8 @@ async def test_the_load_counts_good_answers_and_tells_the_others() -> None:
     server = await loop.create_server(lambda: ReplicaConnection("a", answers), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        plan = load.Plan(port, TRANSLATE, connections=4, warm_up=0.05, seconds=0.2, pid=os.getpid())
-        assert load.Plan.from_json(plan.to_json()) == plan
+        plan = load.ProxyLoadPlan(port, TRANSLATE, connections=4, warm_up=0.05, seconds=0.2, pid=os.getpid())
+        assert load.ProxyLoadPlan.from_json(plan.to_json()) == plan
         good = await load.run(plan)
         answers[b"/translate"] = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
         bad = await load.run(plan)
@@ -193,7 +193,7 @@ async def test_the_load_counts_good_answers_and_tells_the_others() -> None:
 
 
 async def test_a_proxy_that_is_not_there_is_an_error() -> None:
-    plan = load.Plan(1, TRANSLATE, connections=1, warm_up=0.0, seconds=0.1, pid=0)
+    plan = load.ProxyLoadPlan(1, TRANSLATE, connections=1, warm_up=0.0, seconds=0.1, pid=0)
     nothing = await load.run(plan)
     assert (nothing["answers"], list(nothing["errors"])) == (0, ["no connection"])
 
