@@ -1,4 +1,4 @@
-"""An engine that does what a test tells it: answers, delays, death, hanging; it counts what reaches it."""
+"""An engine that does what a test asks: answers, delays, death, hanging; it counts what reaches it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def in_brackets(asked: Asked) -> GenerationResult:
 
 
 class ScriptedEngine:
-    """Implements ``generation.Engine``; ``answer`` may raise, ``gate`` holds all back (so it hangs), ``die`` fails them."""
+    """Implements ``engine.interface.Engine``; ``answer`` may raise, ``gate`` holds all back (so it hangs), ``die`` fails them."""
 
     def __init__(self, entry: ModelEntry, *, max_model_len: int = 512) -> None:
         self.entry = entry
@@ -153,19 +153,19 @@ def _spelt(tokens: Sequence[int]) -> str:
     return "".join(f"<{CONTROLS[token - FRAME]}>" for token in tokens)
 
 
-def _read(ask: GenerationRequest, request_id: str) -> Asked:
-    at = [index for index, token in enumerate(ask.prompt_ids) if token < FRAME]
+def _read(request: GenerationRequest, request_id: str) -> Asked:
+    at = [index for index, token in enumerate(request.prompt_ids) if token < FRAME]
     first, last = at[0], at[-1] + 1
-    before, text, behind = ask.prompt_ids[:first], ask.prompt_ids[first:last], ask.prompt_ids[last:]
+    before, text, behind = request.prompt_ids[:first], request.prompt_ids[first:last], request.prompt_ids[last:]
     assert all(token < FRAME for token in text), "a control token stands inside the text"
     return Asked(
         request_id,
         _spelt(before),
         "".join(map(chr, text)),
         _spelt(behind),
-        ask.max_tokens,
-        ask.sampling,
-        ask.priority,
+        request.max_tokens,
+        request.sampling,
+        request.priority,
     )
 
 

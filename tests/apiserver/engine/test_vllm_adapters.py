@@ -1,0 +1,67 @@
+"""Adapters to vLLM: sampling parameters and errors; vLLM is imported by the session's engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.engine.interface import EngineGoneError
+from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT, mapped_errors, sampling_parameters
+from apiserver.prompts.sampling import Sampling
+from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
+
+# What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.xdist_group("engine"),
+    pytest.mark.usefixtures("real"),
+    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings(r"ignore:Unclosed context <zmq:ResourceWarning"),
+]
+
+
+def test_sampling_parameters_carry_every_field() -> None:
+    sampling = Sampling(
+        temperature=0.7,
+        top_p=0.6,
+        top_k=20,
+        repetition_penalty=1.05,
+        presence_penalty=0.5,
+        frequency_penalty=0.25,
+        seed=3,
+        stop_token_ids=(7, 8),
+    )
+    parameters = sampling_parameters(sampling, 40)
+    assert (parameters.temperature, parameters.top_p, parameters.top_k) == (0.7, 0.6, 20)
+    assert (parameters.repetition_penalty, parameters.presence_penalty) == (1.05, 0.5)
+    assert (parameters.frequency_penalty, parameters.seed, parameters.max_tokens) == (0.25, 3, 40)
+    assert list(parameters.stop_token_ids) == [7, 8]
+    assert parameters.repetition_detection.max_pattern_size == LONGEST_LOOP
+    assert parameters.repetition_detection.min_count == LOOP_COUNT
+
+
+def test_dead_engine_is_engine_gone() -> None:
+    from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - only the engine's fixture may import it first
+
+    with pytest.raises(EngineGoneError), mapped_errors():
+        raise EngineDeadError
+
+
+def test_full_queue_is_overloaded() -> None:
+    from vllm.exceptions import QueueOverflowError  # noqa: PLC0415 - as above
+
+    with pytest.raises(OverloadedError) as caught, mapped_errors():
+        raise QueueOverflowError
+    assert caught.value.retry_after == RETRY_AFTER_MIN
+
+
+def test_client_error_is_a_bad_request() -> None:
+    from vllm.exceptions import VLLMClientError  # noqa: PLC0415 - as above
+
+    with pytest.raises(BadRequestError, match="too long"), mapped_errors():
+        raise VLLMClientError("too long")
+
+
+def test_other_errors_pass_unchanged() -> None:
+    with pytest.raises(KeyError), mapped_errors():
+        raise KeyError("x")

@@ -1,0 +1,96 @@
+"""The model server without HTTP: which pair serves a request, its report, and what needs no engine."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from apiserver.app import create_app
+from apiserver.context import ApiServerContext
+from apiserver.model_server import ModelServer
+from apiserver.settings import ApiServerSettings
+from shared.languages import LanguagePair
+from shared.protocol.deadline import Deadline
+from shared.protocol.errors import (
+    DeadlineExceededError,
+    InvalidRequestError,
+    PairUnavailableError,
+    UnknownPairError,
+)
+from shared.protocol.messages import TranslateRequest
+from shared.protocol.report import ServerState
+from tests.scripted_engine import ScriptedFactory
+
+EN_DE = LanguagePair("en", "de")
+
+
+@pytest.fixture
+def server(settings_for: Callable[..., ApiServerSettings]) -> ModelServer:
+    """A server whose engines never start."""
+    context: ApiServerContext = create_app(settings_for(), ScriptedFactory()).state.context
+    return context.model_server
+
+
+def request_of(text: str | list[str] = "Hello", **fields: Any) -> TranslateRequest:
+    return TranslateRequest.model_validate({"text": text, "source_lang": "en", "target_lang": "de", **fields})
+
+
+def deadline_in(seconds: float) -> Deadline:
+    return Deadline.from_header(None, seconds, time.monotonic)
+
+
+def test_resolve_finds_the_served_pair(server: ModelServer) -> None:
+    assert server.resolve(request_of()) == EN_DE
+    assert server.resolve(request_of(target_lang="de-AT")) == EN_DE
+
+
+def test_resolve_refuses_auto(server: ModelServer) -> None:
+    with pytest.raises(InvalidRequestError, match="only the proxy detects it"):
+        server.resolve(request_of(source_lang="auto"))
+
+
+def test_resolve_names_known_pairs_for_an_unknown_one(server: ModelServer) -> None:
+    with pytest.raises(UnknownPairError) as caught:
+        server.resolve(request_of(target_lang="ja"))
+    assert caught.value.facts["pairs"] == ["de-en", "en-de", "en-fr", "fr-en"]
+
+
+def test_resolve_keeps_a_pair_of_one_language(server: ModelServer) -> None:
+    assert server.resolve(request_of(target_lang="en-GB")) == LanguagePair("en", "en-GB")
+
+
+async def test_texts_without_words_need_no_engine(server: ModelServer) -> None:
+    deltas: list[tuple[int, str]] = []
+    results = await server.translate(
+        EN_DE, request_of(["42", ""]), deadline_in(5), "r", lambda index, text: deltas.append((index, text))
+    )
+    assert [result.translation for result in results] == ["42", ""]
+    assert deltas == [(0, "42"), (1, "")]
+
+
+async def test_translate_without_a_ready_pair_says_why(server: ModelServer) -> None:
+    with pytest.raises(PairUnavailableError, match="the engine is starting"):
+        await server.translate(EN_DE, request_of(), deadline_in(5), "r")
+
+
+async def test_translate_after_the_deadline_is_refused(server: ModelServer) -> None:
+    deadline = deadline_in(0.001)
+    await asyncio.sleep(0.01)
+    with pytest.raises(DeadlineExceededError):
+        await server.translate(EN_DE, request_of(), deadline, "r")
+
+
+def test_report_of_a_starting_server(server: ModelServer) -> None:
+    report = server.report()
+    assert report.state is ServerState.STARTING
+    assert report.in_flight == 0
+    assert report.models == {}
+
+
+def test_drain_shows_in_the_report(server: ModelServer) -> None:
+    server.drain()
+    assert server.report().state is ServerState.DRAINING
