@@ -70,15 +70,15 @@ def _serve(
         limiter=limiter,
         trusted_proxies=settings.trusted_proxies,
     )
-    beside = None
+    second = None
     if settings.operator_port:
         port = settings.operator_port + number
-        beside = config(create_operator_app(app), host=settings.operator_host, port=port)
+        second = config(create_operator_app(app), host=settings.operator_host, port=port)
     running = draining_server.DrainingServer(
         config(app, host=settings.host, port=settings.port),
         drain=app.state.draining.set,
         drain_seconds=settings.drain_seconds,
-        second=beside,
+        second=second,
     )
     running.run(listening)
     return 0 if running.started and not running.failed else NO_START

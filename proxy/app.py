@@ -144,10 +144,13 @@ async def build_context(
     )
     detector = await asyncio.to_thread(LanguageDetector)
     body_budget = ByteBudget(settings.max_bodies_bytes)
+    redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the end of the lease
     keys = build_keys(foundation)
     fleet = build_fleet(foundation, owner, resolver)
     forwarding = await build_forwarding(foundation, fleet.registry)
-    translation = build_translation(foundation, fleet.registry, forwarding.forwarder, detector, body_budget)
+    translation = build_translation(
+        foundation, fleet.registry, forwarding.forwarder, detector, body_budget, redis_cache
+    )
     loops = (*fleet.loops, *forwarding.loops, *translation.loops)
     process = ProcessContext(foundation.metrics, loops, body_budget, draining, started_at=time.time())
     return ProxyContext(settings, keys, fleet, foundation.local_stats, translation, process)
@@ -222,6 +225,7 @@ def build_translation(
     forwarder: Forwarder,
     detector: LanguageDetector,
     body_budget: ByteBudget,
+    redis_cache: RedisCache | None,
 ) -> TranslationContext:
     """Build the pipeline of translation requests."""
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
@@ -239,9 +243,11 @@ def build_translation(
         AdmissionController(local_stats, metrics, time.monotonic),
     )
     coalescer = RequestCoalescer(body_budget, time.monotonic)
-    store = build_redis_cache(foundation)
-    service = TranslationService(dispatcher, coalescer, build_cache(foundation, registry, store, pivots), metrics)
-    loops = () if store is None else (Loop("cache", FLUSH_SECONDS, store.flush, time.monotonic, foundation.rng),)
+    cache = build_cache(foundation, registry, redis_cache, pivots)
+    service = TranslationService(dispatcher, coalescer, cache, metrics)
+    loops: tuple[Loop, ...] = ()
+    if redis_cache is not None:
+        loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
     return TranslationContext(service, coalescer, listed_pivots, loops)
 
 

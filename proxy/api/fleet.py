@@ -112,7 +112,8 @@ async def remove(request: Request) -> fleet_view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
     await auth.require_operator(request)
     query = bodies.validated(Addressed, dict(request.query_params))
-    return _view(request).changed(await context(request).fleet.admin.remove(query.url))
+    applied = await context(request).fleet.admin.remove(query.url)
+    return _view(request).changed(applied)
 
 
 @routes.post(
@@ -126,7 +127,8 @@ async def drain(request: Request) -> fleet_view.Changed:
     """Send no new requests there; what is in flight goes on."""
     await auth.require_operator(request)
     body = await bodies.read(request, Addressed)
-    return _view(request).changed(await context(request).fleet.admin.drain(body.url))
+    applied = await context(request).fleet.admin.drain(body.url)
+    return _view(request).changed(applied)
 
 
 @routes.post(
@@ -140,4 +142,5 @@ async def resume(request: Request) -> fleet_view.Changed:
     """Send requests there again."""
     await auth.require_operator(request)
     body = await bodies.read(request, Addressed)
-    return _view(request).changed(await context(request).fleet.admin.resume(body.url))
+    applied = await context(request).fleet.admin.resume(body.url)
+    return _view(request).changed(applied)

@@ -25,7 +25,7 @@ JITTER: Final = 0.2
 HEALTHY_SECONDS: Final = 30.0
 # Good canaries in a row that can be asked for, at most: a second or two.
 MAX_CANARIES: Final = 4
-# A trial without a verdict for so long no longer keeps others from trying: long beside any short text's answer, short
+# A trial without an outcome for so long no longer keeps others from trying: long beside any short text's answer, short
 # beside a document's; the proxy gives every permit back, so this is for the day it does not.
 TRIAL_SECONDS: Final = 10.0
 

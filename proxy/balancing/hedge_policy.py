@@ -27,7 +27,7 @@ MIN_SAMPLES: Final = 20
 FIRST_SECONDS_PER_UNIT: Final = 0.5
 # The fleet is slow while the median of the recent latencies is so many times the median of all that are kept. One bad
 # replica does not move the median while most requests are answered by others. Once half of what is kept is slow, slow is
-# the latencies, and the delay has grown with it.
+# the usual, and the delay has grown with it.
 FLEET_SLOW: Final = 2.0
 
 
@@ -46,9 +46,7 @@ class HedgePolicy:
         self._unsorted = 0
         self._seconds_per_unit = FIRST_SECONDS_PER_UNIT
         self._slow = False
-        self.median_seconds: float | None = (
-            None  # the median of the seconds per unit of work; None before there are enough
-        )
+        self.median_seconds: float | None = None  # per unit of work; None before there are enough samples
         self._tokens = HEDGE_BURST
 
     def __repr__(self) -> str:

@@ -51,7 +51,7 @@ class ModelVersions:
 def model_names(models_by_leg: tuple[ServedModels, ...]) -> frozenset[str]:
     """Return the model names that a translation may have.
 
-    ``proxy/translation/pivot.py`` joins those of two legs.
+    ``proxy/translation/results.py`` joins those of two legs.
     """
     names_by_leg = ([name for name, _ in models] for models in models_by_leg)
     return frozenset("+".join(dict.fromkeys(names)) for names in product(*names_by_leg))

@@ -25,7 +25,7 @@ TRANSLATE_HEADERS: Final = {
 def body_documentation(
     model: type[BaseModel], extra_headers: Mapping[str, tuple[str, dict[str, Any]]] | None = None
 ) -> dict[str, Any]:
-    """Return the OpenAPI description of a body and the headers that the handler reads by itself, ``more`` beside the id."""
+    """Return the OpenAPI description of a body, the request id's header and ``extra_headers``."""
     schema = model.model_json_schema()
     headers = _REQUEST_ID_DOC | dict(extra_headers or {})
     return {

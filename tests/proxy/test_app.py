@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from proxy.app import create_app, create_operator_app
+from proxy.cache.redis_cache import RedisCache
 from proxy.context import ProxyContext
+from proxy.fleet.leader_lease import LeaderLease
+from proxy.fleet.prober import Prober
+from proxy.keys.authenticator import Authenticator
+from proxy.keys.store import KeyStore
 from proxy.settings import ProxySettings
 from tests.proxy.proxies import nowhere
 
@@ -59,3 +66,27 @@ async def test_cache_in_redis_has_a_loop() -> None:
     async with app.router.lifespan_context(app):
         context: ProxyContext = app.state.context
         assert [loop.name for loop in context.process.loops][-1] == "cache"
+
+
+async def test_lifespan_closes_what_serves_before_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+
+    def noting(name: str, close: Callable[[object], Awaitable[None]]) -> Callable[[object], Awaitable[None]]:
+        async def closing(part: object) -> None:
+            closed.append(name)
+            await close(part)
+
+        return closing
+
+    for part, method in (
+        (Prober, "close"),
+        (LeaderLease, "resign"),
+        (Authenticator, "close"),
+        (KeyStore, "close"),
+        (RedisCache, "close"),
+    ):
+        monkeypatch.setattr(part, method, noting(part.__name__, getattr(part, method)))
+    app = create_app(settings(cache_bytes=1 << 20, cache_redis_url=nowhere(2)))
+    async with app.router.lifespan_context(app):
+        assert not closed
+    assert closed == ["Prober", "LeaderLease", "Authenticator", "KeyStore", "RedisCache"]

@@ -10,7 +10,8 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from proxy.fleet.overrides import MAX_OVERRIDES, OverrideKind
+from proxy.fleet.overrides import MAX_OVERRIDES, Override, OverrideKind
+from proxy.fleet.registry import Registry
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.fake_replica import FakeReplica, replicas
@@ -347,3 +348,16 @@ async def test_head_is_answered_like_get_without_body(operated_proxy: RunningPro
         head, got = await operated_proxy.client.head(path), await operated_proxy.client.get(path)
         assert (head.status_code, head.content) == (got.status_code, b"")
         assert head.headers["content-type"] == got.headers["content-type"]
+
+
+async def test_answer_to_a_change_is_as_of_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def share_slowly(_registry: Registry, _override: Override) -> bool:
+        await asyncio.sleep(0.5)
+        return False
+
+    monkeypatch.setattr(Registry, "share_override", share_slowly)
+    fake = FakeReplica()
+    async with replicas(fake), proxy([fake], operator_token=TOKEN, probe_interval=60) as running:
+        before = (await fleet(running))[fake.url]["report"]["age_s"]
+        changed = await apply_command(running, "drain", fake.url)
+        assert changed["replicas"][0]["report"]["age_s"] >= before + 0.4
