@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from fastapi import FastAPI
-from shared.server.server import server_config
 from typing_extensions import override
 
+from shared.server.draining_server import server_config
 from shared.server.limits import ConnectionLimiter
 from tests.support.waiting import wait_until
 
