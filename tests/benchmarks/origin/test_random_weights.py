@@ -1,4 +1,4 @@
-"""Random weights in the model's place: their number, their folder and catalog, and which answers count."""
+"""Random weights in the model's place: their number, folder and catalog, and which answers count."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.engine.interface import GenerationResult
-from apiserver.guards.output_language import OutputLanguage
 from apiserver.prompts.sampling import Sampling
-from benchmarks.origin.designs.pairway_server import IgnoredGuard, complete_generation
-from benchmarks.origin.http_clients import completions_body, is_answer
+from benchmarks.origin.http_clients import is_answer
 from benchmarks.origin.workload import random_weights as shapes
 from benchmarks.origin.workload.model import joined, read_entry, text_of, use_random_weights, write_catalog
 from benchmarks.origin.workload.random_weights import (
@@ -26,7 +23,6 @@ from benchmarks.origin.workload.random_weights import (
     missing_for_shape,
 )
 from benchmarks.origin.workload.text_file import OriginText, TextSpec, header, read, write_answered_by
-from shared.languages import LanguagePair
 
 TOKENS = list(range(ANSWER_TOKENS))
 
@@ -47,12 +43,12 @@ def catalog(tmp_path: Path) -> Path:
     return out
 
 
-def test_the_shapes_have_as_many_weights_as_their_names_say() -> None:
+def test_shapes_have_the_weights_of_their_names() -> None:
     assert SHAPES["llama-1.8b"].parameters(8000) == pytest.approx(1.81e9, rel=0.005)
     assert SHAPES["llama-20m"].parameters(8000) == pytest.approx(20.6e6, rel=0.005)
 
 
-def test_a_shape_is_put_in_the_models_place(catalog: Path, tmp_path: Path) -> None:
+def test_use_random_weights_replaces_the_model(catalog: Path, tmp_path: Path) -> None:
     assert not has_random_weights(read_entry(catalog))
     weights = use_random_weights(SHAPES["llama-1.8b"], catalog, tmp_path / "shape")
     entry = read_entry(catalog)
@@ -66,13 +62,13 @@ def test_a_shape_is_put_in_the_models_place(catalog: Path, tmp_path: Path) -> No
     assert (tmp_path / "shape" / "tokenizer.json").read_text() == "{}"
 
 
-def test_on_a_gpu_engines_leave_room_for_each_other(catalog: Path, tmp_path: Path) -> None:
+def test_gpu_engines_share_the_memory(catalog: Path, tmp_path: Path) -> None:
     assert "gpu_memory_utilization" not in read_entry(catalog).engine
     entry = write_catalog(catalog, "small", tmp_path / "cuda.yaml", "cuda")
     assert entry.engine["gpu_memory_utilization"] == 0.01
 
 
-def test_answers_count_by_their_length(catalog: Path, tmp_path: Path) -> None:
+def test_text_of_random_model_counts_by_length(catalog: Path, tmp_path: Path) -> None:
     use_random_weights(SHAPES["llama-20m"], catalog, tmp_path / "shape")
     entry = read_entry(catalog)
     assert text_of(entry, SimpleNamespace(text="so so", token_ids=TOKENS)) == "so so"
@@ -80,14 +76,14 @@ def test_answers_count_by_their_length(catalog: Path, tmp_path: Path) -> None:
     assert answer_text(" ", TOKENS) == NOTHING_SAID
 
 
-def test_a_text_one_of_whose_segments_has_no_answer_has_none() -> None:
+def test_text_without_one_answer_has_none() -> None:
     assert joined(["so so", "so"]) == "so so so"
     row = OriginText("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
     assert is_answer({"translation": joined(["so so", "so"])}, row)
     assert not is_answer({"translation": joined(["", "so so"])}, row)
 
 
-def test_what_a_model_lacks_for_a_shape_is_named(catalog: Path, tmp_path: Path) -> None:
+def test_missing_for_shape_names_what_is_missing(catalog: Path, tmp_path: Path) -> None:
     entry = read_entry(catalog)
     assert missing_for_shape(entry) == ""
     assert "max_model_len" in missing_for_shape(entry.model_copy(update={"engine": {}}))
@@ -99,30 +95,7 @@ def test_what_a_model_lacks_for_a_shape_is_named(catalog: Path, tmp_path: Path) 
     assert missing_for_shape(entry) == f"{model} has no tokenizer.json"
 
 
-def test_pairway_takes_a_whole_answer_as_ended_and_refuses_any_other() -> None:
-    assert complete_generation(GenerationResult("so", "length", TOKENS)).finish_reason == "stop"
-    with pytest.raises(RuntimeError, match="made 2 tokens"):
-        complete_generation(GenerationResult("so", "length", [1, 2]))
-
-
-def test_guards_find_nothing_whatever_there_is() -> None:
-    output = GenerationResult("so so so so so so so so", "stop")
-    assert IgnoredGuard(OutputLanguage()).find_issues("We saw it.", output, LanguagePair("en", "de")) == []
-
-
-def test_vllms_own_server_is_asked_for_all_tokens_and_judged_by_them() -> None:
-    row = OriginText("mixed", "en", "de", "a b", [([1], ANSWER_TOKENS), ([2], ANSWER_TOKENS)])
-    body = completions_body(row, full_length=True)
-    assert (body["ignore_eos"], body["max_tokens"]) == (True, ANSWER_TOKENS)
-    assert "repetition_detection" not in body
-    content = {"choices": [{"text": ""}, {"text": ""}], "usage": {"completion_tokens": 2 * ANSWER_TOKENS}}
-    assert is_answer(content, row, full_length=True)
-    assert not is_answer(content, row)
-    content["usage"] = {"completion_tokens": 2 * ANSWER_TOKENS - 1}
-    assert not is_answer(content, row, full_length=True)
-
-
-def test_the_texts_are_the_same_with_answers_of_the_given_length(tmp_path: Path) -> None:
+def test_write_answered_by_keeps_the_texts(tmp_path: Path) -> None:
     chosen, out = tmp_path / "chosen.jsonl", tmp_path / "texts.jsonl"
     text_spec = {"model": "m", "pairs": "p", "seed": 1, "uniform": 1.0, "mixed": 1.0}
     row = {"kind": "uniform", "source": "en", "target": "de", "text": "Ä", "asks": [[[1, 2], 38]]}
@@ -132,7 +105,7 @@ def test_the_texts_are_the_same_with_answers_of_the_given_length(tmp_path: Path)
     assert [(one.text, one.asks) for one in read(out)] == [("Ä", [[[1, 2], ANSWER_TOKENS]])]
 
 
-def test_sampling_goes_on_to_the_last_token(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_length_sampling_ignores_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     def design(_: Sampling, most: int) -> Any:
         return SimpleNamespace(max_tokens=most, ignore_eos=False, repetition_detection=object())
 

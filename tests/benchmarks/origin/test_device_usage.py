@@ -1,4 +1,4 @@
-"""CPU and GPU over time: what nvidia-smi says, how it is started and ended, what is kept; with a nvidia-smi of our own."""
+"""CPU and GPU over time, with a nvidia-smi of our own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from benchmarks.origin.device_usage import (
     parse_reading,
     require_gpu,
 )
-from benchmarks.origin.processes import environment
 from tests.support.waiting import wait_until
 
 
@@ -51,14 +50,14 @@ def started(folder: Path) -> list[str]:
     return (folder / "started").read_text().split()
 
 
-def test_a_line_is_read_and_what_the_driver_does_not_tell_is_left_out() -> None:
+def test_parse_reading_skips_unknown_figures() -> None:
     assert parse_reading("37, 1024\r\n", 5.0) == GpuReading(5.0, 37.0, 1024.0)
     assert parse_reading("[N/A], 1024", 5.0) is None
     assert parse_reading("NVIDIA-SMI has failed", 5.0) is None
     assert parse_reading("", 5.0) is None
 
 
-async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) -> None:
+async def test_unflushed_lines_are_read_at_once(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
     async with gpu_readings("cuda") as watch:
         await wait_until(lambda: len(watch.readings) >= 3, 5)
@@ -74,14 +73,14 @@ async def test_its_lines_come_at_once_though_it_does_not_flush_them(fake: Path) 
     assert not psutil.pid_exists(int(pid))
 
 
-async def test_the_first_visible_gpu_is_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_first_visible_gpu_is_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text(BUSY)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
     async with gpu_readings("cuda"):
         assert "--id=3" in started(fake)
 
 
-async def test_what_is_kept_is_bounded(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_readings_are_bounded(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text(BUSY)
     monkeypatch.setattr(devices, "MAX_READINGS", 4)
     async with gpu_readings("cuda") as watch:
@@ -89,7 +88,7 @@ async def test_what_is_kept_is_bounded(fake: Path, monkeypatch: pytest.MonkeyPat
         assert len(watch.readings) == 4
 
 
-async def test_it_is_gone_when_the_run_fails(fake: Path) -> None:
+async def test_nvidia_smi_ends_when_the_run_fails(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
     with pytest.raises(ZeroDivisionError):
         async with gpu_readings("cuda"):
@@ -97,7 +96,7 @@ async def test_it_is_gone_when_the_run_fails(fake: Path) -> None:
     assert not psutil.pid_exists(int(started(fake)[0]))
 
 
-async def test_it_is_gone_when_the_run_is_cancelled(fake: Path) -> None:
+async def test_nvidia_smi_ends_when_the_run_is_cancelled(fake: Path) -> None:
     (fake / "program").write_text(BUSY)
 
     async def run() -> None:
@@ -111,14 +110,14 @@ async def test_it_is_gone_when_the_run_is_cancelled(fake: Path) -> None:
     assert not psutil.pid_exists(int(started(fake)[0]))
 
 
-async def test_it_is_gone_though_it_hears_no_signal_but_the_last(fake: Path) -> None:
+async def test_nvidia_smi_is_killed_when_it_ignores_sigterm(fake: Path) -> None:
     (fake / "program").write_text(f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{BUSY}")
     async with gpu_readings("cuda"):
         pass
     assert not psutil.pid_exists(int(started(fake)[0]))
 
 
-async def test_a_run_goes_on_when_it_ends_by_itself_and_its_last_words_are_kept(fake: Path) -> None:
+async def test_run_survives_the_end_of_nvidia_smi(fake: Path) -> None:
     (fake / "program").write_text("print('37, 1024')\nprint('GPU is lost')")
     async with gpu_readings("cuda") as watch:
         await wait_until(lambda: bool(watch.ended), 5)
@@ -126,14 +125,14 @@ async def test_a_run_goes_on_when_it_ends_by_itself_and_its_last_words_are_kept(
     assert watch.ended == "GPU is lost"
 
 
-async def test_its_failure_is_told_in_its_own_words(fake: Path) -> None:
+async def test_failure_of_nvidia_smi_is_quoted(fake: Path) -> None:
     (fake / "program").write_text("sys.exit('NVIDIA-SMI has failed because of no driver.')")
     with pytest.raises(NoGpuError, match=r"nvidia-smi ended: NVIDIA-SMI has failed because of no driver\."):
         async with gpu_readings("cuda"):
             pass
 
 
-async def test_one_that_says_nothing_is_not_waited_for_for_ever(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_nvidia_smi_times_out(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text("time.sleep(60)")
     monkeypatch.setattr(devices, "FIRST_READING_SECONDS", 0.2)
     with pytest.raises(NoGpuError, match=r"said nothing of use in 0\.2 s"):
@@ -141,7 +140,7 @@ async def test_one_that_says_nothing_is_not_waited_for_for_ever(fake: Path, monk
             pass
 
 
-async def test_a_cpu_needs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_cpu_needs_no_nvidia_smi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     require_gpu("cpu")
     async with gpu_readings("cpu") as watch:
@@ -150,7 +149,7 @@ async def test_a_cpu_needs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         require_gpu("cuda")
 
 
-def test_one_look_tells_beforehand_whether_a_gpu_can_be_watched(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_require_gpu_reads_once(fake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fake / "program").write_text("print('37, 1024')")
     require_gpu("cuda")
     assert started(fake)[1:] == [
@@ -167,14 +166,7 @@ def test_one_look_tells_beforehand_whether_a_gpu_can_be_watched(fake: Path, monk
         require_gpu("cuda")
 
 
-def test_engines_number_gpus_as_nvidia_smi_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    assert environment("cpu")["CUDA_VISIBLE_DEVICES"] == ""
-    on_gpu = environment("cuda")
-    assert (on_gpu["CUDA_DEVICE_ORDER"], on_gpu["CUDA_VISIBLE_DEVICES"]) == ("PCI_BUS_ID", "3")
-
-
-async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cpu_readings_last_as_long_as_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "INTERVAL_SECONDS", 0.01)
     spent = 0.0
 
@@ -191,7 +183,7 @@ async def test_cpu_is_looked_at_while_the_block_lasts(monkeypatch: pytest.Monkey
     assert len(readings) == seen
 
 
-async def test_a_failed_look_at_the_cpu_is_an_error_when_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_cpu_reading_is_raised_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "INTERVAL_SECONDS", 0.01)
     readings = 0
 
@@ -210,7 +202,7 @@ async def test_a_failed_look_at_the_cpu_is_an_error_when_the_block_ends(monkeypa
             raise ZeroDivisionError
 
 
-def test_courses_are_of_the_time_that_counts_and_begin_with_it() -> None:
+def test_timelines_begin_where_the_time_counts() -> None:
     readings = [CpuReading(0.0, 5.0), CpuReading(0.5, 5.5), CpuReading(1.0, 6.5), CpuReading(1.5, 6.5)]
     assert cores(readings, 0.5, 1.5) == [(0.0, 1.0), (0.5, 2.0)]
     assert cores([], 0.0, 1.0) == []

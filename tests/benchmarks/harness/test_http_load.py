@@ -1,0 +1,88 @@
+"""HTTP clients of a load, as a process of their own."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+
+from benchmarks.harness.http_load import LoadPlan, LoadProcess, Stream, running_load
+from benchmarks.harness.texts import TextSource
+from benchmarks.harness.waiting import wait_until
+
+TEXTS = TextSource(template="Room {}.", expected="[Room {}.]", numbers=3)
+
+
+@asynccontextmanager
+async def server(requests: list[web.Request]) -> AsyncGenerator[str]:
+    """Serve a translation of every text but each third, which is refused once."""
+    seen: Counter[str] = Counter()
+
+    async def translate(request: web.Request) -> web.Response:
+        requests.append(request)
+        text: str = (await request.json())["text"]
+        seen[text] += 1
+        headers = {"X-Request-Id": request.headers.get("X-Request-Id", "")}
+        if text == "Room 2." and seen[text] == 1:
+            return web.json_response({"code": "overloaded"}, status=503, headers={**headers, "Retry-After": "1"})
+        translation = "another text" if text == "Room 1." else f"[{text}]"
+        return web.json_response({"translation": translation, "model": "m"}, headers=headers)
+
+    app = web.Application()
+    app.router.add_post("/translate", translate)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/translate"
+    finally:
+        await runner.cleanup()
+
+
+def test_plan_survives_json(tmp_path: Path) -> None:
+    plan = LoadPlan("http://a", str(tmp_path), [Stream("one", rate=2.0), Stream("two", concurrency=3)], TEXTS, 1.5)
+    assert LoadPlan.from_json(plan.to_json()) == plan
+    assert json.loads(plan.to_json())["streams"][1]["concurrency"] == 3
+
+
+async def test_closed_stream_until_its_time_is_over(tmp_path: Path) -> None:
+    requests: list[web.Request] = []
+    async with server(requests) as url:
+        plan = LoadPlan(url, str(tmp_path / "out"), [Stream("closed", concurrency=2)], TEXTS, 0.3)
+        load = LoadProcess(plan, tmp_path, "load")
+        await load.start()
+        samples = await load.finish(20)
+    assert len(samples) == len(requests) == load.times.sent
+    assert {each.code for each in samples if each.number % 3 == 1} == {"wrong-translation"}
+    assert {(each.code, each.model) for each in samples if each.number % 3 == 0} == {("", "m")}
+    assert [each.sent for each in samples] == sorted(each.sent for each in samples)
+
+
+async def test_open_stream_until_stopped_retries_when_told(tmp_path: Path) -> None:
+    requests: list[web.Request] = []
+    async with server(requests) as url:
+        streams = [Stream("open", rate=50.0, retries=True, priority="bulk")]
+        load = LoadProcess(LoadPlan(url, str(tmp_path / "out"), streams, TEXTS, request_ids="id"), tmp_path, "load")
+        async with running_load(load):
+            await wait_until(lambda: len(requests) >= 10, 20)
+            samples = await load.stop()
+    (retried,) = (each for each in samples if each.attempt == 2)
+    assert (retried.number, retried.status, retried.code) == (2, 200, "")
+    (refused,) = (each for each in samples if each.status == 503)
+    assert (refused.code, refused.retry_after) == ("overloaded", 1.0)
+    assert retried.sent - refused.ended >= 1.0
+    assert requests[0].headers["X-Priority"] == "bulk"
+    assert requests[0].headers["X-Request-Id"] == "id-0"
+
+
+async def test_server_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    plan = LoadPlan("http://127.0.0.1:1", str(tmp_path / "out"), [Stream("load", concurrency=1)], TEXTS, 0.2)
+    load = LoadProcess(plan, tmp_path, "load")
+    await load.start()
+    samples = await load.finish(20)
+    assert {(each.status, each.code) for each in samples} == {(0, "ClientConnectorError")}

@@ -1,0 +1,75 @@
+"""Closed and open loops, and samples."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from random import Random
+
+from benchmarks.harness.load import Sample, closed_loop, failures, open_loop, poisson, steady
+
+
+def sample(status: int, code: str = "") -> Sample:
+    return Sample("load", 1, 1.0, 10.0, 10.0, 10.5, status, code)
+
+
+async def test_closed_loop_keeps_as_many_in_flight() -> None:
+    in_flight = most = 0
+    stop = asyncio.Event()
+
+    async def send(due: float) -> None:
+        nonlocal in_flight, most
+        assert due <= time.monotonic()
+        in_flight += 1
+        most = max(most, in_flight)
+        await asyncio.sleep(0.01)
+        in_flight -= 1
+
+    asyncio.get_running_loop().call_later(0.1, stop.set)
+    await closed_loop(3, send, stop)
+    assert (most, in_flight) == (3, 0)
+
+
+async def test_open_loop_sends_at_due_times_and_waits_at_the_end() -> None:
+    stop, over = asyncio.Event(), asyncio.Event()
+    dues: list[float] = []
+    ended = 0
+
+    async def send(due: float) -> None:
+        nonlocal ended
+        dues.append(due)
+        if len(dues) == 5:
+            stop.set()
+            over.set()
+        await over.wait()
+        ended += 1
+
+    began = time.monotonic()
+    await open_loop(steady(100.0), send, stop)
+    assert ended == len(dues) >= 5
+    assert 0 <= dues[0] - began < 0.5
+    pauses = [later - earlier for earlier, later in itertools.pairwise(dues)]
+    assert all(abs(pause - 0.01) < 1e-6 for pause in pauses)
+
+
+async def test_open_loop_stops_within_a_long_pause() -> None:
+    stop = asyncio.Event()
+
+    async def send(_: float) -> None:
+        stop.set()
+
+    async with asyncio.timeout(5):
+        await open_loop(steady(0.001), send, stop)
+
+
+def test_poisson_has_the_rate() -> None:
+    pauses = list(itertools.islice(poisson(10.0, Random(1)), 5000))  # noqa: S311 - a schedule
+    assert 0.095 < sum(pauses) / len(pauses) < 0.105
+
+
+def test_failures_are_counted_by_status_and_code() -> None:
+    samples = [sample(200), sample(503, "overloaded"), sample(503, "overloaded"), sample(200, "wrong-translation")]
+    assert failures(samples) == {"503 overloaded": 2, "200 wrong-translation": 1}
+    assert samples[0].seconds == 0.5
+    assert [each.failed for each in samples] == [False, True, True, True]

@@ -1,0 +1,35 @@
+"""Points of a round, and their order."""
+
+from __future__ import annotations
+
+from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
+from benchmarks.origin.workload.candidate_texts import (
+    MIXED,
+    UNIFORM,
+)
+from benchmarks.origin.workload.text_file import BOTH
+
+
+def test_first_round_has_every_point_others_the_judged_ones() -> None:
+    first = list(round_points(0, RunSelection()))
+    assert {(point.kind, point.concurrency) for point in first} >= {
+        (kind, at) for kind in KINDS for at in CONCURRENCIES
+    }
+    assert [point.share for point in first if not point.concurrency] == [0.5, 1.0]
+    assert [set(point.designs) for point in first if point.kind == BOTH] == [{"D", "F"}] * 3
+    second = {(point.kind, point.concurrency): point.designs for point in round_points(1, RunSelection())}
+    assert set(second[UNIFORM, 25]) == {"A", "C", "D", "E"}
+    assert set(second[MIXED, 64]) == {"D", "E", "bare", "openai"}
+    assert set(second[BOTH, 25]) == {"D", "F"}
+    assert second[UNIFORM, 10] == ("E",)
+
+
+def test_warm_up_points_reach_each_largest_batch() -> None:
+    met = {name: (point.kind, point.concurrency) for point in warm_up_points(RunSelection()) for name in point.designs}
+    assert met.keys() == set(DESIGNS)
+    assert (met["A"], met["E"], met["F"]) == ((UNIFORM, 1), (UNIFORM, 64), (BOTH, 64))
+
+
+def test_designs_rotate_from_point_to_point() -> None:
+    firsts = [point.designs[0] for point in round_points(0, RunSelection(("A", "D", "E"), (1, 25, 64), (), (UNIFORM,)))]
+    assert firsts[:3] == ["A", "D", "E"]

@@ -1,0 +1,85 @@
+"""Figures of a point."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from benchmarks.origin.engine_metrics import EngineTotals
+from benchmarks.origin.load_driver import PointLoad, TextAnswer
+from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, select, step_timeline, summarize
+from benchmarks.origin.workload.candidate_texts import (
+    UNIFORM,
+)
+
+
+def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointMeasurement:
+    fields: dict[str, Any] = {
+        "point": f"uniform c={concurrency}",
+        "kind": UNIFORM,
+        "share": 0.0,
+        "round": 0,
+        "p50": 1000 * concurrency / rate,
+        "p95": 1000 * concurrency / rate,
+        "p99": 1000 * concurrency / rate,
+        "counted": 10,
+        "failed": {},
+        "tokens": 30.0,
+        "outside": 0.05,
+        "requests": 1.0,
+        "due": 10,
+        "cpu_ms": {"engine": 10.0},
+        "others_cpu": 0.0,
+        "elsewhere_cpu": 0.0,
+        "driver_cpu": 0.0,
+        "batch": 1.0,
+        "step_cpu_ms": 1.0,
+        "answer": 30.0,
+    }
+    return PointMeasurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
+
+
+def test_closed_loop_counts_answers_that_ended_in_time() -> None:
+    answers = [TextAnswer(1, 30, 0.0, ended, error) for ended, error in [(0.5, ""), (1.5, ""), (1.6, "504"), (2.5, "")]]
+    found = summarize(
+        PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(4, 3.05, 10, 90), {"engine": 0.3}, is_open=False
+    )
+    assert (found["rate"], found["counted"], found["failed"]) == (1.0, 1, {"504": 1})
+    assert found["p95"] == 1500
+    assert found["outside"] == pytest.approx(0.5)
+    assert found["requests"] == 1
+    assert found["cpu_ms"] == {"engine": pytest.approx(100)}
+    assert found["driver_cpu"] == pytest.approx(0.1)
+    assert (found["batch"], found["step_cpu_ms"], found["answer"]) == (9, pytest.approx(30), 30)
+
+
+def test_open_loop_latencies_are_of_due_texts() -> None:
+    answers = [
+        TextAnswer(1, 30, due, ended, error)
+        for due, ended, error in [(0.5, 1.2, ""), (1.0, 4.0, ""), (1.5, 31.5, "504")]
+    ]
+    found = summarize(PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(3), {}, is_open=True)
+    assert (found["rate"], found["p50"], found["p95"]) == (1, 3000, 30000)
+
+
+def test_time_outside_is_unknown_for_several_requests() -> None:
+    found = summarize(
+        PointLoad([TextAnswer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), EngineTotals(2, 1.0), {}, is_open=False
+    )
+    assert math.isnan(found["outside"])
+    assert found["requests"] == 1
+
+
+def test_comparison_is_the_median_of_shared_rounds() -> None:
+    rows = [measurement("E", 25, rate, round=number) for number, rate in enumerate((10.0, 30.0, 20.0, 99.0))]
+    rows += [measurement("A", 25, 10.0, round=number) for number in range(3)]
+    ratio = median_comparison(
+        select(rows, UNIFORM, 25, "E"), select(rows, UNIFORM, 25, "A"), lambda ours, a: ours.rate / a.rate
+    )
+    assert ratio == 2
+
+
+def test_step_timeline_begins_where_the_time_counts() -> None:
+    assert step_timeline([(9.0, 1), (10.5, 2), (14.0, 3)], 10.0, 3.0) == [(0.5, 2)]
