@@ -1,4 +1,4 @@
-"""A small steady load that remembers every answer."""
+"""A small steady load that keeps every sample."""
 
 from __future__ import annotations
 
@@ -6,64 +6,47 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import count
 
 import httpx
+
+from benchmarks.harness.load import Sample, open_loop, steady
 
 NAMES = ("Tom", "Mary", "Anna", "Paul", "Peter", "Emma", "Max", "Eva", "John", "Laura", "Marie", "Martin", "Robert")
 
 
-@dataclass
-class Outcome:
-    """One request: when it was sent (monotonic seconds), its status (0: no answer) and problem code."""
+class SteadyLoad:
+    """Translations of different texts, so that none is computed once for two; samples in the order of the responses."""
 
-    sent: float
-    status: int
-    code: str
+    def __init__(self, client: httpx.AsyncClient, source: str, target: str) -> None:
+        self.samples: list[Sample] = []
+        self._client = client
+        self._languages = {"source_lang": source, "target_lang": target}
+        self._numbers = count()
 
+    def failed(self) -> list[Sample]:
+        return [sample for sample in self.samples if sample.failed]
 
-@dataclass
-class Load:
-    """Outcomes in the order of the answers."""
-
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
-
-    def failed(self) -> list[Outcome]:
-        return [outcome for outcome in self.outcomes if outcome.status != 200]
+    async def send(self, due: float) -> None:
+        """Send one request."""
+        number, sent = next(self._numbers), time.monotonic()
+        status, code = 0, ""
+        try:
+            body = {"text": f"Good morning, {NAMES[number % len(NAMES)]}.", **self._languages}
+            response = await self._client.post("/translate", json=body)
+            status, code = response.status_code, "" if response.status_code == 200 else response.json()["code"]
+        except httpx.TransportError as error:
+            code = type(error).__name__
+        self.samples.append(Sample("load", number, 1.0, due, sent, time.monotonic(), status, code))
 
 
 @asynccontextmanager
-async def steady_load(client: httpx.AsyncClient, source: str, target: str, rate: float) -> AsyncGenerator[Load]:
-    """Send ``rate`` requests a second, open loop, while the block lasts; at its end wait for the last answers."""
-    load = Load()
-    names = cycle(NAMES)
-    pending: set[asyncio.Task[None]] = set()
-
-    async def send() -> None:
-        sent = time.monotonic()
-        # What is under way twice would be computed once.
-        body = {"text": f"Good morning, {next(names)}.", "source_lang": source, "target_lang": target}
-        try:
-            response = await client.post("/translate", json=body)
-        except httpx.TransportError as error:
-            load.outcomes.append(Outcome(sent, 0, type(error).__name__))
-            return
-        code = "" if response.status_code == 200 else response.json()["code"]
-        load.outcomes.append(Outcome(sent, response.status_code, code))
-
-    async def run() -> None:
-        while True:
-            task = asyncio.create_task(send())
-            pending.add(task)
-            task.add_done_callback(pending.discard)
-            await asyncio.sleep(1 / rate)
-
-    runner = asyncio.create_task(run())
+async def steady_load(client: httpx.AsyncClient, source: str, target: str, rate: float) -> AsyncGenerator[SteadyLoad]:
+    """Send ``rate`` requests a second, open loop, while the block lasts; at its end wait for the last responses."""
+    load, stop = SteadyLoad(client, source, target), asyncio.Event()
+    sending = asyncio.create_task(open_loop(steady(rate), load.send, stop))
     try:
         yield load
     finally:
-        runner.cancel()
-        await asyncio.gather(runner, return_exceptions=True)
-        if pending:
-            await asyncio.wait(pending, timeout=30)
+        stop.set()
+        await sending

@@ -119,9 +119,9 @@ async def test_killed_replica_costs_only_its_requests_in_flight(fleet: Fleet) ->
         await wait_until(lambda: _is(fleet, "en-de", 1), 3, "the killed replica to be seen")
         await wait_until(lambda: _engines(fleet) == 2, 5, "its orphaned EngineCore to be reaped")
         await asyncio.sleep(1)
-    in_flight = [outcome for outcome in load.failed() if outcome.sent <= killed]
+    in_flight = [sample for sample in load.failed() if sample.sent <= killed]
     assert load.failed() == in_flight, "a request sent after the kill failed"
-    assert len(load.outcomes) > RATE
+    assert len(load.samples) > RATE
     assert (await fleet.health())["status"] == "degraded"
 
 
