@@ -1,6 +1,6 @@
 """Quality guard: finds what makes an output unusable, or fit to be shown only with a warning.
 
-Thresholds are calibrated on reference translations (docs/decisions/0009-guards.md; ``python -m benchmarks.guard_alarms``
+Thresholds are calibrated on reference translations (docs/decisions/0009-guards.md; ``python -m benchmarks.quality.guard_alarms``
 measures them again).
 """
 
