@@ -90,10 +90,12 @@ async def test_guard_kills_after_the_grace(processes: MarkedProcesses) -> None:
     assert time.monotonic() - killed > 0.5
 
 
-async def test_guard_ends_children_when_the_owner_exits(processes: MarkedProcesses) -> None:
+async def test_guard_ends_children_when_the_owner_exits(processes: MarkedProcesses, tmp_path: Path) -> None:
     """A normal end of the block cleans, and waits until that is done."""
-    owner = await start_family(processes, then="time.sleep(0.5)")
-    assert owner.wait(timeout=10) == 0
+    let_go = tmp_path / "let go"
+    owner = await start_family(processes, then=f"while not os.path.exists({str(let_go)!r}): time.sleep(0.01)")
+    let_go.touch()
+    assert owner.wait(timeout=60) == 0
     assert not processes.alive()
 
 
