@@ -10,8 +10,8 @@ from apiserver.app import create_app
 from apiserver.catalog.yaml_file import CatalogError
 from apiserver.context import ApiServerContext
 from apiserver.settings import ApiServerSettings
-from tests.scripted_engine import ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import ScriptedFactory
+from tests.support.waiting import wait_until
 
 
 def test_create_app_hosts_every_model_of_the_catalog(settings_for: Callable[..., ApiServerSettings]) -> None:

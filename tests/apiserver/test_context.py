@@ -9,8 +9,8 @@ from starlette.requests import Request
 from apiserver.app import create_app
 from apiserver.context import context
 from apiserver.settings import ApiServerSettings
-from tests.scripted_engine import ScriptedFactory
-from tests.waiting import wait_until
+from tests.support.scripted_engine import ScriptedFactory
+from tests.support.waiting import wait_until
 
 
 def test_context_is_that_of_the_requests_app(settings_for: Callable[..., ApiServerSettings]) -> None:

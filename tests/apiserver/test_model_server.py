@@ -23,7 +23,7 @@ from shared.protocol.errors import (
 )
 from shared.protocol.messages import TranslateRequest
 from shared.protocol.report import ServerState
-from tests.scripted_engine import ScriptedFactory
+from tests.support.scripted_engine import ScriptedFactory
 
 EN_DE = LanguagePair("en", "de")
 

@@ -15,7 +15,7 @@ from apiserver.scheduling.batch_slots import BatchSlots
 from apiserver.translation.translator import RunningModel, Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError
-from tests.scripted_engine import Asked, ScriptedEngine
+from tests.support.scripted_engine import Asked, ScriptedEngine
 
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de", "de-en"], "prompt": "demo-tags"})
 
