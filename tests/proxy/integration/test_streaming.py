@@ -248,7 +248,8 @@ async def test_language_groups_stream_under_their_own_indices(
     results = heard.result["results"]
     assert [one["source_lang"] for one in results] == ["fr", "de", "en", None, "fr"]
     assert [one.get("detected", {}).get("lang") for one in results] == ["fr", "de", "en", None, "fr"]
-    assert request_count(fakes) == 2
+    # By their texts: where the machine pauses, a group may be asked for again.
+    assert len({str(received.body["text"]) for fake in fakes for received in fake.requests}) == 2
     assert [index for name, data in heard.events if name == "delta" for index in [data["index"]]][:2] == [1, 3]
 
 
