@@ -46,7 +46,6 @@ class Soak:
     """One soak; collects what was wrong."""
 
     def __init__(self, fleet: FaultFleet, seed: int, minutes: float) -> None:
-        """Take the fleet, the seed of the faults, and how long."""
         self.soak_fleet = SoakFleet(fleet, random.Random(seed))  # noqa: S311 - an order, no secret
         self.monitor = ProcessMonitor(fleet)
         self.seconds = minutes * 60
@@ -104,8 +103,8 @@ class Soak:
 
     def _judge_answers(self, first: list[Sample], second: list[Sample]) -> None:
         excused = [one for one in second if one.status == 0 and self.soak_fleet.excused(one.ended)]
-        gone = {one.number for one in excused}
-        judged = [*first, *(one for one in second if one.number not in gone)]
+        excused_numbers = {one.number for one in excused}
+        judged = [*first, *(one for one in second if one.number not in excused_numbers)]
         seconds = [one.seconds for one in judged]
         unclear = [one for one in judged if not is_clear(one)]
         refused = [one for one in judged if one.failed and is_clear(one)]
@@ -123,9 +122,9 @@ class Soak:
         grown = self.monitor.growth(warm_up)
         for name, samples in self.monitor.series.items():
             steps = samples[:: max(1, len(samples) // 10)]
-            said = f"{100 * grown[name]:+.1f} %" if name in grown else "too young"
+            growth = f"{100 * grown[name]:+.1f} %" if name in grown else "too young"
             megabytes = " ".join(f"{sample.rss / MEGABYTE:.0f}" for sample in steps)
-            print(f"{name:<22} {said:>9}  MB: {megabytes}; descriptors {samples[-1].descriptors}")
+            print(f"{name:<22} {growth:>9}  MB: {megabytes}; descriptors {samples[-1].descriptors}")
         self.wrong += [
             f"memory of {name} grew by {100 * details:.1f} %"
             for name, details in grown.items()

@@ -108,7 +108,6 @@ class MixedTexts:
     """Texts by number: each number has another text, the same one with the same seed."""
 
     def __init__(self, sentences: Sequence[str], seed: int) -> None:
-        """Take the sentences, in an order of the seed's."""
         self._sentences = random.Random(seed).sample(sentences, len(sentences))  # noqa: S311 - a sample, no secret
         self._seed = seed
 

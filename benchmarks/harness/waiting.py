@@ -60,8 +60,8 @@ async def wait_until(condition: Callable[[], T | Awaitable[T]], within: float, w
     """Return the condition's first true value; fail after ``within`` seconds awake, saying what was waited for."""
     with Awake() as awake:
         while True:
-            found = condition()
-            value = cast("T", await found if inspect.isawaitable(found) else found)
+            outcome = condition()
+            value = cast("T", await outcome if inspect.isawaitable(outcome) else outcome)
             if value:
                 return value
             if awake.seconds > within:

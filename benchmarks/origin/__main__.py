@@ -1,4 +1,4 @@
-"""The origin's experiment: one model, one machine, the same texts, several architectures.
+"""The origin's experiment: one model, one machine, the same texts, several designs.
 
     make bench-origin PAIRS=folder                    # everything, some 23 minutes on two cores
     make bench-origin PAIRS=folder DEVICE=cuda SHAPE=llama-1.8b    # random weights of that size (shapes.py)

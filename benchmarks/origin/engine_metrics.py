@@ -1,4 +1,4 @@
-"""What an architecture's engines did at a point: asked of its own notes, or of vLLM's metrics."""
+"""What a design's engines did at a point: asked of its own notes, or of vLLM's metrics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EngineTotals(NamedTuple):
 
 
 class EngineWork(NamedTuple):
-    """What an architecture's engine did at a point: in all, and when each step ended with how many requests where it tells."""
+    """What a design's engine did at a point: in all, and when each step ended with how many requests where it tells."""
 
     did: EngineTotals
     steps: list[tuple[float, int]]
@@ -72,8 +72,8 @@ async def _get(url: str) -> str:
 
 def engine_totals(metrics: str) -> EngineTotals:
     """Return what vLLM's metrics say."""
-    found: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
-            found[sample.name] += sample.value  # pyright: ignore[reportArgumentType] - Counter's values may be floats
-    return EngineTotals(*(found[name] for name in METRICS))
+            sums[sample.name] += sample.value  # pyright: ignore[reportArgumentType] - Counter's values may be floats
+    return EngineTotals(*(sums[name] for name in METRICS))

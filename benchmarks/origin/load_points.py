@@ -25,12 +25,12 @@ PEERS_AT: Final = {
     "bare": (64,),
     "openai": (64,),
 }
-# At once in a warm-up: what brings the architecture's largest batch, and in an open loop.
+# At once in a warm-up: what brings the design's largest batch, and in an open loop.
 WARM_UP_AT: Final = {"A": 1, "B": 2, "C": 16}
 MAX_CONCURRENCY: Final = max(CONCURRENCIES)
 # The rate at a concurrency as a part of the best one, roughly: how many texts a point needs.
 HALF_RATE_AT: Final = 6.0
-# Seconds of a point beyond those that count: warm-up and last answers of a batching architecture.
+# Seconds of a point beyond those that count: warm-up and last answers of a batching design.
 BEYOND_SECONDS: Final = 2.5
 # The rate may be better than it was when the texts were chosen.
 MARGIN: Final = 1.25
@@ -52,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True)
 class RunSelection:
-    """What is wanted: architectures, concurrencies of closed loops, shares of D's best rate of open ones, kinds of texts."""
+    """What is wanted: designs, concurrencies of closed loops, shares of D's best rate of open ones, kinds of texts."""
 
     names: Sequence[str] = DESIGNS
     concurrencies: Sequence[int] = CONCURRENCIES
@@ -61,7 +61,7 @@ class RunSelection:
 
 
 def round_points(number: int, selection: RunSelection) -> Iterator[Point]:
-    """Yield a round's points; rounds count from 0. Each names its architectures in another order than the one before."""
+    """Yield a round's points; rounds count from 0. Each names its designs in another order than the one before."""
     turn, names = number, selection.names
     for kind in selection.kinds:
         for concurrency in selection.concurrencies:
@@ -81,7 +81,7 @@ def round_points(number: int, selection: RunSelection) -> Iterator[Point]:
 
 
 def warm_up_points(selection: RunSelection) -> Iterator[Point]:
-    """Yield a point for each architecture that its engines meet before the first round."""
+    """Yield a point for each design that its engines meet before the first round."""
     most = MAX_CONCURRENCY if selection.shares else max(selection.concurrencies)
     for name in selection.names:
         yield Point(BOTH if name == "F" else UNIFORM, (name,), min(WARM_UP_AT.get(name, most), most))

@@ -1,4 +1,4 @@
-"""The architectures as running processes: their start, what their engines and CPUs did, their memory."""
+"""The designs as running processes: their start, what their engines and CPUs did, their memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TITLES: Final = {
     "bare": "AsyncLLM, no HTTP",
     "openai": "vLLM's own server",
 }
-# Nothing is refused, whatever the rate: every architecture has all of a point's texts in hand.
+# Nothing is refused, whatever the rate: every design has all of a point's texts in hand.
 UNLIMITED_ADMISSION: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
 # No server writes a line for each request.
 QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
@@ -68,11 +68,11 @@ class Design:
 
     def cpu(self) -> Counter[str]:
         """Return the CPU seconds so far by role."""
-        found: Counter[str] = Counter()
+        seconds: Counter[str] = Counter()
         for role, process in self.roles:
             times = process.cpu_times()
-            found[role] += times.user + times.system  # pyright: ignore[reportArgumentType] - Counter's values may be floats
-        return found
+            seconds[role] += times.user + times.system  # pyright: ignore[reportArgumentType] - Counter's values may be floats
+        return seconds
 
     def pause(self) -> None:
         """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do.
@@ -93,10 +93,10 @@ class Design:
 
     def memory(self) -> dict[str, float]:
         """Return the proportional set size by role, MiB."""
-        found: dict[str, float] = {}
+        mebibytes: dict[str, float] = {}
         for role, process in self.roles:
-            found[role] = found.get(role, 0.0) + process.memory_full_info().pss / 2**20
-        return found
+            mebibytes[role] = mebibytes.get(role, 0.0) + process.memory_full_info().pss / 2**20
+        return mebibytes
 
 
 def environment(device: str) -> dict[str, str]:
@@ -118,7 +118,6 @@ class Designs:
     """All designs; use :func:`running_designs`."""
 
     def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
-        """Take the folder of logs, the run's catalog and texts, and every program's environment."""
         self.folder = folder
         self._catalog = catalog
         self._texts = texts
@@ -242,7 +241,7 @@ async def _end_process(process: asyncio.subprocess.Process) -> None:
 
 @asynccontextmanager
 async def running_designs(fleet: Designs, names: Sequence[str]) -> AsyncGenerator[Designs]:
-    """Start every architecture; leave no process behind."""
+    """Start every design; leave no process behind."""
     async with AsyncExitStack() as stack:
         await fleet.start(names, stack)
         yield fleet

@@ -1,4 +1,4 @@
-"""The rounds: every point of each, one architecture after the other."""
+"""The rounds: every point of each, one design after the other."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class OriginBench:
                     f"CPU {measurement.whole_cpu_ms:.1f} ms{f', failed {measurement.failed}' if measurement.failed else ''}",
                     flush=True,
                 )
-            # Every architecture gets the same texts at a point, and no text twice.
+            # Every design gets the same texts at a point, and no text twice.
             self._use(point.kind, used)
         self.memory = {name: design.memory() for name, design in self.fleet.designs.items()}
 
@@ -101,7 +101,7 @@ class OriginBench:
             async with cpu_readings(lambda: design.cpu().total()) as cpu:
                 load = await self.fleet.load(name, plan)
             after, machine = self._cpu(), machine_cpu() - machine
-            work_done = await work()
+            engine_work_done = await work()
             if any(answer.error for answer in load.answers):
                 await _wait_until_idle(work)
             design.pause()
@@ -110,7 +110,7 @@ class OriginBench:
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
         own = sum(spent[name].values()) + (0.0 if name == "bare" else load.cpu)
         kept = point.concurrency == TIMELINE_AT and number == 0
-        found: dict[str, Any] = summarize(load, work_done.did, spent[name], is_open=not point.concurrency)
+        figures: dict[str, Any] = summarize(load, engine_work_done.did, spent[name], is_open=not point.concurrency)
         row = PointMeasurement(
             point=str(point),
             kind=point.kind,
@@ -122,8 +122,8 @@ class OriginBench:
             elsewhere_cpu=max(0.0, machine - others - own) / lasted,
             cpu_timeline=cores(cpu, load.since, load.until),
             gpu_timeline=gpu_timeline(self.gpu, load.since, load.until),
-            steps=step_timeline(work_done.steps, load.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
-            **found,
+            steps=step_timeline(engine_work_done.steps, load.since, min(TIMELINE_SECONDS, seconds)) if kept else [],
+            **figures,
         )
         return row, len(load.answers)
 

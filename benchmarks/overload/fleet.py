@@ -52,7 +52,6 @@ class OverloadFleet:
     """All servers; use :func:`running_fleet`."""
 
     def __init__(self, folder: Path, pairs: str, seed: int) -> None:
-        """Take the folder of logs and results, the file of sentences ('' for made up ones) and the seed of everything."""
         self.folder = folder
         self._pairs = pairs
         self._seed = seed

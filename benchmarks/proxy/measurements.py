@@ -78,7 +78,6 @@ class Rounds:
     """All measurements."""
 
     def __init__(self, measurements: Iterable[ProxyMeasurement]) -> None:
-        """Take them in any order."""
         self._measurements = {(each.peer, each.connections, each.round): each for each in measurements}
 
     @property
@@ -142,15 +141,15 @@ class Rounds:
         return [self.row(peer, connections) for peer in self.peers if self.of(peer, connections)]
 
 
-def judge(rounds: Rounds, wanted: Sequence[str], connections: Sequence[int]) -> Checks:
+def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> Checks:
     """Hold the measurements against the targets; a wanted peer that is not there misses its target."""
     checks = Checks()
-    if OURS not in wanted or JUDGED_AT not in connections:
+    if OURS not in peers or JUDGED_AT not in connections:
         return checks
-    if RUST in wanted:
+    if RUST in peers:
         name = f"CPU per request at c = {JUDGED_AT}, as a part of {RUST}'s"
         checks.at_most(name, rounds.cpu_ratio(OURS, RUST, JUDGED_AT).median, MAX_OF_RUST)
-    if PLAIN in wanted:
+    if PLAIN in peers:
         name = f"CPU per request at c = {JUDGED_AT}: {PLAIN}'s as a multiple of ours"
         checks.at_least(name, rounds.cpu_ratio(PLAIN, OURS, JUDGED_AT).median, MIN_TIMES_LESS_THAN_PLAIN)
     failed = sum(sum(each.errors.values()) for number in rounds.connections for each in rounds.of(OURS, number))

@@ -43,14 +43,14 @@ def parse_stat(text: str) -> Stat:
 def tree(stats: Iterable[Stat], root: int) -> list[Stat]:
     """Return the process and its descendants."""
     children: dict[int, list[Stat]] = {}
-    found: list[Stat] = []
+    descendants: list[Stat] = []
     for stat in stats:
         children.setdefault(stat.parent, []).append(stat)
         if stat.pid == root:
-            found.append(stat)
-    for stat in found:  # grows while it is read
-        found.extend(children.get(stat.pid, ()))
-    return found
+            descendants.append(stat)
+    for stat in descendants:  # grows while it is read
+        descendants.extend(children.get(stat.pid, ()))
+    return descendants
 
 
 def usage(processes: Sequence[Stat]) -> TreeUsage:

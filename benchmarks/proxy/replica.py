@@ -90,7 +90,6 @@ class ReplicaConnection(asyncio.Protocol):
     """One connection of a client; requests come one after the other."""
 
     def __init__(self, name: str, answers: dict[bytes, bytes]) -> None:
-        """Take the replica's name and what it answers."""
         self._name = name
         self._answers = answers
         self._parser = httptools.HttpRequestParser(self)

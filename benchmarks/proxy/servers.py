@@ -174,7 +174,6 @@ class ProxyServers:
     """All processes; use :func:`running_servers`. ``missing``: which peers are not there, and why."""
 
     def __init__(self, folder: Path, environments: Path, before: Path) -> None:
-        """Take the folder for logs, that of the peers' environments, and the checkout to compare with."""
         self.proxies: list[ProxyProcess] = []
         self.missing: dict[str, str] = {}
         self._cores = Cores.of_this_machine()

@@ -123,7 +123,7 @@ def _read(file: Path, limit: int) -> list[tuple[str, str]]:
 
 def _directions(rows: dict[str, list[tuple[str, str]]]) -> list[tuple[LanguagePair, list[Case]]]:
     """Return both directions of each file; the third language's text is another file's, of the same English or not."""
-    found: list[tuple[LanguagePair, list[Case]]] = []
+    directions: list[tuple[LanguagePair, list[Case]]] = []
     names = list(rows)
     for index, name in enumerate(names):
         first, second = name.split("-")
@@ -133,8 +133,8 @@ def _directions(rows: dict[str, list[tuple[str, str]]]) -> list[tuple[LanguagePa
             (LanguagePair(first, second), rows[name]),
             (LanguagePair(second, first), [(other, english) for english, other in rows[name]]),
         ):
-            found.append((pair, [_case(texts, number, thirds) for number in range(len(texts))]))
-    return found
+            directions.append((pair, [_case(texts, number, thirds) for number in range(len(texts))]))
+    return directions
 
 
 def _case(texts: Sequence[tuple[str, str]], number: int, thirds: Sequence[str]) -> Case:
@@ -145,13 +145,13 @@ def _case(texts: Sequence[tuple[str, str]], number: int, thirds: Sequence[str]) 
 def _joined(cases: Sequence[Case]) -> list[Case]:
     """Return texts of several sentences each."""
     rng = random.Random(SEED)  # noqa: S311 - a sample
-    found: list[Case] = []
+    joined: list[Case] = []
     for _ in range(len(cases) // 2):
-        some = rng.sample(cases, min(len(cases), rng.randint(*JOINED)))
-        found.append(
-            Case(" ".join(case.source for case in some), " ".join(case.reference for case in some), None, None)
+        chosen = rng.sample(cases, min(len(cases), rng.randint(*JOINED)))
+        joined.append(
+            Case(" ".join(case.source for case in chosen), " ".join(case.reference for case in chosen), None, None)
         )
-    return found
+    return joined
 
 
 def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Judgement:

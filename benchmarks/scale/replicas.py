@@ -28,7 +28,6 @@ class ScaleReplica(asyncio.Protocol):
     """One connection; keep-alive, one request after the other, whatever it asks for."""
 
     def __init__(self, responses: Sequence[Sequence[bytes]], counts: Counter[str]) -> None:
-        """Take each replica's responses, one after the other."""
         self._responses = responses
         self._counts = counts
         self._own: Sequence[bytes] = ()

@@ -40,7 +40,6 @@ class WarmProxy:
     """A proxy's pure parts in the middle of their work: every replica has answered, some hold requests."""
 
     def __init__(self, fleet: SimulatedFleet, seed: int) -> None:
-        """Take in the whole fleet."""
         now = time.time()
         rng = Random(seed)  # noqa: S311 - dice, no secrets
         urls = fleet.urls(8001)

@@ -45,7 +45,6 @@ class SimulatedBalancer:
     """Proxy's own decisions put together as the proxy does, without canaries and hedges."""
 
     def __init__(self, replicas: int, rng: Random) -> None:
-        """Begin with nothing known."""
         self._now = 0.0
         self._rng = rng
         self._urls = [str(index) for index in range(replicas)]

@@ -54,7 +54,6 @@ class FleetRun:
     """One run. Only requests that arrive after ``warm_up`` count; ``latencies`` are seconds, in the order of their ends."""
 
     def __init__(self, model: ReplicaModel, replicas: int, rng: Random, warm_up: float) -> None:
-        """Prepare an idle fleet."""
         self.latencies: list[float] = []
         self.ended_at: list[float] = []
         self._model = model

@@ -48,10 +48,10 @@ class EngineRecord:
 
     def drain(self) -> dict[str, Any]:
         """Return what was noted since the last look, as JSON."""
-        found = {"requests": self._requests, "seconds": self._seconds, "steps": list(self._steps)}
+        record = {"requests": self._requests, "seconds": self._seconds, "steps": list(self._steps)}
         self._requests, self._seconds = 0, 0.0
         self._steps.clear()
-        return found
+        return record
 
 
 def step_logger(record: EngineRecord) -> Any:

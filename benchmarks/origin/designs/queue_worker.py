@@ -79,14 +79,14 @@ def work(catalog: Path, batching: BatchLimits, channels: WorkerChannels) -> None
 
 def gather_tasks(tasks: JoinableQueue[Task], batching: BatchLimits) -> list[Task]:
     """Wait for a request, then for more until there are enough or it has waited long enough."""
-    found = [tasks.get()]
+    gathered = [tasks.get()]
     until = time.monotonic() + batching.gather_seconds
-    while len(found) < batching.most:
+    while len(gathered) < batching.most:
         try:
-            found.append(tasks.get(timeout=max(0.0, until - time.monotonic())))
+            gathered.append(tasks.get(timeout=max(0.0, until - time.monotonic())))
         except queue.Empty:
             break
-    return found
+    return gathered
 
 
 def _noted(step: Callable[[], Any], unfinished: Callable[[], int], steps: list[Step]) -> Any:

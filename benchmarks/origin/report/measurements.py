@@ -15,11 +15,11 @@ from benchmarks.origin.load_driver import PointLoad
 
 @dataclass(frozen=True)
 class PointMeasurement:
-    """One architecture at one point of one round.
+    """One design at one point of one round.
 
     Rates in texts a second, latencies in ms. ``outside`` is the part of the time that texts were not inside the engine (NaN
     where a text is several engine requests, or the time is not known), ``cpu_ms`` the CPU of each role for a text, ``others_cpu`` the cores
-    that the other architectures' processes took meanwhile, ``elsewhere_cpu`` those that everything else on the machine took,
+    that the other designs' processes took meanwhile, ``elsewhere_cpu`` those that everything else on the machine took,
     ``requests`` the engine requests done for each one that there should be, ``due`` how many there should be.
     ``batch`` is the mean batch of the engine's steps, ``step_cpu_ms`` the engine's CPU for one of them, ``answer`` the
     tokens made for a text: what all engines should have done alike. ``cpu_course`` are the cores that the processes took,
@@ -109,14 +109,14 @@ def summarize(load: PointLoad, did: EngineTotals, cpu: Mapping[str, float], *, i
 def select(
     rows: Iterable[PointMeasurement], kind: str, concurrency: int, name: str, share: float = 0.0
 ) -> dict[int, PointMeasurement]:
-    """Return an architecture's figures at a point by round."""
+    """Return a design's figures at a point by round."""
     text_spec = (kind, concurrency, share, name)
     return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == text_spec}
 
 
 def median_over(rows: Iterable[PointMeasurement], value: Callable[[PointMeasurement], float]) -> float:
     """Return the median over the rounds; NaN of none."""
-    values = [found for row in rows if not math.isnan(found := value(row))]
+    values = [figure for row in rows if not math.isnan(figure := value(row))]
     return median(values) if values else math.nan
 
 
@@ -125,7 +125,7 @@ def median_comparison(
     theirs: Mapping[int, PointMeasurement],
     value: Callable[[PointMeasurement, PointMeasurement], float],
 ) -> float:
-    """Return the median of what two architectures' figures of the same round give; NaN without such rounds."""
+    """Return the median of what two designs' figures of the same round give; NaN without such rounds."""
     values = [value(ours[number], theirs[number]) for number in sorted(ours.keys() & theirs.keys())]
     values = [one for one in values if not math.isnan(one)]
     return median(values) if values else math.nan

@@ -36,20 +36,22 @@ DEVICES_OF: Final = ("A", "D", "E")
 Lines = dict[str, dict[int, float]]
 
 
-def course(rows: list[dict[str, Any]], kind: str, field: str, scale: float = 1.0) -> Lines:
-    """Return the median over the rounds by architecture and concurrency."""
-    found: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+def medians(rows: list[dict[str, Any]], kind: str, field: str, scale: float = 1.0) -> Lines:
+    """Return the median over the rounds by design and concurrency."""
+    values: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row["kind"] == kind and row["concurrency"] and row[field] is not None:
-            found[row["name"]][row["concurrency"]].append(scale * row[field])
+            values[row["name"]][row["concurrency"]].append(scale * row[field])
     return {
-        name: {at: median(values) for at, values in sorted(found[name].items())} for name in COLOURS if name in found
+        name: {at: median(figures) for at, figures in sorted(values[name].items())}
+        for name in COLOURS
+        if name in values
     }
 
 
 def times_a(rows: list[dict[str, Any]], kind: str) -> dict[str, float]:
-    """Return each architecture's rate at 25 as so many times A's; empty where A was not measured."""
-    at = {name: by[25] for name, by in course(rows, kind, "rate").items() if 25 in by}
+    """Return each design's rate at 25 as so many times A's; empty where A was not measured."""
+    at = {name: by[25] for name, by in medians(rows, kind, "rate").items() if 25 in by}
     return {name: rate / at["A"] for name, rate in at.items()} if at.get("A") else {}
 
 
@@ -65,12 +67,12 @@ def main() -> int:
     plt.switch_backend("agg")
     out = Path(sys.argv[1])
     rows: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
-    throughput = [("published", PUBLISHED_RATES), *((kind, course(rows, kind, "rate")) for kind in (*KINDS, "both"))]
+    throughput = [("published", PUBLISHED_RATES), *((kind, medians(rows, kind, "rate")) for kind in (*KINDS, "both"))]
     _draw_lines(plt, throughput, "texts/s", out / "throughput.png")
-    latency = [("published", PUBLISHED_SECONDS), *((kind, course(rows, kind, "p50", 0.001)) for kind in KINDS)]
+    latency = [("published", PUBLISHED_SECONDS), *((kind, medians(rows, kind, "p50", 0.001)) for kind in KINDS)]
     _draw_lines(plt, latency, "seconds (p50)", out / "latency.png", scale="log")
     times = {"published": PUBLISHED_TIMES, **{kind: times_a(rows, kind) for kind in KINDS}}
-    _draw_times(plt, {title: found for title, found in times.items() if found}, out / "times.png")
+    _draw_times(plt, {title: ratios for title, ratios in times.items() if ratios}, out / "times.png")
     _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
     _draw_devices(plt, rows, out / "devices.png")
     _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")

@@ -123,12 +123,12 @@ def _beside(rows: Sequence[PointMeasurement]) -> Iterable[tuple[str, str, str]]:
 
 
 def _rise(rows: Sequence[PointMeasurement], kind: str, name: str) -> str:
-    """Return how an architecture does from one at once to 25, and beside A."""
+    """Return how a design does from one at once to 25, and beside A."""
     one, many = (list(select(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
     if not one or not many:
         return ""
-    rates = [median_over(found, lambda row: row.rate) for found in (one, many)]
-    p50s = [median_over(found, lambda row: row.p50) / 1000 for found in (one, many)]
+    rates = [median_over(rounds, lambda row: row.rate) for rounds in (one, many)]
+    p50s = [median_over(rounds, lambda row: row.p50) / 1000 for rounds in (one, many)]
     a = median_over(select(rows, kind, 25, "A").values(), lambda row: row.rate)
     beside = "" if name == "A" or math.isnan(a) else f" ({rates[1] / a:.1f} times A)"
     return f"{kind}: {rates[0]:.1f} → {rates[1]:.1f} texts/s{beside}, {p50s[0]:.2f} → {p50s[1]:.2f} s"

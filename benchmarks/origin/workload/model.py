@@ -1,4 +1,4 @@
-"""The model under every architecture: the run's catalog, prompts and sampling, all of them Pairway's own."""
+"""The model under every design: the run's catalog, prompts and sampling, all of them Pairway's own."""
 
 from __future__ import annotations
 
@@ -161,6 +161,6 @@ def command_line(arguments: Mapping[str, object]) -> list[str]:
 
 
 def add_program_arguments(parser: ArgumentParser) -> None:
-    """Add what every program of an architecture takes."""
+    """Add what every program of a design takes."""
     parser.add_argument("--catalog", type=Path, required=True, help="the run's catalog, of one model")
     parser.add_argument("--port", type=int, default=0, help="where to serve")

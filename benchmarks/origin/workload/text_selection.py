@@ -1,7 +1,7 @@
 """The run's texts: chosen so that each segment needs exactly one engine request, guards or not, and kept in a file.
 
 ``python -m benchmarks.origin.workload.text_selection`` starts the model's engine and puts candidates through Pairway's whole pipeline; what
-a guard would have asked again is left out. So no architecture makes a request that another one does not.
+a guard would have asked again is left out. So no design makes a request that another one does not.
 """
 
 from __future__ import annotations
@@ -57,38 +57,40 @@ class SecondRequestError(Exception):
 
 
 class SingleRequestEngine(VllmEngine):
-    """Answers one request for each text, and remembers it."""
+    """Engine that answers one request for each text, and keeps it."""
 
     def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
         super().__init__(entry, llm, registry, steps)
         self.own_tokenizer = llm.get_tokenizer()
-        self.asked: dict[str, GenerationRequest] = {}
+        self.requests: dict[str, GenerationRequest] = {}
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
         """Generate one answer for the text.
 
         Raises:
-            AskedAgainError: the text has had one.
+            SecondRequestError: the text has had one.
         """
         text_id = request_id.rpartition("-")[0]
-        if text_id in self.asked:
+        if text_id in self.requests:
             raise SecondRequestError
-        self.asked[text_id] = request
+        self.requests[text_id] = request
         return await super().generate(request, request_id)
 
 
 class CandidateFilter:
-    """Tells which candidates are one engine request."""
+    """Finds the candidates that are one engine request."""
 
     def __init__(self, entry: ModelEntry, engine: SingleRequestEngine, prompts: Prompts, pair: LanguagePair) -> None:
         self._engine = engine
         self._prompts = prompts
         self._pair = pair
-        frames = {pair: PromptEncoder.of(entry.family, pair, engine)}
+        encoders = {pair: PromptEncoder.of(entry.family, pair, engine)}
         slots = BatchSlots(AT_ONCE, time.monotonic)
         guards = QualityGuard(OutputLanguage())
-        decoding = sampling_for(entry, engine)
-        self._translator = Translator(RunningModel(entry, engine, frames, decoding), guards, ApiServerMetrics(), slots)
+        sampling = sampling_for(entry, engine)
+        self._translator = Translator(
+            RunningModel(entry, engine, encoders, sampling), guards, ApiServerMetrics(), slots
+        )
         self._numbers = itertools.count()
         self.tried = 0
         self.seconds = 0.0
@@ -96,10 +98,10 @@ class CandidateFilter:
     async def passed(self, units: Sequence[Sentence]) -> list[Sentence]:
         """Return those that are, in their order."""
         began = time.monotonic()
-        found = await asyncio.gather(*map(self._is_one, units))
+        passed = await asyncio.gather(*map(self._is_one, units))
         self.seconds += time.monotonic() - began
         self.tried += len(units)
-        return [unit for unit, good in zip(units, found, strict=True) if good]
+        return [unit for unit, good in zip(units, passed, strict=True) if good]
 
     async def _is_one(self, unit: Sentence) -> bool:
         request_id = f"screen-{next(self._numbers)}"
@@ -114,12 +116,12 @@ class CandidateFilter:
         except SecondRequestError:
             return False
         finally:
-            body = self._engine.asked.pop(request_id, None)
-        # What the other architectures ask is what Pairway asks.
+            request = self._engine.requests.pop(request_id, None)
+        # What the other designs ask is what Pairway asks.
         return (
             translation.translation is not None
-            and body is not None
-            and list(body.prompt_ids) == list(own[0].prompt_ids)
+            and request is not None
+            and list(request.prompt_ids) == list(own[0].prompt_ids)
         )
 
 
@@ -136,8 +138,8 @@ class TextSelector:
         """Return short sentences that are one engine request."""
         units = (Sentence(sentence, self._prompts.count(sentence)) for sentence in sentences)
         least, most = SHORT_TOKENS
-        found = (unit for unit in units if least <= unit.tokens <= most)
-        return await self._screen.passed(list(itertools.islice(found, SHORT_UNITS)))
+        fitting = (unit for unit in units if least <= unit.tokens <= most)
+        return await self._screen.passed(list(itertools.islice(fitting, SHORT_UNITS)))
 
     async def uniform(self, sentences: Sequence[str], seconds: float) -> list[Sentence]:
         """Return uniform sentences for so many seconds at the rate at which they are tried."""
@@ -179,7 +181,7 @@ class TextSelector:
         return self._prompts.asks(self._forth.source, self._forth.target, text)
 
 
-async def choose(entry: ModelEntry, pairs: Path, want: TextSpec) -> list[OriginText]:
+async def choose(entry: ModelEntry, pairs: Path, spec: TextSpec) -> list[OriginText]:
     """Start the engine and choose the texts."""
     lines = read_pairs(pairs)
     forth = next(pair for pair in entry.all_pairs if pair.source == "en")
@@ -187,12 +189,12 @@ async def choose(entry: ModelEntry, pairs: Path, want: TextSpec) -> list[OriginT
     engine = cast("SingleRequestEngine", await SingleRequestEngine.start(entry))
     try:
         prompts = Prompts.of(entry, engine.own_tokenizer, engine.max_model_len)
-        chooser = TextSelector(CandidateFilter(entry, engine, prompts, forth), prompts, forth, want.seed)
+        chooser = TextSelector(CandidateFilter(entry, engine, prompts, forth), prompts, forth, spec.seed)
         short = await chooser.short(pair.english for pair in lines)
-        uniform = await chooser.uniform([pair.english for pair in lines], want.uniform)
-        many = chooser.mixed([*short, *uniform[:MIXED_UNITS]], want.mixed)
+        uniform = await chooser.uniform([pair.english for pair in lines], spec.uniform)
+        many = chooser.mixed([*short, *uniform[:MIXED_UNITS]], spec.mixed)
         # Not put through the guards: F's programs have none.
-        other = joined([pair.other for pair in lines], AND[back.source], prompts.count, f"{REVERSE} {want.seed}")
+        other = joined([pair.other for pair in lines], AND[back.source], prompts.count, f"{REVERSE} {spec.seed}")
         reverse = [unit.text for unit in itertools.islice(other, len(uniform) // REVERSE_SHARE)]
     finally:
         await engine.stop()
@@ -217,10 +219,10 @@ def main() -> int:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     entry = read_entry(options.catalog)
-    want = text_spec(entry, options.pairs, options.seed, options.uniform, options.mixed)
-    rows = asyncio.run(choose(entry, options.pairs, want))
+    spec = text_spec(entry, options.pairs, options.seed, options.uniform, options.mixed)
+    rows = asyncio.run(choose(entry, options.pairs, spec))
     with options.out.open("w", encoding="utf-8") as out:
-        out.writelines(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (want, *rows))
+        out.writelines(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (spec, *rows))
     return 0
 
 

@@ -19,7 +19,6 @@ class Bare:
     """The proxy of these URLs, as an ASGI app; its client lives as long as the process."""
 
     def __init__(self, replicas: Sequence[str]) -> None:
-        """Take the replicas' URLs."""
         self._turns = cycle([URL(f"{url}/translate") for url in replicas])
         self._client: aiohttp.ClientSession | None = None
 
