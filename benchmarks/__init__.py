@@ -1,12 +1,12 @@
 """Benchmarks: one folder for each question, and the harness that they share.
 
-* ``harness``: load generators, servers, targets and tables. Tests use it too.
-* ``connections``: what idle connections and slow clients do to a proxy.
-* ``faults``: the fault suite in full, beside the peers' figures, and the soak.
-* ``origin``: the experiment that the project began with: one model under several designs.
-* ``overload``: up to four times as many requests as a fleet can serve.
-* ``proxy``: our proxy against other ones.
-* ``quality``: what the guards do for translations, and long texts beside short ones.
-* ``scale``: many replicas, many pairs, several proxies.
-* ``sizing``: how much one engine should run at once, and how many replicas a load needs.
+- ``harness/``: load generators, servers, targets and tables. Tests use it too.
+- ``connections/``: what idle connections and slow clients do to a proxy.
+- ``faults/``: the fault suite in full, beside the peers' figures, and the soak.
+- ``origin/``: the experiment that the project began with: one model under several designs.
+- ``overload/``: up to four times as many requests as a fleet can serve.
+- ``proxy/``: our proxy against other ones.
+- ``quality/``: what the guards do for translations, and long texts beside short ones.
+- ``scale/``: many replicas, many pairs, several proxies.
+- ``sizing/``: how much one engine should run at once, and how many replicas a load needs.
 """

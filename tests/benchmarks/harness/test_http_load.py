@@ -63,7 +63,7 @@ async def test_closed_stream_until_its_time_is_over(tmp_path: Path) -> None:
     assert [each.sent for each in samples] == sorted(each.sent for each in samples)
 
 
-async def test_open_stream_until_stopped_retries_when_told(tmp_path: Path) -> None:
+async def test_open_stream_until_stopped_retries_after_a_refusal(tmp_path: Path) -> None:
     requests: list[web.Request] = []
     async with server(requests) as url:
         streams = [Stream("open", rate=50.0, retries=True, priority="bulk")]
