@@ -25,7 +25,7 @@ from tests.faults.fleet import FaultFleet
 
 BEFORE_SECONDS: Final = 15.0
 IDLE_HOLD_SECONDS: Final = 20.0
-# Longer than a request may take: who is not cut off by then stays.
+# Longer than a request may take: a client that is not cut off by then stays.
 SLOW_HOLD_SECONDS: Final = 45.0
 # How fast the clients come: what opens 10,000 connections or requests 100 documents at once is another test.
 IDLE_PER_SECOND: Final = 2000.0

@@ -38,7 +38,10 @@ Fault = Callable[[SoakFleet, float], Awaitable[None]]
 
 
 def _at_replica(inject: replica.Fault, heal: replica.Fault, *, may_end_first: bool = True) -> Fault:
-    """Make a fault of a random replica; the first one is spared where its process would end, so that it grows old."""
+    """Make a fault of a random replica.
+
+    The first one is spared where its process would end, so that it grows old.
+    """
 
     async def run(soak_fleet: SoakFleet, seconds: float) -> None:
         victim = soak_fleet.rng.choice(soak_fleet.fleet.replicas if may_end_first else soak_fleet.fleet.replicas[1:])

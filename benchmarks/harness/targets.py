@@ -26,7 +26,10 @@ class Check:
 
 @dataclass
 class Checks:
-    """Checks of one run, in the order in which they were made. A value that could not be measured (NaN) misses its target."""
+    """Checks of one run, in their order.
+
+    A value that could not be measured (NaN) misses its target.
+    """
 
     checks: list[Check] = field(default_factory=list[Check])
 

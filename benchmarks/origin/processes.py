@@ -152,7 +152,7 @@ class Designs:
                 stack.callback(server.stop)
                 server.start()
             await wait_until(
-                lambda: _is_ready(design.ready), READY_SECONDS, f"{name} is ready; logs lie in {self.folder}"
+                lambda: _is_ready(design.ready), READY_SECONDS, f"{name} is ready; logs are in {self.folder}"
             )
             firsts = [(server.log.stem.rpartition("-")[2], server.pid) for server in design.servers]
             design.find_roles(firsts)

@@ -21,7 +21,10 @@ def is_refused(sample: Sample) -> bool:
 
 
 class LoadSummary(NamedTuple):
-    """One stream of a load, in the time that counts; latencies in ms, rates in requests (or units of cost) a second."""
+    """One stream of a load, in the time that counts.
+
+    Latencies are in ms, rates in requests (or units of cost) a second.
+    """
 
     offered: float
     goodput: float
@@ -50,9 +53,9 @@ class LoadSummary(NamedTuple):
 
 
 def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
-    """Return a stream's summary: goodput is what ended in the time that counts, all else is of what was due in it.
+    """Summarize a stream.
 
-    CPU is the servers' over the whole load, for each request translated in it, whoever's it was.
+    Goodput is what ended in the time that counts, all else is of what was due in it. CPU is the servers' over the whole load, for each request translated in it, whoever's it was.
     """
     samples = [sample for sample in load.samples if sample.stream == stream]
     ended = [sample for sample in samples if load.since <= sample.ended < load.until and not sample.failed]
@@ -91,7 +94,7 @@ def unclear_failures(samples: Iterable[Sample]) -> dict[str, int]:
 
 
 class RetrySummary(NamedTuple):
-    """Second attempts of those who were refused in a burst; shares in percent."""
+    """Second attempts of the requests refused in a burst; shares in percent."""
 
     refused: int
     not_retried: int

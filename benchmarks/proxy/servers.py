@@ -57,7 +57,10 @@ class Cores:
 
 @contextmanager
 def on_core(core: int) -> Generator[None]:
-    """Have what is started in the block run on one core from its first instruction: some count their cores at start."""
+    """Start processes on one core while the block lasts.
+
+    From their first instruction on: some count their cores at start.
+    """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
     try:

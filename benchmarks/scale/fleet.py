@@ -17,29 +17,31 @@ from shared.protocol.report import ClassCapacity, ModelReport, PairReport, Repli
 from shared.version import VERSION
 
 # The first two make the pair that every replica serves.
-LANGUAGES: Final = (
-    "en",
-    "de",
-    "fr",
-    "es",
-    "it",
-    "pt",
-    "nl",
-    "pl",
-    "cs",
-    "sk",
-    "sl",
-    "hr",
-    "ro",
-    "hu",
-    "fi",
-    "sv",
-    "da",
-    "el",
-    "bg",
-    "et",
-    "lv",
-    "lt",
+LANGUAGES: Final = tuple(
+    [
+        "en",
+        "de",
+        "fr",
+        "es",
+        "it",
+        "pt",
+        "nl",
+        "pl",
+        "cs",
+        "sk",
+        "sl",
+        "hr",
+        "ro",
+        "hu",
+        "fi",
+        "sv",
+        "da",
+        "el",
+        "bg",
+        "et",
+        "lv",
+        "lt",
+    ]
 )
 OTHERS_EACH: Final = 3
 SHARED_MODEL: Final = "everyday"

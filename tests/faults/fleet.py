@@ -53,6 +53,14 @@ READY_SECONDS = 30.0
 REAL_READY_SECONDS = 240.0
 
 
+# What the proxy's metrics count.
+COUNTERS = {
+    "pairway_proxy_attempts_total": ("attempts",),
+    "pairway_proxy_requests_total": ("begun",),
+    "pairway_proxy_requests_in_flight": ("begun", "in_flight"),
+}
+
+
 @dataclass(frozen=True)
 class FleetSetup:
     """What a fleet is made of; ``real``: vLLM and the demo model instead of the scripted engine."""
@@ -217,17 +225,12 @@ class FaultFleet:
     async def metrics(self, proxy: ProxyUnderTest | None = None) -> dict[str, float]:
         """Return what the proxy counts: ``attempts`` that ended, requests ``begun``, and those ``in_flight``."""
         _, text = await self.get(f"{(proxy or self.proxy).url}/metrics")
-        found: dict[str, float] = {"attempts": 0.0, "begun": 0.0, "in_flight": 0.0}
+        counters: dict[str, float] = {"attempts": 0.0, "begun": 0.0, "in_flight": 0.0}
         for family in text_string_to_metric_families(str(text)):
             for sample in family.samples:
-                if sample.name == "pairway_proxy_attempts_total":
-                    found["attempts"] += sample.value
-                elif sample.name == "pairway_proxy_requests_total":
-                    found["begun"] += sample.value
-                elif sample.name == "pairway_proxy_requests_in_flight":
-                    found["begun"] += sample.value
-                    found["in_flight"] = sample.value
-        return found
+                for name in COUNTERS.get(sample.name, ()):
+                    counters[name] += sample.value
+        return counters
 
     @asynccontextmanager
     async def loaded(

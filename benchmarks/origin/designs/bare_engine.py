@@ -23,7 +23,7 @@ from benchmarks.origin.workload.text_file import OriginText
 
 
 async def run(catalog: Path, texts: Path) -> None:
-    """Start the engine, then do what is told."""
+    """Start the engine, then do the plans on stdin."""
     entry = read_entry(catalog)
     record = EngineRecord()
     llm = start(entry, record)

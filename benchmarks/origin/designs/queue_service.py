@@ -59,7 +59,7 @@ class QueueService:
         return joined(await asyncio.gather(*map(self._generate, asks)))
 
     def consume(self) -> None:
-        """Wake who waits for each event; a thread's whole life."""
+        """Wake the waiting request of each event, in a thread, for ever."""
         while True:
             self._loop.call_soon_threadsafe(self._wake, self._channels.events.get())
 
@@ -83,7 +83,7 @@ class QueueService:
         self._record.add(1, done.seconds, done.steps)
         if (ready := self._waiting.get(done.task_id)) is not None:
             ready.set()
-        else:  # who asked waits no longer
+        else:  # its client waits no longer
             self._channels.results.pop(done.task_id)
 
 

@@ -76,7 +76,7 @@ def main() -> int:
     _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
     _draw_devices(plt, rows, out / "devices.png")
     _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")
-    print(f"plots lie in {out}")
+    print(f"plots are in {out}")
     return 0
 
 
