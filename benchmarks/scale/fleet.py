@@ -17,32 +17,9 @@ from shared.protocol.report import ClassCapacity, ModelReport, PairReport, Repli
 from shared.version import VERSION
 
 # The first two make the pair that every replica serves.
-LANGUAGES: Final = tuple(
-    [
-        "en",
-        "de",
-        "fr",
-        "es",
-        "it",
-        "pt",
-        "nl",
-        "pl",
-        "cs",
-        "sk",
-        "sl",
-        "hr",
-        "ro",
-        "hu",
-        "fi",
-        "sv",
-        "da",
-        "el",
-        "bg",
-        "et",
-        "lv",
-        "lt",
-    ]
-)
+LANGUAGES: Final = (
+    "en", "de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sk", "sl", "hr", "ro", "hu", "fi", "sv", "da", "el", "bg", "et", "lv", "lt",
+)  # fmt: skip
 OTHERS_EACH: Final = 3
 SHARED_MODEL: Final = "everyday"
 # Addresses 127.1.0.1 and up: each replica has a URL of its own, on one port of one process.
