@@ -12,7 +12,7 @@ from typing import Self, TypeVar, cast
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.01  # seconds between two looks at the clock
-MAX_PER_LOOK = 0.05
+MAX_PER_LOOK = 0.02
 # No more pauses than this are believed, so that every wait ends.
 MAX_PAUSED = 30.0
 

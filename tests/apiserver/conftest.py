@@ -103,7 +103,7 @@ async def serving(factory: EngineFactory | None, settings: ApiServerSettings) ->
         # Not serve(): that would take over the test process's signals.
         task = asyncio.create_task(server._serve([listener]))  # pyright: ignore[reportPrivateUsage]
         async with httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", timeout=10, headers=JSON, verify=NO_AUTHORITIES
+            base_url=f"http://127.0.0.1:{port}", timeout=30, headers=JSON, verify=NO_AUTHORITIES
         ) as client:
             await wait_until(lambda: server.started, 5, "server started")
             try:
@@ -189,7 +189,7 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
                 return not why
 
             try:
-                await wait_until(ready_or_failed, 120, "the real engine ready")
+                await wait_until(ready_or_failed, 240, "the real engine ready")
                 await served.until_ready({"en-de", "de-en"}, within=10)
             finally:
                 watch.cancel()

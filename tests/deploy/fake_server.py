@@ -17,7 +17,8 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-STARTED = time.monotonic()
+# When it was first asked: a busy machine may take long to start it.
+FIRST_ASKED: list[float] = []
 
 
 def read_options() -> argparse.Namespace:
@@ -36,7 +37,9 @@ OPTIONS = read_options()
 
 def report() -> dict[str, object]:
     """Answer as an API server."""
-    ready = not OPTIONS.never and time.monotonic() - STARTED >= OPTIONS.ready_after
+    if not FIRST_ASKED:
+        FIRST_ASKED.append(time.monotonic())
+    ready = not OPTIONS.never and time.monotonic() - FIRST_ASKED[0] >= OPTIONS.ready_after
     model = os.environ["APISERVER_MODELS"]
     source, target = model.split("-")
     pair = {"source": source, "target": target, "model": model, "ready": ready}

@@ -63,7 +63,7 @@ class RunningProxy:
     async def state_of(self, fake: FakeReplica) -> str | None:
         return {each["url"]: each["state"] for each in (await self.health())["replicas"]}.get(fake.url)
 
-    async def sees(self, fake: FakeReplica, state: str, within: float = 3) -> None:
+    async def sees(self, fake: FakeReplica, state: str, within: float = 10) -> None:
         """Wait until the proxy holds the replica for this."""
 
         async def seen() -> bool:
@@ -105,7 +105,7 @@ async def proxy(
         "probe_interval": PROBE_INTERVAL,
         "probe_timeout": PROBE_TIMEOUT,
         "connect_timeout": 3.0,  # a loaded machine may stall; refusals come at once anyway
-        "request_timeout": 10.0,
+        "request_timeout": 30.0,  # as long as a machine with other work may need for many at once
         **settings,
     }
     serving = Serving(create_app(ProxySettings(**values), resolver))
@@ -113,7 +113,7 @@ async def proxy(
     try:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(
-            base_url=serving.url, timeout=20, limits=limits, trust_env=False, headers=JSON, verify=NO_AUTHORITIES
+            base_url=serving.url, timeout=60, limits=limits, trust_env=False, headers=JSON, verify=NO_AUTHORITIES
         ) as client:
             running = RunningProxy(serving, client)
             if ready:

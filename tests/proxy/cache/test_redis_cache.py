@@ -29,7 +29,8 @@ async def test_write_queue_is_bounded_and_dropped_after_a_failure() -> None:
     await store.close()
 
 
-async def test_entries_are_written_and_read_in_batches(redis: RedisServer) -> None:
+async def test_entries_are_written_and_read_in_batches(redis: RedisServer, patient_cache: None) -> None:
+    del patient_cache
     store = RedisCache(redis.url, PREFIX, time.time, time.monotonic)
     keys = [b"%d" % number for number in range(1000)]
     expires = time.time() + 60

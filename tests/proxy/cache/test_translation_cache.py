@@ -17,6 +17,8 @@ from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.samples import replica, snapshot
 
+pytestmark = pytest.mark.usefixtures("patient_cache")
+
 REQUEST = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 
 

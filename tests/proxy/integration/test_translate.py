@@ -25,7 +25,7 @@ async def fake() -> AsyncGenerator[FakeReplica]:
 
 @pytest.fixture(scope="module")
 async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], max_texts=5, max_text_chars=1000, max_body_bytes=8192) as one:
+    async with proxy([fake], max_texts=5, max_text_chars=1000, max_body_bytes=8192, request_timeout=10.0) as one:
         yield one
 
 
@@ -79,12 +79,16 @@ async def test_compressed_body_is_refused(running: RunningProxy) -> None:
 
 
 async def test_chunked_body_is_refused_at_the_limit(running: RunningProxy) -> None:
-    async def endless() -> AsyncGenerator[bytes]:
-        for _ in range(1000):
-            yield b" " * 1024
-
-    response = await running.client.post("/translate", content=endless())
-    assert (response.status_code, response.json()["code"]) == (413, "too-large")
+    """By a client that stops where the limit is, and has not said that the body ends."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", running.serving.port)
+    head = (
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    writer.write(head + (b"400\r\n" + b" " * 1024 + b"\r\n") * 9)
+    answer = await reader.readuntil(b"}")
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b'"code":"too-large"' in answer
+    writer.close()
 
 
 async def test_one_text_is_answered_as_by_the_replica(running: RunningProxy) -> None:

@@ -233,7 +233,7 @@ async def test_opted_out_caller_is_neither_cached_nor_coalesced(running: Running
 
 
 async def test_equal_requests_are_coalesced_without_a_cache(plain: RunningProxy, fake: FakeReplica) -> None:
-    fake.translate = Script(delay=0.3)
+    fake.translate = Script(delay=2)  # time for all of them to come
     answers = await asyncio.gather(*(ask(plain, "together") for _ in range(20)))
     assert len(fake.requests) == 1
     assert sorted(str(source) for source, _ in answers) == ["None"] + ["coalesced"] * 19
