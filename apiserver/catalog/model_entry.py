@@ -22,7 +22,7 @@ from pydantic import (
 
 from apiserver.catalog.canary_texts import CANARIES
 from apiserver.catalog.yaml_file import Where
-from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.custom import CustomPrompt
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling

@@ -9,7 +9,7 @@ from apiserver.engine.interface import Engine
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
 from apiserver.prompts.sampling import Sampling
-from apiserver.prompts.template import PromptError
+from apiserver.prompts.template_slots import PromptError
 from shared.languages import LanguagePair
 
 

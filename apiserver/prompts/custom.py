@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from apiserver.prompts.family import MESSAGE_SLOTS, PAIR_SLOTS, TERM_SLOTS, MessageTemplate, PromptFamily
-from apiserver.prompts.template import slots_of
+from apiserver.prompts.template_slots import slots_of
 from shared.languages import canonical_tag
 
 # What must stand in each template, once, and what may.

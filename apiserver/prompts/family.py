@@ -18,7 +18,7 @@ from langcodes import Language
 
 from apiserver.prompts.pair_prompt import ControlToken, MessagePart, PairPrompt
 from apiserver.prompts.sampling import Sampling
-from apiserver.prompts.template import (
+from apiserver.prompts.template_slots import (
     DELIMITER,
     TERM,
     TERMS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apiserver.prompts.template import (
+from apiserver.prompts.template_slots import (
     DELIMITER,
     TERM,
     TERMS,

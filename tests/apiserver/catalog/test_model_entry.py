@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from apiserver.catalog.loader import load
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.catalog.yaml_file import CatalogError
-from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS
 from apiserver.prompts.pair_prompt import ControlToken, TextPiece
 from apiserver.prompts.sampling import Sampling

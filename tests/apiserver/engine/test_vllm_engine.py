@@ -19,7 +19,7 @@ from apiserver.catalog.__main__ import main as catalog_main
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder
 from apiserver.guards.issues import max_output_tokens
-from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError

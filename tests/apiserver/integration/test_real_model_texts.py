@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder
-from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from apiserver.protection.placeholders import count_literals
 from shared.languages import LanguagePair

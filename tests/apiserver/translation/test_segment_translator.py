@@ -14,7 +14,7 @@ from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char, placeholder_index
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling
 from apiserver.translation.segment_translator import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.prompts.template import (
+from apiserver.prompts.template_slots import (
     DELIMITER_NAME,
     TERMS,
     TEXT,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from apiserver.prompts.builtin import FAMILIES
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, TextPiece
-from apiserver.prompts.template import PromptError
+from apiserver.prompts.template_slots import PromptError
 from shared.languages import LanguagePair, canonical_tag
 
 Messages = Sequence[Mapping[str, str]]
