@@ -281,9 +281,9 @@ class _Job:
 async def _planned(translator: Translator, job: _Job) -> list[Plan]:
     """Plan every text before the engine is asked for any."""
     request = job.request
-    wish = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
-    aside = request.chars > INLINE_CHARS
-    return [await translator.prepare(job.pair, text, wish, in_thread=aside) for text in request.texts]
+    options = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
+    in_thread = request.chars > INLINE_CHARS
+    return [await translator.prepare(job.pair, text, options, in_thread=in_thread) for text in request.texts]
 
 
 async def _translate_all(

@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -213,9 +214,12 @@ class Launcher:
 
     async def _stop(self) -> None:
         """Stop the children in the reverse order of their start, the API servers together, and forget where Redis was."""
-        for prefix in ("proxy", "apiserver-", "redis"):
-            children = (child for name, child in self.children.items() if name.startswith(prefix))
-            await asyncio.gather(*(asyncio.to_thread(child.stop) for child in children))
+        loop = asyncio.get_running_loop()
+        # A thread for each: asyncio's own are a few more than the cores, and the servers beyond would wait for the others.
+        with ThreadPoolExecutor(max_workers=max(1, len(self.children))) as threads:
+            for prefix in ("proxy", "apiserver-", "redis"):
+                children = (child for name, child in self.children.items() if name.startswith(prefix))
+                await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
         (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)
 
 

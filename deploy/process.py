@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 LOG_TAIL_LINES = 20
+POLL_SECONDS = 0.1
 # An API server ends its engine first, and vLLM gives an EngineCore 5 s.
 STOP_SECONDS = 15.0
 
@@ -55,16 +56,8 @@ class ManagedProcess:
         """Wait for its end and return its exit status; negative is the number of the signal that ended it."""
         if self.process is None:
             return 0
-        loop = asyncio.get_running_loop()
-        ended = loop.create_future()
-        with contextlib.suppress(ProcessLookupError):  # it has been waited for already
-            pidfd = os.pidfd_open(self.process.pid)
-            try:
-                loop.add_reader(pidfd, lambda: ended.done() or ended.set_result(None))
-                await ended
-            finally:
-                loop.remove_reader(pidfd)
-                os.close(pidfd)
+        while self.process.poll() is None:  # noqa: ASYNC110 - a pidfd would be an event, from Linux 5.3 on
+            await asyncio.sleep(POLL_SECONDS)
         return self.process.wait()
 
     def stop(self) -> None:

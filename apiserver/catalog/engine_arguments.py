@@ -40,7 +40,7 @@ def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str
 
 
 def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
-    """Refuse engine arguments that vLLM does not have or take; ``types`` as in :func:`issue_of`.
+    """Refuse engine arguments that vLLM does not have or take; ``types`` as in :func:`argument_issue`.
 
     Raises:
         EngineArgumentError: names each wrong argument, its value and what would be right.

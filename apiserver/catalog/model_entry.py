@@ -30,7 +30,7 @@ from shared.languages import LanguagePair, canonical_tag, closeness
 
 # Engine arguments that another key of the entry decides.
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
-# The two ways to write ``prompt``, as pydantic names them among a issue's keys.
+# The two ways to write ``prompt``, as pydantic names them among an issue's keys.
 PROMPT_KINDS: Final = frozenset({"word", "template"})
 # Longer values are no help in a message.
 SHOWN_CHARS: Final = 80

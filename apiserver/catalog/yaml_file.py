@@ -65,7 +65,7 @@ class CatalogFile:
     issues: tuple[CatalogIssue, ...]
 
     def issue(self, where: Where, message: str) -> CatalogIssue:
-        """Return a issue with its line: that of the value, or of what should hold it."""
+        """Return an issue with its line: that of the value, or of what should hold it."""
         ends = range(len(where), -1, -1)
         return CatalogIssue(
             next((self.lines[where[:end]] for end in ends if where[:end] in self.lines), None), where, message

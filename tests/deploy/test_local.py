@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS
+from deploy.launch_plan import LaunchPlan
+from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS, Launcher
+from deploy.process import ManagedProcess
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import Awake, wait_until
@@ -234,3 +238,18 @@ def test_invalid_catalog_is_named(site: Site, text: str | None, words: str) -> N
     if text is not None:
         catalog.write_text(text)
     site.assert_failed(site.launch(), str(catalog), words)
+
+
+def test_all_api_servers_are_stopped_at_once(tmp_path: Path) -> None:
+    """However few cores there are: each may take its whole time."""
+    servers = 64
+    together = threading.Barrier(servers)
+
+    class Server(ManagedProcess):
+        def stop(self) -> None:
+            together.wait(30)
+
+    launcher = Launcher(LaunchPlan("127.0.0.1", 1, 2, tmp_path / "models.yaml"), tmp_path, 1, {}, {})
+    launcher.children.update({f"apiserver-{number}": Server(["true"], tmp_path / "log") for number in range(servers)})
+    with asyncio.Runner() as runner:
+        runner.run(launcher._stop())  # pyright: ignore[reportPrivateUsage] - a run with so many servers takes too long
