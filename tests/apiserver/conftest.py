@@ -120,7 +120,8 @@ def settings_for(tmp_path: Path) -> Callable[..., ApiServerSettings]:
     def make(catalog: str = CATALOG, **changes: Any) -> ApiServerSettings:
         path = tmp_path / "models.yaml"
         path.write_text(catalog)
-        quick = {"restart_backoff": 0.2, "canary_timeout": 10.0, "drain_seconds": 0.0}
+        # An engine whose gate is closed stands still, on a machine with other work for long.
+        quick = {"restart_backoff": 0.2, "canary_timeout": 60.0, "stall_seconds": 60.0, "drain_seconds": 0.0}
         return ApiServerSettings.model_validate({"catalog": path, **quick, **changes})
 
     return make
