@@ -62,9 +62,8 @@ test: check  ## Run the gates, then the tests, with real Redis and the real engi
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
 	@$(PYTEST) -m "not engine and not system and not long"
 
-test-all: check  ## Run the gates, every test and a short soak: everything that runs without Docker.
+test-all: check  ## Run the gates and every test: everything that runs without Docker.
 	@$(PYTEST) --cov --cov-report=term:skip-covered
-	@$(BIN)/python -m benchmarks.faults.soak --out .run/soak --minutes 5 --seed 1
 
 fuzz: dev  ## Try new examples for every property, again and again. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \

@@ -17,6 +17,7 @@ from typing import Any, cast
 import fasttext  # pyright: ignore[reportMissingTypeStubs] - it has no types
 import pytest
 from hypothesis import settings
+from hypothesis.strategies import randoms
 from redis import Redis
 from typing_extensions import override
 from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - annotated, though not marked so
@@ -42,6 +43,8 @@ SYSTEMS = {"system", "faults"}
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("fuzz", deadline=None, print_blob=True)
 settings.load_profile("gate")
+# Imported now: pytest rewrites it at its import, and deep in a test CPython 3.11 may take that for a recursion error (gh-106905).
+randoms().validate()
 
 
 @dataclass(slots=True)
