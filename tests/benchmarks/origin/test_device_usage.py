@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -28,15 +29,16 @@ from tests.support.waiting import wait_until
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put an nvidia-smi on the PATH that runs ``program`` in the folder returned; ``arguments`` lies there once it runs."""
-    found = tmp_path / "nvidia-smi"
+    found, inside = tmp_path / "nvidia-smi", tmp_path / "nvidia-smi.py"
     program = f"""\
-        #!{sys.executable} -IS
         import os, sys, time
         with open({str(tmp_path / "started")!r}, "w") as started:
             print(os.getpid(), *sys.argv[1:], file=started)
         exec(open({str(tmp_path / "program")!r}).read())
         """
-    found.write_text(textwrap.dedent(program))
+    inside.write_text(textwrap.dedent(program))
+    # By way of a shell: no path in a line of #! may have a space.
+    found.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -IS {shlex.quote(str(inside))} "$@"\n')
     found.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
