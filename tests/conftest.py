@@ -43,8 +43,6 @@ SYSTEMS = {"system", "faults"}
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("fuzz", deadline=None, print_blob=True)
 settings.load_profile("gate")
-# Imported now: pytest rewrites it at its import, and deep in a test CPython 3.11 may take that for a recursion error (gh-106905).
-randoms().validate()
 
 
 @dataclass(slots=True)
@@ -139,6 +137,11 @@ def _one_language_model() -> Iterator[None]:
 
 def _go_on(_number: int, _frame: object) -> None:
     """Do nothing, as a process that ignores the signal."""
+
+
+def pytest_sessionstart() -> None:
+    """Import what pytest rewrites at its import: deep in a test, CPython 3.11 may call that a recursion error (gh-106905)."""
+    randoms().validate()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
