@@ -127,6 +127,12 @@ def _children_hear_hang_ups() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _rewritten_imports() -> None:
+    """Import what pytest rewrites at its import: deep in a test, CPython 3.11 may call that a recursion error (gh-106905)."""
+    randoms().validate()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_language_model() -> Iterator[None]:
     """Load the model that tells languages once in a process: each app has a detector of its own, each test an app."""
     library: Any = fasttext
@@ -137,11 +143,6 @@ def _one_language_model() -> Iterator[None]:
 
 def _go_on(_number: int, _frame: object) -> None:
     """Do nothing, as a process that ignores the signal."""
-
-
-def pytest_sessionstart() -> None:
-    """Import what pytest rewrites at its import: deep in a test, CPython 3.11 may call that a recursion error (gh-106905)."""
-    randoms().validate()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
