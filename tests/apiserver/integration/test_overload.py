@@ -59,7 +59,7 @@ def learn(served: Served, rate: float) -> None:
     meter._units, meter._seconds, meter._seen_seconds = rate * 3, 3.0, 3.0
 
 
-def standing_still_since(began: float) -> float:
+def slowdown_since(began: float) -> float:
     """Return how many times longer work takes by what the model is known for, which has done nothing since then."""
     return math.exp((time.monotonic() - began) / MEMORY_SECONDS)
 
@@ -134,7 +134,7 @@ async def test_least_urgent_class_is_refused_first(served: Served, engine: Scrip
     refused = await served.translate(["x"] * 25)
     assert refused.status_code == 503
     # 25 units at 8 a second, less the longer it stands still
-    assert 3 <= int(refused.headers["retry-after"]) <= 6 * standing_still_since(began)
+    assert 3 <= int(refused.headers["retry-after"]) <= 6 * slowdown_since(began)
     text = (await served.client.get("/metrics")).text
     assert 'pairway_apiserver_refused_total{model="en-de",priority="bulk"} 1.0' in text
     assert 'pairway_apiserver_refused_total{model="en-de",priority="interactive"} 1.0' in text
@@ -156,7 +156,7 @@ async def test_request_too_late_to_finish_is_refused_at_once(served: Served, eng
     assert "would take" in refused.json()["detail"]
     assert refused.json()["reason"] == "late"
     # 33 units at 8 a second are two seconds more than it has
-    assert 2 <= int(refused.headers["retry-after"]) <= 5 * standing_still_since(began)
+    assert 2 <= int(refused.headers["retry-after"]) <= 5 * slowdown_since(began)
     engine.gate.set()
     assert (await hold).status_code == 200
 
