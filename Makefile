@@ -57,13 +57,12 @@ WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
-	@$(PYTEST) -m "not long" --cov --cov-report=term:skip-covered
+	@$(PYTEST) --cov --cov-report=term:skip-covered
 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
-	@$(PYTEST) -m "not engine and not system and not long"
+	@$(PYTEST) -m "not engine and not system"
 
-test-all: check  ## Run the gates and every test: everything that runs without Docker.
-	@$(PYTEST) --cov --cov-report=term:skip-covered
+test-all: test  ## Run everything that runs without Docker; suites with environments of their own will join here.
 
 fuzz: dev  ## Try new examples for every property, again and again. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \

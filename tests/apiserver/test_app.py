@@ -36,6 +36,7 @@ async def test_lifespan_starts_and_stops_the_engines(settings_for: Callable[...,
     factory = ScriptedFactory()
     app = create_app(settings_for(), factory)
     async with app.router.lifespan_context(app):
-        await wait_until(lambda: len(factory.engines) == 2, 5)
+        hosts = app.state.context.model_server.hosts
+        await wait_until(lambda: all(host.engine is not None for host in hosts), 5)
         assert not any(factory.engine(name).stopped for name in ("en-de", "en-fr"))
     assert all(factory.engine(name).stopped for name in ("en-de", "en-fr"))

@@ -1,6 +1,6 @@
 """Every scenario of the fault suite in a short form: nothing fails, attempts stay few, and what healed is served again.
 
-Percentiles and shares are judged by `make faults`, which runs the same scenarios in full. The scenarios share one fleet.
+Percentiles, shares and the scenarios of real engines are judged by `make faults`, which runs all of them in full. The scenarios share one fleet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from tests.faults.scenarios.table import SCENARIOS, Entry
 # Without the proxies' scenarios: one proxy less is a third less work for the machine.
 ONE = [entry for entry in SCENARIOS if entry.setup == FleetSetup()]
 TWO = [entry for entry in SCENARIOS if entry.setup == FleetSetup(proxies=2)]
-REAL = [entry for entry in SCENARIOS if entry.setup == FleetSetup(real=True)]
 # Longer than a probe takes, as the usual 3 s are.
 DRAIN_SECONDS = 1.5
 
@@ -31,13 +30,6 @@ async def one_proxy(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[
 async def two_proxies(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[FaultFleet]:
     setup = FleetSetup(proxies=2, drain_seconds=DRAIN_SECONDS)
     async with running_fleet(setup, tmp_path_factory.mktemp("two")) as fleet:
-        yield fleet
-
-
-@pytest.fixture(scope="module")
-async def real_fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[FaultFleet]:
-    setup = FleetSetup(real=True, drain_seconds=DRAIN_SECONDS)
-    async with running_fleet(setup, tmp_path_factory.mktemp("real")) as fleet:
         yield fleet
 
 
@@ -57,10 +49,3 @@ async def test_a_fleet_of_two_survives(entry: Entry, one_proxy: FaultFleet) -> N
 @pytest.mark.parametrize("entry", TWO, ids=lambda entry: entry.name)
 async def test_two_proxies_survive(entry: Entry, two_proxies: FaultFleet) -> None:
     await run_short(entry, two_proxies)
-
-
-@pytest.mark.long
-@pytest.mark.engine
-@pytest.mark.parametrize("entry", REAL, ids=lambda entry: entry.name)
-async def test_a_fleet_with_real_engines_survives(entry: Entry, real_fleet: FaultFleet) -> None:
-    await run_short(entry, real_fleet)

@@ -279,6 +279,8 @@ async def test_load_counts_texts_not_requests() -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = two.translate.delay = 1.5  # the list is there until all single texts are
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
+        for fake in (one, two):
+            await running.sees(fake, "ready")
         hedging = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0].hedge_policy
         while hedging.withdraw():
             pass  # a hedge goes where nobody would
