@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
 from benchmarks.origin.engine_metrics import EngineTotals
 from benchmarks.origin.load_driver import PointLoad, TextAnswer
-from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, select, step_timeline, summarize
+from benchmarks.origin.report.measurements import median_comparison, select, step_timeline, summarize
 from benchmarks.origin.workload.candidate_texts import (
     UNIFORM,
 )
-
-
-def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointMeasurement:
-    fields: dict[str, Any] = {
-        "point": f"uniform c={concurrency}",
-        "kind": UNIFORM,
-        "share": 0.0,
-        "round": 0,
-        "p50": 1000 * concurrency / rate,
-        "p95": 1000 * concurrency / rate,
-        "p99": 1000 * concurrency / rate,
-        "counted": 10,
-        "failed": {},
-        "tokens": 30.0,
-        "outside": 0.05,
-        "requests": 1.0,
-        "due": 10,
-        "cpu_ms": {"engine": 10.0},
-        "others_cpu": 0.0,
-        "elsewhere_cpu": 0.0,
-        "driver_cpu": 0.0,
-        "batch": 1.0,
-        "step_cpu_ms": 1.0,
-        "answer": 30.0,
-    }
-    return PointMeasurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
+from tests.benchmarks.origin.measurement_samples import measurement
 
 
 def test_closed_loop_counts_answers_that_ended_in_time() -> None:

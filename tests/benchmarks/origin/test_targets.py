@@ -3,42 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
-from benchmarks.origin.report.measurements import PointMeasurement
 from benchmarks.origin.report.tables import report
 from benchmarks.origin.report.targets import deepest_fall, judge
-from benchmarks.origin.workload.candidate_texts import (
-    UNIFORM,
-)
-
-
-def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointMeasurement:
-    fields: dict[str, Any] = {
-        "point": f"uniform c={concurrency}",
-        "kind": UNIFORM,
-        "share": 0.0,
-        "round": 0,
-        "p50": 1000 * concurrency / rate,
-        "p95": 1000 * concurrency / rate,
-        "p99": 1000 * concurrency / rate,
-        "counted": 10,
-        "failed": {},
-        "tokens": 30.0,
-        "outside": 0.05,
-        "requests": 1.0,
-        "due": 10,
-        "cpu_ms": {"engine": 10.0},
-        "others_cpu": 0.0,
-        "elsewhere_cpu": 0.0,
-        "driver_cpu": 0.0,
-        "batch": 1.0,
-        "step_cpu_ms": 1.0,
-        "answer": 30.0,
-    }
-    return PointMeasurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
+from tests.benchmarks.origin.measurement_samples import measurement
 
 
 def test_deepest_fall_is_from_the_best_before() -> None:
