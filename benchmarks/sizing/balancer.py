@@ -1,4 +1,4 @@
-"""Proxy's choice of a replica, on the clock of a simulation. Used by tests/proxy/balancing/test_balancer_simulation.py too."""
+"""Proxy's choice of a replica, on the clock of a simulation. Used by tests/proxy/integration/test_balancing_simulation.py too."""
 
 from __future__ import annotations
 
