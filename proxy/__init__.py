@@ -4,7 +4,6 @@
 - ``app``: builds the app; the only place where all parts meet.
 - ``context``: the app's parts, as endpoints reach them.
 - ``settings``: what an operator can set.
-- ``multiprocess``: several processes behind one socket.
 - ``api/``: HTTP endpoints.
 - ``translation/``: one request's pipeline.
 - ``admission/``: who is let in under load.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sys
 from functools import partial
 from ipaddress import ip_network
@@ -13,8 +12,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from proxy.app import create_app, create_operator_app
-from proxy.multiprocess import NO_START, ProcessSupervisor
-from proxy.settings import PREFIX, ProxySettings
+from proxy.settings import PREFIX, REMOVED_SETTINGS, ProxySettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
@@ -23,15 +21,15 @@ from shared.server.limits import ConnectionLimiter
 
 log = logging.getLogger(__name__)
 
-# Connections that wait to be accepted; uvicorn's own default.
-BACKLOG: Final = 2048
+# Exit status where the server could not start.
+NO_START: Final = 1
 
 
 def main() -> int:
     """Serve until told to stop; 78 when a setting is wrong."""
     exit_on_signals()
     try:
-        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ)
+        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ, REMOVED_SETTINGS)
         settings = ProxySettings()
     except ValidationError as error:
         sys.stderr.write(f"proxy: {describe_settings_error(error, PREFIX)}\n")
@@ -42,26 +40,7 @@ def main() -> int:
     configure_logging(settings.log_level, settings.log_format)
     if everywhere := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
         log.warning("any client can claim any address", extra={"trusted_proxies": everywhere})
-    new_limiter = partial(ConnectionLimiter, draining_server.raise_open_files_limit(settings.max_connections))
-    if settings.processes == 1:
-        return _serve(settings, new_limiter())
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        listening = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        log.error("no socket", extra={"host": settings.host, "port": settings.port, "error": str(error)})  # noqa: TRY400 - no news in the traceback
-        return NO_START
-    # Closed here as soon as they are told to end: they have it too, and once they have closed it new clients are to be
-    # refused, not to wait for somebody to accept them.
-    return ProcessSupervisor(
-        settings.processes, lambda number: _serve(settings, new_limiter(), number, [listening]), listening.close
-    ).run()
-
-
-def _serve(
-    settings: ProxySettings, limiter: ConnectionLimiter, number: int = 0, listening: list[socket.socket] | None = None
-) -> int:
-    """Serve as the process of that number, on the socket if there is one."""
+    limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
     app = create_app(settings)
     config = partial(
         draining_server.server_config,
@@ -72,16 +51,15 @@ def _serve(
     )
     second = None
     if settings.operator_port:
-        port = settings.operator_port + number
-        second = config(create_operator_app(app), host=settings.operator_host, port=port)
-    running = draining_server.DrainingServer(
+        second = config(create_operator_app(app), host=settings.operator_host, port=settings.operator_port)
+    server = draining_server.DrainingServer(
         config(app, host=settings.host, port=settings.port),
         drain=app.state.draining.set,
         drain_seconds=settings.drain_seconds,
         second=second,
     )
-    running.run(listening)
-    return 0 if running.started and not running.failed else NO_START
+    server.run()
+    return 0 if server.started and not server.failed else NO_START
 
 
 if __name__ == "__main__":

@@ -14,7 +14,13 @@ from shared.runtime.ip_addresses import is_loopback
 from shared.runtime.settings import CommaSeparated, MaxConnections, Port, ServerSettings, Token, split_commas
 
 PREFIX: Final = "PROXY_"
-LAST_PORT: Final = 65_535
+# Settings of earlier versions, and what replaces each.
+REMOVED_SETTINGS: Final = {
+    "PROXY_PROCESSES": (
+        "start several proxies, each with a PROXY_PORT of its own, behind a load balancer "
+        "(docs/operations.md, More than one core)"
+    )
+}
 # A few hundred sentences.
 _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
@@ -96,13 +102,6 @@ class ProxySettings(ServerSettings):
         default=16_384,
         description="Clients' connections at once; also never more than three quarters of the open files allowed.",
     )
-    processes: int = Field(
-        default=1,
-        ge=1,
-        le=64,
-        description="Processes behind the one port, each with statistics, cache and metrics of its own; with more than one, "
-        "PROXY_OPERATOR_PORT and the ports after it are theirs, one each.",
-    )
     probe_interval: float = Field(
         default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
     )
@@ -183,24 +182,9 @@ class ProxySettings(ServerSettings):
         return self
 
     @model_validator(mode="after")
-    def _processes_are_distinct(self) -> ProxySettings:
-        if self.processes > 1 and not self.operator_port:
-            message = (
-                f"PROXY_PROCESSES ({self.processes}) needs PROXY_OPERATOR_PORT: each process has metrics of its own, and at "
-                "one port for all nobody could tell whose they are"
-            )
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
     def _ports_differ(self) -> ProxySettings:
-        if self.operator_port and self.operator_port <= self.port < self.operator_port + self.processes:
+        if self.operator_port == self.port:
             message = f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0"
-            if self.processes > 1:
-                message += f"; {self.processes} processes take it and the {self.processes - 1} after it"
-            raise ValueError(message)
-        if self.operator_port + self.processes - 1 > LAST_PORT:
-            message = f"PROXY_OPERATOR_PORT ({self.operator_port}) and the {self.processes - 1} after it must not exceed {LAST_PORT}"
             raise ValueError(message)
         return self
 

@@ -20,14 +20,21 @@ class UnknownSettingError(ValueError):
     """The environment holds a name with our prefix that no setting has."""
 
 
-def refuse_unknown_settings(prefix: str, fields: Collection[str], environ: Mapping[str, str]) -> None:
+def refuse_unknown_settings(
+    prefix: str, fields: Collection[str], environ: Mapping[str, str], removed: Mapping[str, str] | None = None
+) -> None:
     """Refuse misspelt settings, which pydantic-settings does not see in the process environment.
 
+    ``removed`` says by the full name of each setting of earlier versions what replaces it.
+
     Raises:
-        UnknownSettingError: names the variable and the closest setting that exists.
+        UnknownSettingError: names the variable, and what replaces it or the closest setting that exists.
     """
     known = {f"{prefix}{field}".upper() for field in fields}
     for name in sorted(environ):
+        if removed and name.upper() in removed:
+            message = f"{name} was removed; {removed[name.upper()]}"
+            raise UnknownSettingError(message)
         if name.upper().startswith(prefix.upper()) and name.upper() not in known:
             close = difflib.get_close_matches(name.upper(), known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"

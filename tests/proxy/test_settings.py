@@ -127,6 +127,7 @@ def test_keys_are_on_beyond_loopback_by_default(host: str, keys: str, on: bool) 
     ("environment", "message"),
     [
         ({"PROXY_PROBE_INTERVALL": "1"}, "did you mean PROXY_PROBE_INTERVAL"),
+        ({"PROXY_PROCESSES": "1"}, "PROXY_PROCESSES was removed; start several proxies"),
         ({"PROXY_PORT": "http"}, "PROXY_PORT: Input should be a valid integer"),
         ({"PROXY_OPERATOR_TOKEN": "hunter2"}, "PROXY_OPERATOR_TOKEN: must have 16 to 256 ASCII characters"),
         ({"PROXY_REDIS_URL": "hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
@@ -157,7 +158,6 @@ def test_wrong_setting_exits_with_78_and_names_it(tmp_path: Path, environment: d
         ("cache_bytes", "1048575", r"too little .* 1048576 \(1 MiB\) or more, or 0"),
         ("replica_token", "short", "16 to 256"),
         ("operator_port", "8000", "must differ"),
-        ("processes", "2", "needs PROXY_OPERATOR_PORT"),
         ("max_connections", "0", "greater than or equal to 1"),
     ],
 )

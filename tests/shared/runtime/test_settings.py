@@ -20,6 +20,13 @@ def test_unknown_name_is_refused_with_the_list() -> None:
         refuse_unknown_settings("PROXY_", FIELDS, {"PROXY_QQQQQQQQQQQQ": ""})
 
 
+@pytest.mark.parametrize("name", ["PROXY_OLD", "proxy_old"])
+def test_removed_name_is_refused_with_what_replaces_it(name: str) -> None:
+    with pytest.raises(UnknownSettingError, match=f"{name} was removed; set PROXY_PORT") as caught:
+        refuse_unknown_settings("PROXY_", FIELDS, {name: "hunter2"}, {"PROXY_OLD": "set PROXY_PORT"})
+    assert "hunter2" not in str(caught.value)
+
+
 def test_error_never_shows_the_value() -> None:
     with pytest.raises(UnknownSettingError) as caught:
         refuse_unknown_settings("PROXY_", FIELDS, {"PROXY_REDIS_URI": "redis://:hunter2@host"})
