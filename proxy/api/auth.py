@@ -1,45 +1,66 @@
-"""Authentication of operators and watchers; the key's id in the log."""
+"""Authentication of callers and operators; the key's id in the log."""
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
 from typing import Any, Final
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from proxy.context import context
-from shared.http.request_context import add_log_fields
+from proxy.keys.authenticator import Authentication
+from shared.http.request_context import add_log_fields, add_response_headers
+from shared.protocol.deadline import Deadline
 
-# Documents what require_operator() reads by itself.
-OPERATOR: Final = Depends(
-    HTTPBearer(scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or a key to operate.", auto_error=False)
-)
 # Documents what authenticate() and identify() read; the empty one beside it says that it may not be needed.
 KEY: Final = Depends(HTTPBearer(scheme_name="key", description="Where keys are on (PROXY_KEYS).", auto_error=False))
 NO_KEY: Final[dict[str, Any]] = {"security": [{}]}
+# Documents what require_operator() and require_watcher() read.
+_OPERATOR_SCHEME: Final = Depends(
+    HTTPBearer(scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or a key to operate.", auto_error=False)
+)
 
 
-def note_key(request: Request, key_id: str) -> None:
-    """Put who asks on the request's log line: the id of their key, which opens nothing."""
-    add_log_fields(request, key=key_id)
+async def authenticate(request: Request, deadline: Deadline) -> Authentication:
+    """Let in a caller of ``/translate``, counting the request, and set the headers and log field of its key.
+
+    Raises:
+        PairwayError: the key does not let them in, or was not looked up in time.
+    """
+    authenticator = context(request).keys.authenticator
+    if not authenticator.on:
+        return authenticator.anonymous(request.client.host if request.client else "")
+    try:
+        async with asyncio.timeout(deadline.remaining()):
+            authentication = await authenticator.authenticate(request.headers.get("authorization"))
+    except TimeoutError:
+        raise deadline.exceeded_error() from None
+    if authentication.key is not None:
+        add_log_fields(request, key=authentication.key.id)
+        add_response_headers(request, authentication.headers)
+    return authentication
 
 
-async def require_operator(request: Request) -> None:
+async def require_operator(request: Request, _: Any = _OPERATOR_SCHEME) -> None:
     """Let in an operator.
 
     Raises:
         PairwayError: nothing was shown that opens this.
     """
-    authenticator = context(request).keys.authenticator
-    await authenticator.require_operator(request.headers.get("authorization"), partial(note_key, request))
+    operator = await context(request).keys.authenticator.require_operator(request.headers.get("authorization"))
+    add_log_fields(request, key=operator)
 
 
-async def require_watcher(request: Request) -> None:
+async def require_watcher(request: Request, scheme: Any = _OPERATOR_SCHEME) -> None:
     """Let in who only looks: operators where keys are on, else anybody.
 
     Raises:
         PairwayError: keys are on, and nothing was shown that opens this.
     """
-    authenticator = context(request).keys.authenticator
-    await authenticator.require_watcher(request.headers.get("authorization"), partial(note_key, request))
+    if context(request).keys.authenticator.on:
+        await require_operator(request, scheme)
+
+
+OPERATOR: Final = Depends(require_operator)
+WATCHER: Final = Depends(require_watcher)

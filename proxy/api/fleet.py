@@ -53,10 +53,9 @@ def _view(request: Request) -> fleet_view.FleetView:
     return fleet_view.FleetView(parts.fleet.registry, parts.local_stats, time.time())
 
 
-@routes.get("/fleet", responses=WATCH_PROBLEMS, dependencies=[auth.OPERATOR], openapi_extra=WATCH_DOC)
+@routes.get("/fleet", responses=WATCH_PROBLEMS, dependencies=[auth.WATCHER], openapi_extra=WATCH_DOC)
 async def fleet(request: Request) -> fleet_view.Fleet:
     """Every replica: state, score, breakers, texts in flight, last report, why it is out. Open where keys are off."""
-    await auth.require_watcher(request)
     return _view(request).fleet()
 
 
@@ -64,12 +63,11 @@ async def fleet(request: Request) -> fleet_view.Fleet:
     "/metrics",
     response_class=PlainTextResponse,
     responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS,
-    dependencies=[auth.OPERATOR],
+    dependencies=[auth.WATCHER],
     openapi_extra=WATCH_DOC,
 )
 async def metrics(request: Request) -> Response:
     """This proxy's metrics in Prometheus' text format. Open where keys are off."""
-    await auth.require_watcher(request)
     parts = context(request)
     process, snapshot = parts.process, parts.fleet.registry.snapshot
     for loop in process.loops:
@@ -90,7 +88,6 @@ async def metrics(request: Request) -> Response:
 )
 async def add(request: Request) -> fleet_view.Changed:
     """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
-    await auth.require_operator(request)
     body = await bodies.read(request, Added)
     keeps = "weight" not in body.model_fields_set
     applied = await context(request).fleet.admin.add(body.url, body.weight, keeps_weight=keeps)
@@ -110,7 +107,6 @@ async def add(request: Request) -> fleet_view.Changed:
 )
 async def remove(request: Request) -> fleet_view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
-    await auth.require_operator(request)
     query = bodies.validated(Addressed, dict(request.query_params))
     applied = await context(request).fleet.admin.remove(query.url)
     return _view(request).changed(applied)
@@ -125,7 +121,6 @@ async def remove(request: Request) -> fleet_view.Changed:
 )
 async def drain(request: Request) -> fleet_view.Changed:
     """Send no new requests there; what is in flight goes on."""
-    await auth.require_operator(request)
     body = await bodies.read(request, Addressed)
     applied = await context(request).fleet.admin.drain(body.url)
     return _view(request).changed(applied)
@@ -140,7 +135,6 @@ async def drain(request: Request) -> fleet_view.Changed:
 )
 async def resume(request: Request) -> fleet_view.Changed:
     """Send requests there again."""
-    await auth.require_operator(request)
     body = await bodies.read(request, Addressed)
     applied = await context(request).fleet.admin.resume(body.url)
     return _view(request).changed(applied)

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from proxy.api import auth, bodies
@@ -25,7 +25,6 @@ from shared.protocol.access_errors import KeysUnavailableError, UnknownKeyError
 routes = APIRouter(dependencies=[auth.OPERATOR])
 
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
-KeyId = Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]
 
 
 class Created(KeyView):
@@ -40,15 +39,18 @@ class KeyList(BaseModel):
     keys: list[KeyView]
 
 
-async def _require_operator(request: Request, key_id: str) -> None:
-    """Let in an operator who asks for a key.
+async def _checked_id(key_id: Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]) -> str:
+    """Return the id in the path.
 
     Raises:
-        PairwayError: they are none, or no key has such an id.
+        UnknownKeyError: no key has such an id.
     """
-    await auth.require_operator(request)
     if not ID.fullmatch(key_id):
         raise UnknownKeyError(None)
+    return key_id
+
+
+KeyId = Annotated[str, Depends(_checked_id)]
 
 
 def _render(keys: Sequence[ApiKey]) -> bytes:
@@ -74,7 +76,6 @@ def _keys(request: Request) -> Generator[KeyStore]:
 )
 async def create(request: Request) -> Created:
     """Create a key; the answer shows it, once."""
-    await auth.require_operator(request)
     key, shown = mint(await bodies.read(request, Grant), time.time())
     with _keys(request) as keys:
         await keys.add(key)
@@ -85,7 +86,6 @@ async def create(request: Request) -> Created:
 @routes.get("/keys", response_model=KeyList, responses=PROBLEMS)
 async def list_all(request: Request) -> Response:
     """List all keys; never what opens them."""
-    await auth.require_operator(request)
     with _keys(request) as keys:
         records = await keys.all()
     return Response(await asyncio.to_thread(_render, records), media_type=JSON)
@@ -94,7 +94,6 @@ async def list_all(request: Request) -> Response:
 @routes.get("/keys/{key_id}", responses=PROBLEMS)
 async def show(request: Request, key_id: KeyId) -> KeyView:
     """Show one key, also one that is over."""
-    await _require_operator(request, key_id)
     with _keys(request) as keys:
         key = await keys.read(key_id)
     if key is None:
@@ -107,7 +106,6 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
 )
 async def change(request: Request, key_id: KeyId) -> KeyView:
     """Change what a key may; it holds on every proxy within a second."""
-    await _require_operator(request, key_id)
     changes = await bodies.read(request, KeyChanges)
     check_end(changes.expires_at, time.time())
     with _keys(request) as keys:
@@ -117,6 +115,5 @@ async def change(request: Request, key_id: KeyId) -> KeyView:
 @routes.delete("/keys/{key_id}", responses=PROBLEMS)
 async def revoke(request: Request, key_id: KeyId) -> KeyView:
     """Revoke a key; nobody is let in with it from now on. It is listed for 30 days more."""
-    await _require_operator(request, key_id)
     with _keys(request) as keys:
         return (await keys.revoke(key_id)).view

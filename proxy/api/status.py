@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -16,7 +15,7 @@ from proxy.keys.api_key import Scope
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
 from shared.http.probes import livez_response
-from shared.http.request_context import add_response_headers
+from shared.http.request_context import add_log_fields, add_response_headers
 from shared.protocol.errors import NotFoundError
 
 routes = APIRouter()
@@ -33,8 +32,8 @@ async def usage(request: Request) -> Usage:
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
         raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
-    authorization, on_key = request.headers.get("authorization"), partial(auth.note_key, request)
-    key = await authenticator.identify(authorization, Scope.TRANSLATE, on_key)
+    key = await authenticator.identify(request.headers.get("authorization"), Scope.TRANSLATE)
+    add_log_fields(request, key=key.id)
     used = await authenticator.meter.usage(key)
     add_response_headers(request, limit_headers(key, used))
     return Usage.of(key.view, used)

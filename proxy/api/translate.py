@@ -12,7 +12,6 @@ from fastapi import APIRouter, Request, Response
 from proxy.api import auth
 from proxy.call import TranslationCall
 from proxy.context import context
-from proxy.keys.authenticator import Authentication
 from proxy.translation.service import AnswerSource
 from shared.http import event_stream
 from shared.http.body import read_body
@@ -57,48 +56,51 @@ async def translate(request: Request) -> Response:
 async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     parts = context(request)
     metrics, budget, service = parts.process.metrics, parts.process.body_budget, parts.translation.service
-    settings, authenticator = parts.settings, parts.keys.authenticator
+    settings, meter = parts.settings, parts.keys.authenticator.meter
     with metrics.request_timer(time.monotonic) as sample, budget.reserve() as reservation:
-        on_headers = partial(add_response_headers, request)
         times = settings.time_limits
         deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
-        authentication = await _authenticate(request, deadline)
+        authentication = await auth.authenticate(request, deadline)
         body = await read_body(request, settings.max_body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, settings.limits)
         source, target = translate_request.source_lang, translate_request.target_lang
         deadline = deadline.extended(times.seconds(translate_request.chars))
         add_log_fields(request, source=source, target=target, texts=len(translate_request.texts))
         priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(authentication.caller.ceiling)
+        watched, was_sent = _watch(on_delta)
+        charge = None
         try:
-            async with authenticator.meter.charging(authentication.key, translate_request.chars, on_headers) as charge:
-                call = TranslationCall(
-                    translate_request,
-                    authentication.caller,
-                    priority,
-                    deadline,
-                    request.state.request_id,
-                    sample,
-                    charge.watch(on_delta),
-                )
-                work = service.translate(call, lambda source: on_headers({CACHE_HEADER: source}))
-                return await while_connected(request, work)
+            if authentication.key is not None:
+                charge = await meter.charge(authentication.key, translate_request.chars)
+                add_response_headers(request, charge.headers)
+            call = TranslationCall(
+                translate_request,
+                authentication.caller,
+                priority,
+                deadline,
+                request.state.request_id,
+                sample,
+                watched,
+            )
+            work = service.translate(call, lambda source: add_response_headers(request, {CACHE_HEADER: source}))
+            return await while_connected(request, work)
+        except BaseException:
+            if charge is not None and not was_sent.is_set():
+                await meter.refund(charge)
+            raise
         finally:
             add_log_fields(request, pair=sample.pair, replicas=sample.replicas)
 
 
-async def _authenticate(request: Request, deadline: Deadline) -> Authentication:
-    """Let in the caller, with a key where keys are on.
+def _watch(on_delta: OnDelta | None) -> tuple[OnDelta | None, asyncio.Event]:
+    """Return ``on_delta``, and whether any part of an answer was sent: what the client has is not refunded."""
+    was_sent = asyncio.Event()
+    if on_delta is None:
+        return None, was_sent
 
-    Raises:
-        PairwayError: their key does not let them in, or was not looked up in time.
-    """
-    authenticator = context(request).keys.authenticator
-    if not authenticator.on:
-        return authenticator.anonymous(request.client.host if request.client else "")
-    authorization = request.headers.get("authorization")
-    on_headers, on_key = partial(add_response_headers, request), partial(auth.note_key, request)
-    try:
-        async with asyncio.timeout(deadline.remaining()):
-            return await authenticator.authenticate(authorization, on_headers, on_key)
-    except TimeoutError:
-        raise deadline.exceeded_error() from None
+    def send(index: int, text: str) -> None:
+        if text:
+            was_sent.set()
+        on_delta(index, text)
+
+    return send, was_sent

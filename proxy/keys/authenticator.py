@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import SecretStr
@@ -27,19 +27,24 @@ log = logging.getLogger(__name__)
 OPERATOR: Final = "operator token"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Authentication:
-    """A caller who was let in; ``key`` is None where keys are off."""
+    """A caller who was let in.
+
+    ``key`` is None where keys are off, and nothing is to be charged then. ``headers`` are those of the key's limits,
+    for whatever the answer will be.
+    """
 
     caller: Caller
     key: ApiKey | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Authenticator:
     """Lets callers in by their keys, or anybody where keys are off.
 
-    ``meter`` counts what they use. ``on_headers`` takes headers for whatever the answer will be, ``on_key`` the id of the
-    key that was shown, for the log. With ``serves_without_redis`` keys seen lately are let in while Redis is away.
+    ``meter`` counts what they use. Errors carry the headers of the key's limits, and the key's id for the log. With
+    ``serves_without_redis`` keys seen lately are let in while Redis is away.
     """
 
     def __init__(
@@ -69,23 +74,17 @@ class Authenticator:
         """Let in whoever asks from an address, where keys are off."""
         return Authentication(at_address(address))
 
-    async def authenticate(
-        self,
-        authorization: str | None,
-        on_headers: Callable[[Mapping[str, str]], None],
-        on_key: Callable[[str], None],
-    ) -> Authentication:
-        """Let in a caller for one translation request, and count it.
+    async def authenticate(self, authorization: str | None) -> Authentication:
+        """Let in a caller for one translation request, and count it; return the caller, the key and its headers.
 
         Raises:
             PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
         """
-        key = await self.identify(authorization, Scope.TRANSLATE, on_key)
-        await self.meter.count_request(key, on_headers)
-        return Authentication(key.caller, key)
+        key = await self.identify(authorization, Scope.TRANSLATE)
+        return Authentication(key.caller, key, await self.meter.count_request(key))
 
-    async def require_operator(self, authorization: str | None, on_key: Callable[[str], None]) -> None:
-        """Let in an operator: by the token, or by a key with the scope.
+    async def require_operator(self, authorization: str | None) -> str:
+        """Let in an operator, by the token or by a key with the scope; return who it is, for the log.
 
         Raises:
             OperatorOffError: there is neither to have.
@@ -96,22 +95,12 @@ class Authenticator:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
         if token and secrets.compare_digest(shown.encode(), token.encode()):
-            on_key(OPERATOR)
-            return
+            return OPERATOR
         if not self.on:
             raise self._refusals.wrong_token()
-        await self.identify(authorization, Scope.OPERATE, on_key)
+        return (await self.identify(authorization, Scope.OPERATE)).id
 
-    async def require_watcher(self, authorization: str | None, on_key: Callable[[str], None]) -> None:
-        """Let in who only looks: operators where keys are on, else anybody.
-
-        Raises:
-            PairwayError: what was shown does not open this.
-        """
-        if self.on:
-            await self.require_operator(authorization, on_key)
-
-    async def identify(self, authorization: str | None, scope: Scope, on_key: Callable[[str], None]) -> ApiKey:
+    async def identify(self, authorization: str | None, scope: Scope) -> ApiKey:
         """Return the key that was shown, if it opens this.
 
         Raises:
@@ -125,11 +114,10 @@ class Authenticator:
             raise self._refusals.unavailable() from None
         if not opens(shown, key) or key is None:
             raise self._refusals.invalid_key()
-        on_key(key.id)
         if key.is_over(self._clocks.unix()):
-            raise self._refusals.invalid_key()
+            raise self._refusals.invalid_key(key.id)
         if scope not in key.scopes:
-            raise self._refusals.missing_scope(scope)
+            raise self._refusals.missing_scope(key, scope)
         return key
 
     async def warn(self, *, published: bool) -> None:

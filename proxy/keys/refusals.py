@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from proxy.keys.api_key import KeyView, Scope
-from proxy.keys.quota import UsageResult
+from proxy.keys.quota import UsageResult, limit_headers
 from proxy.metrics import ProxyMetrics
 from shared.protocol import bearer_token
 from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, RateLimitedError
@@ -25,20 +25,21 @@ class Refusals:
         self._count("none")
         return KeyRequiredError(f"This needs the header Authorization: {bearer_token.SCHEME} KEY.")
 
-    def invalid_key(self) -> KeyRefusedError:
-        """Return the error for a key that is wrong or over."""
+    def invalid_key(self, key_id: str | None = None) -> KeyRefusedError:
+        """Return the error for a key that is wrong, or over: then with its id for the log."""
         self._count("key")
-        return KeyRefusedError("This key is not valid here: it is wrong, revoked or expired.")
+        log_fields = None if key_id is None else {"key": key_id}
+        return KeyRefusedError("This key is not valid here: it is wrong, revoked or expired.", log_fields=log_fields)
 
     def wrong_token(self) -> KeyRefusedError:
         """Return the error for a wrong operator token."""
         self._count("key")
         return KeyRefusedError("This is not the operator token.")
 
-    def missing_scope(self, scope: Scope) -> KeyRefusedError:
+    def missing_scope(self, key: KeyView, scope: Scope) -> KeyRefusedError:
         """Return the error for a key that lacks a scope."""
         self._count("scope")
-        return KeyRefusedError(f"This key is not for this: it lacks the scope {scope}.")
+        return KeyRefusedError(f"This key is not for this: it lacks the scope {scope}.", log_fields={"key": key.id})
 
     def unavailable(self) -> KeysUnavailableError:
         """Return the error while Redis cannot be asked for keys."""
@@ -49,7 +50,10 @@ class Refusals:
         """Return the error for a key that has used up its minute."""
         self._count("requests")
         return RateLimitedError(
-            f"This key may send {key.requests_per_minute} requests in 60 s, and has.", retry_after=usage.wait
+            f"This key may send {key.requests_per_minute} requests in 60 s, and has.",
+            retry_after=usage.wait,
+            headers=limit_headers(key, usage),
+            log_fields={"key": key.id},
         )
 
     def too_many_characters(self, key: KeyView, chars: int, usage: UsageResult) -> RateLimitedError:
@@ -60,6 +64,8 @@ class Refusals:
             f"This key may translate {limit} characters a day (UTC) and has {max(0, (limit or 0) - usage.chars)} "
             f"left, too few for {chars}.",
             retry_after=usage.day_left,
+            headers=limit_headers(key, usage, of_day=True),
+            log_fields={"key": key.id},
         )
 
     def larger_than_a_day(self, chars: int, limit: int) -> TooLargeError:

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from shared.http.request_context import RequestContext, add_log_fields
+from shared.http.request_context import RequestContext, add_log_fields, add_response_headers
 from shared.http.security_headers import add_cors, security_headers_for
 from shared.protocol import bearer_token
 from shared.protocol.access_errors import KeyRequiredError
@@ -71,8 +71,9 @@ def standalone_problem(error: PairwayError) -> Response:
 
 
 def logged_problem_response(request: Request, error: PairwayError) -> Response:
-    """Return the answer to a request that failed, and note why for its log line."""
-    add_log_fields(request, code=error.code)
+    """Return the answer to a request that failed, with the error's headers, and note why for its log line."""
+    add_log_fields(request, code=error.code, **error.log_fields)
+    add_response_headers(request, error.headers)
     return problem_response(error, request.scope["state"]["request_id"])
 
 

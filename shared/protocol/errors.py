@@ -41,13 +41,25 @@ class PairwayError(Exception):
     title: str = "Internal error"
 
     def __init__(
-        self, detail: str, *, retry_after: float | None = None, facts: Mapping[str, Any] | None = None
+        self,
+        detail: str,
+        *,
+        retry_after: float | None = None,
+        facts: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        log_fields: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the sentence for the client, seconds to wait before a retry, and further members of the problem."""
+        """Take the sentence for the client and seconds to wait before a retry.
+
+        ``facts`` are further members of the problem, ``headers`` further headers of the answer, ``log_fields`` are for
+        the request's log line.
+        """
         super().__init__(detail)
         self.detail = detail
         self.retry_after = retry_after
         self.facts: dict[str, Any] = dict(facts or {})
+        self.headers: Mapping[str, str] = headers or {}
+        self.log_fields: Mapping[str, str] = log_fields or {}
 
 
 class BadRequestError(PairwayError):

@@ -16,6 +16,7 @@ from proxy.keys.cached_store import Clocks
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, OperatorOffError
+from shared.protocol.errors import PairwayError
 from tests.conftest import PREFIX, RedisServer
 
 TOKEN = "an-operator-token-of-tests"
@@ -36,7 +37,7 @@ async def authenticator(redis: RedisServer, *, on: bool = True, token: str = TOK
 async def new_key(redis: RedisServer, **granted: Any) -> tuple[ApiKey, str]:
     """Create a key; return its record, and the header that shows it."""
     store = KeyStore(redis.url, PREFIX, 5.0, time.time)
-    key, shown = mint(Grant(name="a", **granted), time.time())
+    key, shown = mint(Grant(name="a", **granted), 0.0)
     await store.add(key)
     await store.close()
     return key, f"Bearer {shown}"
@@ -44,20 +45,34 @@ async def new_key(redis: RedisServer, **granted: Any) -> tuple[ApiKey, str]:
 
 async def test_authenticate_returns_caller_and_key(redis: RedisServer) -> None:
     key, header = await new_key(redis, requests_per_minute=2)
-    headers: dict[str, str] = {}
-    key_ids: list[str] = []
     async with authenticator(redis) as one:
-        authentication = await one.authenticate(header, headers.update, key_ids.append)
+        authentication = await one.authenticate(header)
     assert (authentication.key, authentication.caller.identity) == (key, f"key {key.id}")
-    assert (headers["RateLimit-Remaining"], key_ids) == ("1", [key.id])
+    assert authentication.headers["RateLimit-Remaining"] == "1"
+
+
+async def test_refusals_of_a_key_name_it_for_the_log(redis: RedisServer) -> None:
+    limited, header = await new_key(redis, requests_per_minute=1)
+    over, expired = await new_key(redis, expires_at=time.time() - 1)
+    operator, operators = await new_key(redis, scopes=(Scope.OPERATE,))
+    async with authenticator(redis) as one:
+        await one.authenticate(header)
+        for shown, key in ((header, limited), (expired, over), (operators, operator)):
+            with pytest.raises(PairwayError) as caught:
+                await one.authenticate(shown)
+            assert caught.value.log_fields == {"key": key.id}
+            assert ("RateLimit-Limit" in caught.value.headers) == (key is limited)
+        with pytest.raises(KeyRefusedError) as caught:
+            await one.authenticate(header[:-1] + ("a" if header[-1] != "a" else "b"))
+        assert caught.value.log_fields == {}, "an id is public: whoever names it need not have the key"
 
 
 async def test_authenticate_without_key_is_refused(redis: RedisServer) -> None:
     async with authenticator(redis) as one:
         with pytest.raises(KeyRequiredError):
-            await one.authenticate(None, dict[str, str]().update, list[str]().append)
+            await one.authenticate(None)
         with pytest.raises(KeyRefusedError):
-            await one.authenticate("Bearer pw_x", dict[str, str]().update, list[str]().append)
+            await one.authenticate("Bearer pw_x")
 
 
 def test_anonymous_caller_has_no_key() -> None:
@@ -69,24 +84,14 @@ def test_anonymous_caller_has_no_key() -> None:
 async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisServer) -> None:
     operator, header = await new_key(redis, scopes=(Scope.OPERATE,))
     _, other = await new_key(redis)
-    key_ids: list[str] = []
     async with authenticator(redis) as one:
-        await one.require_operator(f"Bearer {TOKEN}", key_ids.append)
-        await one.require_operator(header, key_ids.append)
+        assert await one.require_operator(f"Bearer {TOKEN}") == OPERATOR
+        assert await one.require_operator(header) == operator.id
         with pytest.raises(KeyRefusedError, match="lacks the scope operate"):
-            await one.require_operator(other, key_ids.append)
-    assert key_ids[:2] == [OPERATOR, operator.id]
+            await one.require_operator(other)
 
 
 async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: RedisServer) -> None:
     async with authenticator(redis, on=False, token="") as one:
         with pytest.raises(OperatorOffError):
-            await one.require_operator(f"Bearer {TOKEN}", list[str]().append)
-
-
-async def test_watcher_needs_no_key_where_keys_are_off(redis: RedisServer) -> None:
-    async with authenticator(redis, on=False) as one:
-        await one.require_watcher(None, list[str]().append)
-    async with authenticator(redis) as one:
-        with pytest.raises(KeyRequiredError):
-            await one.require_watcher(None, list[str]().append)
+            await one.require_operator(f"Bearer {TOKEN}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -18,10 +18,6 @@ from shared.protocol.access_errors import KeysUnavailableError, RateLimitedError
 from shared.protocol.errors import TooLargeError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
-
-
-def ignore(_headers: Mapping[str, str]) -> None:
-    """Take headers that no answer needs."""
 
 
 def meter_over(store: KeyStore, *, serves_without_redis: bool = False) -> KeyMeter:
@@ -45,58 +41,34 @@ async def new_key(store: KeyStore, **granted: Any) -> ApiKey:
 
 async def test_request_over_the_limit_is_refused_with_headers(store: KeyStore) -> None:
     meter, key = meter_over(store), await new_key(store, requests_per_minute=1)
-    headers: dict[str, str] = {}
-    await meter.count_request(key, headers.update)
-    assert headers["RateLimit-Remaining"] == "0"
-    with pytest.raises(RateLimitedError):
-        await meter.count_request(key, headers.update)
+    assert (await meter.count_request(key))["RateLimit-Remaining"] == "0"
+    with pytest.raises(RateLimitedError) as caught:
+        await meter.count_request(key)
+    assert caught.value.headers["RateLimit-Remaining"] == "0"
 
 
 async def test_charge_over_the_day_is_refused(store: KeyStore) -> None:
     meter, key = meter_over(store), await new_key(store, chars_per_day=100)
-    await meter.charge(key, 60, ignore)
+    await meter.charge(key, 60)
     with pytest.raises(RateLimitedError, match="has 40 left"):
-        await meter.charge(key, 41, ignore)
+        await meter.charge(key, 41)
     with pytest.raises(TooLargeError, match="101 characters"):
-        await meter.charge(key, 101, ignore)
+        await meter.charge(key, 101)
     assert (await meter.usage(key)).chars == 60
 
 
-@pytest.mark.parametrize(("sent", "used"), [(False, 0), (True, 60)])
-async def test_failed_request_is_refunded_unless_a_part_was_sent(store: KeyStore, *, sent: bool, used: int) -> None:
+async def test_refund_gives_charged_characters_back(store: KeyStore) -> None:
     meter, key = meter_over(store), await new_key(store, chars_per_day=100)
-    parts: list[str] = []
-
-    async def fails() -> None:
-        async with meter.charging(key, 60, ignore) as charge:
-            on_delta = charge.watch(lambda _, text: parts.append(text))
-            assert on_delta is not None
-            on_delta(0, "part" if sent else "")
-            raise RuntimeError("not served")
-
-    with pytest.raises(RuntimeError, match="not served"):
-        await fails()
-    await meter.close()
-    assert (await meter.usage(key)).chars == used
-    assert parts == ["part" if sent else ""]
-
-
-async def test_served_request_stays_charged(store: KeyStore) -> None:
-    meter, key = meter_over(store), await new_key(store, chars_per_day=100)
-    async with meter.charging(key, 60, ignore) as charge:
-        assert charge.watch(None) is None
+    charge = await meter.charge(key, 60)
     assert (await meter.usage(key)).chars == 60
-
-
-async def test_request_without_key_is_charged_to_nobody(store: KeyStore) -> None:
-    async with meter_over(store).charging(None, 60, ignore):
-        pass
+    await meter.refund(charge)
+    assert (await meter.usage(key)).chars == 0
 
 
 async def test_counts_are_unavailable_without_redis() -> None:
     store = KeyStore(nowhere(), PREFIX, 0.25, time.time)
     key, _ = mint(Grant(name="a"), time.time())
     with pytest.raises(KeysUnavailableError):
-        await meter_over(store).count_request(key, ignore)
-    await meter_over(store, serves_without_redis=True).count_request(key, ignore)
+        await meter_over(store).count_request(key)
+    await meter_over(store, serves_without_redis=True).count_request(key)
     await store.close()

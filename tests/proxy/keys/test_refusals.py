@@ -21,7 +21,7 @@ CASES: list[tuple[Refuse, str, str, str]] = [
     (Refusals.no_key, "none", "key-required", "Authorization: Bearer KEY"),
     (Refusals.invalid_key, "key", "key-refused", "wrong, revoked or expired"),
     (Refusals.wrong_token, "key", "key-refused", "not the operator token"),
-    (lambda refusals: refusals.missing_scope(Scope.OPERATE), "scope", "key-refused", "operate"),
+    (lambda refusals: refusals.missing_scope(KEY, Scope.OPERATE), "scope", "key-refused", "operate"),
     (Refusals.unavailable, "unavailable", "keys-unavailable", "looked up"),
     (lambda refusals: refusals.too_many_requests(KEY, USAGE), "requests", "rate-limited", "2 requests in 60 s"),
     (lambda refusals: refusals.too_many_characters(KEY, 8, USAGE), "characters", "rate-limited", "has 6 left"),
