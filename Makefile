@@ -35,7 +35,7 @@ FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
 .PHONY: help up keys test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
-	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale plan
+	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -143,6 +143,9 @@ bench-origin-plots: python  ## Draw what bench-origin measured, with an environm
 bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: picks, sweeps, Redis, /health; fails when a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \
 		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT))
+
+request-path: dev  ## Product files that one warm request en-de enters, by tracing both servers; fails when there are too many.
+	@$(BIN)/python -m benchmarks.request_path
 
 plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=100 P95=1.0 MEASURED=measured.json, see benchmarks/README.md)
 	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/sizing/measured.json)

@@ -7,6 +7,7 @@
 - ``overload/``: up to four times as many requests as a fleet can serve.
 - ``proxy/``: our proxy against other ones.
 - ``quality/``: what the guards do for translations, and long texts beside short ones.
+- ``request_path``: the product files that one request enters.
 - ``scale/``: many replicas, many pairs, several proxies.
 - ``sizing/``: how much one engine should run at once, and how many replicas a load needs.
 """
