@@ -151,11 +151,11 @@ plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=10
 	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/sizing/measured.json)
 
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
-	@$(BIN)/python -m benchmarks.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
+	@$(BIN)/python -m tests.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 soak: dev  ## Random faults under load, and what they leave behind. (MINUTES=20 SEED= OUT=.run/soak)
-	@$(BIN)/python -m benchmarks.faults.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.faults.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 clean:  ## Remove the environments, caches and run files.
 	@rm -rf .venv .venv-* .run .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

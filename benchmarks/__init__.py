@@ -2,7 +2,6 @@
 
 - ``harness/``: load generators, servers, targets and tables. Tests use it too.
 - ``connections/``: what idle connections and slow clients do to a proxy.
-- ``faults/``: the fault suite in full, beside the peers' figures, and the soak.
 - ``origin/``: the experiment that the project began with: one model under several designs.
 - ``overload/``: up to four times as many requests as a fleet can serve.
 - ``proxy/``: our proxy against other ones.

@@ -1,4 +1,4 @@
-"""Faults: every fault that the proxy must survive, on real processes; benchmarks/faults runs the same scenarios in full.
+"""Faults: every fault that the proxy must survive, on real processes; ``make faults`` runs them in full, ``make soak`` at random.
 
 * ``scenarios``: the faults, under load.
 * ``fleet``: Redis, relays, API servers and proxies, and a load on them.
@@ -8,4 +8,8 @@
 * ``launch``, ``control``: how these are started and commanded.
 * ``samples``, ``result``: what a load saw, and whether that meets the targets.
 * ``test_scenarios``: every scenario in a short form.
+* ``__main__``, ``report``: every scenario in full, and its tables.
+* ``peer_results``: what other routers did under the same faults.
+* ``soak``, ``soak_faults``: random faults under load for a long time.
+* ``process_monitor``: memory, descriptors, threads and tasks of every process.
 """

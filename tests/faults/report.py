@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from benchmarks.faults.peer_results import CELLS, PEERS
 from benchmarks.harness.report import NONE, table
+from tests.faults.peer_results import CELLS, PEERS
 from tests.faults.result import PhaseSummary, ScenarioResult
 
 # Scenarios whose recovery the peers' column is about.

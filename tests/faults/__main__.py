@@ -1,7 +1,7 @@
 """The fault suite in full: every fault that the proxy must survive, on real processes, beside the peers' figures.
 
     make faults                                       # every scenario, about 10 minutes
-    python -m benchmarks.faults --rows sigkill,slow --seconds 7 --seed 1 --out .run/faults
+    python -m tests.faults --rows sigkill,slow --seconds 7 --seed 1 --out .run/faults
 
 Two API servers with a scripted engine of 20 ms (the vllm rows: vLLM and the demo model), 40 requests/s open loop (10 on
 vLLM), client limit 5 s, Redis and a proxy, all with their usual settings and each scenario on a fleet of its own. Exit status 1
@@ -22,9 +22,9 @@ from typing import Final
 
 import psutil
 
-from benchmarks.faults.report import report
 from benchmarks.harness.report import RunFolder
 from tests.faults.fleet import running_fleet
+from tests.faults.report import report
 from tests.faults.result import FULL, ScenarioResult, Timing
 from tests.faults.scenarios.table import NAMES, SCENARIOS, Entry
 
@@ -68,7 +68,7 @@ def chosen(names: str, seed: int | None) -> list[Entry]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, write, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description="The fault suite in full.")
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="The fault suite in full.")
     parser.add_argument("--rows", default="", help=f"comma-separated (default: all): {', '.join(NAMES)}")
     parser.add_argument("--seconds", type=float, default=FULL.fault, help="length of a fault (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="run the rows in a random order (default: the table's)")

@@ -1,7 +1,7 @@
 """A soak: random faults in random order on a fleet under load, and a close look at what stays behind.
 
     make soak                                                  # 20 minutes
-    python -m benchmarks.faults.soak --minutes 20 --seed 1 --out .run/soak
+    python -m tests.faults.soak --minutes 20 --seed 1 --out .run/soak
 
 Three API servers with a scripted engine of 20 ms, two proxies with 20 requests/s each, Redis: all real processes. One
 fault at a time (soak_faults.py), of 1 to 12 s, with 1 to 5 s between them. Checked: every request is answered once, rightly
@@ -24,13 +24,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.faults.process_monitor import MAX_GROWTH, MEGABYTE, ProcessMonitor
-from benchmarks.faults.soak_faults import FAULTS, LONGEST_SECONDS, SHORTEST_SECONDS, SoakFleet
 from benchmarks.harness.load import Sample, failures
 from benchmarks.harness.report import RunFolder
 from benchmarks.harness.statistics import percentile_ms
 from tests.faults.fleet import FaultFleet, FleetSetup, running_fleet
+from tests.faults.process_monitor import MAX_GROWTH, MEGABYTE, ProcessMonitor
 from tests.faults.samples import is_clear
+from tests.faults.soak_faults import FAULTS, LONGEST_SECONDS, SHORTEST_SECONDS, SoakFleet
 
 RATE_PER_PROXY: Final = 20.0
 # The part of the soak that is no warm-up must be the larger one.
@@ -163,7 +163,7 @@ async def measure(seed: int, minutes: float, out: Path) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Soak, print, and say by the exit status whether all was well."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.soak", description="Random faults under load.")
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.soak", description="Random faults under load.")
     parser.add_argument("--minutes", type=float, default=20.0, help="length (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="of the faults (default: a new one, printed)")
     parser.add_argument("--out", type=Path, default=Path(".run/soak"), help="folder (default: %(default)s)")
