@@ -66,7 +66,7 @@ class UpstreamRequest:
                     return response.body
                 raise _conclude_refusal(attempt, history, response)
         finally:
-            self._metrics.attempts_of(selection.url, attempt.label).inc()
+            self._metrics.attempts.labels(selection.url, attempt.label).inc()
 
 
 def _conclude_unreachable(attempt: Attempt, history: AttemptHistory, failure: Exception) -> Exception:

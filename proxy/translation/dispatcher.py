@@ -66,7 +66,7 @@ class Dispatcher:
         call.sample.pair = "other" if known_pair is None else str(known_pair)
         route = self._route(pair, request)
         call.sample.pair = route.name
-        self._metrics.texts_of(route.name).inc(len(request.texts))
+        self._metrics.texts.labels(route.name).inc(len(request.texts))
         with self._admission.admit([(call, leg) for leg in route.legs], self._registry.snapshot):
             return await self._pivot_translator.translate(pair, route, call)
 
@@ -87,7 +87,7 @@ class Dispatcher:
         if any(visible_text(text, request.format) is not None for text in request.texts):
             return None
         call.sample.pair = str(known_pair)
-        self._metrics.texts_of(call.sample.pair).inc(len(request.texts))
+        self._metrics.texts.labels(call.sample.pair).inc(len(request.texts))
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
     def _known_pair(self, pair: LanguagePair) -> LanguagePair | None:
@@ -115,7 +115,7 @@ class Dispatcher:
         names = [route.name for route in routes.values()]
         call.sample.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
         for name, indices in zip(names, groups.indices.values(), strict=True):
-            self._metrics.texts_of(name).inc(len(indices))
+            self._metrics.texts.labels(name).inc(len(indices))
         calls = {
             lang: call.for_part(groups.request_for(lang), on_delta and _renumbered(on_delta, indices))
             for lang, indices in groups.indices.items()

@@ -14,7 +14,7 @@ def test_metric_names_share_a_prefix_and_have_help() -> None:
 
 def test_segments_are_counted_by_pair_and_stage() -> None:
     metrics = ApiServerMetrics()
-    metrics.segments.labels(pair="en-de", stage="first").inc()
+    metrics.segments.labels("en-de", "first").inc()
     labels = {"pair": "en-de", "stage": "first"}
     assert metrics.registry.get_sample_value("pairway_apiserver_segments_total", labels) == 1.0
 

@@ -13,8 +13,8 @@ def test_names_begin_with_the_prefix() -> None:
 
 def test_forget_drops_the_series_of_a_replica() -> None:
     metrics = ProxyMetrics()
-    metrics.attempts_of(URL, "ok").inc()
-    metrics.attempts_of("http://b:1", "ok").inc()
+    metrics.attempts.labels(URL, "ok").inc()
+    metrics.attempts.labels("http://b:1", "ok").inc()
     metrics.canaries.labels(URL, "good").inc()
     metrics.forget(URL)
     replicas = {
@@ -24,5 +24,5 @@ def test_forget_drops_the_series_of_a_replica() -> None:
         if "replica" in sample.labels
     }
     assert replicas == {"http://b:1"}
-    metrics.attempts_of(URL, "ok").inc()
+    metrics.attempts.labels(URL, "ok").inc()
     assert metrics.registry.get_sample_value("pairway_proxy_attempts_total", {"replica": URL, "outcome": "ok"}) == 1

@@ -282,5 +282,5 @@ async def test_guard_outcomes_are_counted() -> None:
     translator, _ = translator_of(lambda asked: next(answers, None) or german_words(asked))
     await translate(translator, "One is here.")
     metrics = translator._metrics  # pyright: ignore[reportPrivateUsage]
-    assert metrics.guards.labels("en-de", "output-too-long", "mended")._value.get() == 1  # pyright: ignore[reportPrivateUsage]
-    assert metrics.segments.labels("en-de", "second")._value.get() == 1  # pyright: ignore[reportPrivateUsage]
+    assert metrics.guards.labels("en-de", "output-too-long", "mended").value == 1
+    assert metrics.segments.labels("en-de", "second").value == 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from shared.protocol.errors import ClientGoneError, OverloadedError
-from shared.runtime.metrics import MergedCollector, ServerMetrics
+from shared.runtime.metrics import LATENCY_BUCKETS, MergedCollector, ServerMetrics
 
 
 def _value(metrics: ServerMetrics, name: str, **labels: str) -> float | None:
@@ -74,3 +74,35 @@ def test_merged_collector_joins_samples_of_one_metric() -> None:
 def test_two_apps_share_a_process() -> None:
     ServerMetrics("test")
     ServerMetrics("test")
+
+
+def test_own_families_read_like_those_of_prometheus_client() -> None:
+    ours, theirs = ServerMetrics("test"), CollectorRegistry()
+    own_counter, own_histogram = (
+        ours.counter("a_total", 'A "b"\\c', ["x", "y"]),
+        ours.histogram("h_seconds", "H.", ["x"]),
+    )
+    counter = Counter("a_total", 'A "b"\\c', ["x", "y"], registry=theirs)
+    histogram = Histogram("h_seconds", "H.", ["x"], registry=theirs, buckets=LATENCY_BUCKETS)
+    for one in (own_counter, counter):
+        one.labels("en-de", 'quoted "z"').inc()
+        one.labels("en-de", "ok").inc(3)
+        one.labels("never", "counted")
+    for one in (own_histogram, histogram):
+        for seconds in (0.0, 0.005, 0.0051, 1.0, 60.0, 61.0):
+            one.labels("en-de").observe(seconds)
+    for each in (own_counter, own_histogram):
+        lines = [line for line in generate_latest(each).decode().splitlines() if "_created" not in line]  # pyright: ignore[reportArgumentType] - as in shared.http.probes
+        expected = counter if each is own_counter else histogram
+        assert lines == [line for line in generate_latest(expected).decode().splitlines() if "_created" not in line]  # pyright: ignore[reportArgumentType] - the same
+
+
+def test_removed_series_are_gone_and_begin_at_zero_again() -> None:
+    metrics = ServerMetrics("test")
+    for pair, outcome in (("en-de", "ok"), ("en-de", "internal"), ("en-fr", "ok")):
+        metrics.requests.labels(pair, outcome).inc()
+    metrics.requests.remove("pair", "en-de")
+    assert _value(metrics, "test_requests_total", pair="en-de", outcome="ok") is None
+    assert _value(metrics, "test_requests_total", pair="en-fr", outcome="ok") == 1
+    metrics.requests.labels("en-de", "ok").inc()
+    assert _value(metrics, "test_requests_total", pair="en-de", outcome="ok") == 1
