@@ -82,10 +82,10 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
 
 
 @routes.get("/report", responses=CLOSED)
-async def report(request: Request) -> ReplicaReport:
-    """Say how this server is: state, pairs that are really ready, load, progress."""
+async def report(request: Request, pairs_version: str | None = None) -> ReplicaReport:
+    """Say how this server is: state, load, progress, and the pairs unless the asker knows their version."""
     _authorize(request)
-    return context(request).model_server.report()
+    return context(request).model_server.report().without_known_pairs(pairs_version)
 
 
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)

@@ -202,6 +202,7 @@ class ModelServer:
             state = ServerState.READY
         else:
             state = ServerState.STARTING
+        served = ServedPairs(pairs)
         return ReplicaReport(
             replica_id=self.replica_id,
             version=VERSION,
@@ -209,7 +210,8 @@ class ModelServer:
             state=state,
             in_flight=sum(host.capacity.admission.texts for host in self.hosts),
             weight=self._weight,
-            pairs=ServedPairs(pairs),
+            pairs=served,
+            pairs_version=served.version,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
         )
 

@@ -16,7 +16,6 @@ from fastapi import FastAPI
 
 from proxy.admission.controller import AdmissionController
 from proxy.api import fleet, keys, status, translate
-from proxy.api.health_view import HealthPage
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
@@ -93,7 +92,6 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
-    app.state.health_page = HealthPage()
     configure_app(app, settings.cors_origins)
     app.add_middleware(FastPath, handler=translate.translate)
     app.include_router(translate.routes)

@@ -77,20 +77,22 @@ class SimulatedFleet:
         if self.shape is FleetShape.POLYGLOTS:
             names = dict.fromkeys(pairs, SHARED_MODEL)
         load = (7 * number + 13 * look) % 40
+        served = ServedPairs(
+            {
+                str(pair): PairReport(
+                    source=pair.source, target=pair.target, model=name, ready=True, why=None, canary=CANARY
+                )
+                for pair, name in names.items()
+            }
+        )
         return ReplicaReport(
             replica_id=f"{number:032x}",
             version=VERSION,
             started_at=1_790_000_000.0 + number,
             state=ServerState.READY,
             in_flight=load,
-            pairs=ServedPairs(
-                {
-                    str(pair): PairReport(
-                        source=pair.source, target=pair.target, model=name, ready=True, why=None, canary=CANARY
-                    )
-                    for pair, name in names.items()
-                }
-            ),
+            pairs=served,
+            pairs_version=served.version,
             models={name: _model(name, load, look) for name in dict.fromkeys(names.values())},
         )
 

@@ -2,7 +2,8 @@
 
     python -m benchmarks.scale.replicas REPLICAS PAIRS SHAPE
 
-Each address is another replica; load and steps change from report to report. ``/counted`` says how many reports it gave.
+Each address is another replica; load and steps change from report to report, its pairs never: who names a version of them gets
+the report without. ``/counted`` says how many reports it gave.
 Prints the port, one that no other process has at any address.
 """
 
@@ -17,20 +18,24 @@ from collections.abc import Sequence
 from typing import cast
 
 from benchmarks.scale.fleet import FleetShape, SimulatedFleet, number_of
+from shared.protocol.report import ReplicaReport
 
 END_OF_HEAD = b"\r\n\r\n"
 COUNTED = b"GET /counted "
 # Reports differ from probe to probe; after so many they begin again.
 REPORTS = 3
+PAIRS_VERSION = b"pairs_version="
+
+# What one replica answers at each look: the report, and the report without its pairs.
+Responses = Sequence[tuple[bytes, bytes]]
 
 
 class ScaleReplica(asyncio.Protocol):
     """One connection; keep-alive, one request after the other, whatever it asks for."""
 
-    def __init__(self, responses: Sequence[Sequence[bytes]], counts: Counter[str]) -> None:
+    def __init__(self, responses: Sequence[Responses], counts: Counter[str]) -> None:
         self._responses = responses
         self._counts = counts
-        self._own: Sequence[bytes] = ()
         self._sent = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -44,7 +49,8 @@ class ScaleReplica(asyncio.Protocol):
             self._transport.write(response(json.dumps(self._counts)))
         elif data.endswith(END_OF_HEAD):
             self._counts["reports"] += 1
-            self._transport.write(self._own[self._sent % REPORTS])
+            whole, without_pairs = self._own[self._sent % REPORTS]
+            self._transport.write(without_pairs if PAIRS_VERSION in data else whole)
             self._sent += 1
 
 
@@ -54,13 +60,17 @@ def response(body: str) -> bytes:
     return (head + body).encode()
 
 
+def _responses(report: ReplicaReport) -> tuple[bytes, bytes]:
+    without_pairs = report.without_known_pairs(report.pairs_version)
+    return response(report.model_dump_json()), response(without_pairs.model_dump_json())
+
+
 async def serve(fleet: SimulatedFleet) -> None:
     """Answer until told to stop."""
     counts: Counter[str] = Counter()
     # The bodies of polyglots are long; three looks of each are enough to be different.
     responses = [
-        [response(fleet.report(number, look).model_dump_json()) for look in range(REPORTS)]
-        for number in range(fleet.replicas)
+        [_responses(fleet.report(number, look)) for look in range(REPORTS)] for number in range(fleet.replicas)
     ]
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

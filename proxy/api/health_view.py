@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal
 
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
@@ -87,126 +87,69 @@ class Languages(BaseModel):
     languages: list[Language]
 
 
-class _Line(NamedTuple):
-    """What of a replica's line stays as it is while it reports the same: what stands before its age, and its pairs."""
+def health(
+    snapshot: Snapshot,
+    *,
+    redis_error: str | None,
+    leading: bool,
+    uptime: float,
+    now: float,
+    load: Callable[[str], int],
+    failing: Callable[[LanguagePair], int],
+) -> tuple[HealthStatus, bytes]:
+    """Judge the fleet: ``down`` when no pair is ready, ``ok`` when nothing at all is amiss, else ``degraded``.
 
-    replica: Replica
-    head: bytes
-    pairs: bytes
-
-
-class HealthPage:
-    """Writes the answer to ``GET /health`` as JSON.
-
-    Mutable state: each replica's line but for its age and its load.
-    With 1,000 replicas writing all of it again keeps the event loop for some 50 ms; ages, loads and the judgement are of
-    the moment all the same.
+    Returns the JSON of a ``Health`` too. ``load`` is what this proxy counts against a replica; ``failing`` counts the
+    replicas that report a pair ready and that this proxy knows better of.
     """
-
-    def __init__(self) -> None:
-        self._lines: dict[str, _Line] = {}
-
-    def render(
-        self,
-        snapshot: Snapshot,
-        *,
-        redis_error: str | None,
-        leading: bool,
-        uptime: float,
-        now: float,
-        load: Callable[[str], int],
-        failing: Callable[[LanguagePair], int],
-    ) -> tuple[HealthStatus, bytes]:
-        """Judge the fleet: ``down`` when no pair is ready, ``ok`` when nothing at all is amiss, else ``degraded``.
-
-        ``load`` is what this proxy counts against a replica; ``failing`` counts the replicas that report a pair ready and
-        that this proxy knows better of.
-        """
-        pairs = {
-            str(pair): {"ready": len(urls), "failing": failing(pair) if urls else 0, "total": snapshot.total[pair]}
-            for pair, urls in snapshot.ready.items()
-        }
-        status: HealthStatus
-        if not any(pair["ready"] > pair["failing"] for pair in pairs.values()):
-            status = "down"
-        elif (
-            all(pair["ready"] and not pair["failing"] for pair in pairs.values())
-            and redis_error is None
-            and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
-        ):
-            status = "ok"
-        else:
-            status = "degraded"
-        head = {
+    pairs = {
+        str(pair): {"ready": len(urls), "failing": failing(pair) if urls else 0, "total": snapshot.total[pair]}
+        for pair, urls in snapshot.ready.items()
+    }
+    status: HealthStatus
+    if not any(pair["ready"] > pair["failing"] for pair in pairs.values()):
+        status = "down"
+    elif (
+        all(pair["ready"] and not pair["failing"] for pair in pairs.values())
+        and redis_error is None
+        and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
+    ):
+        status = "ok"
+    else:
+        status = "degraded"
+    # Not by the models: of 200 replicas with 50 pairs each they take 18 ms, dictionaries 5.
+    return status, to_json(
+        {
             "status": status,
             "version": VERSION,
             "uptime_s": round(uptime, 1),
             "redis": {"up": redis_error is None, "error": redis_error},
             "prober": leading,
             "pairs": pairs,
+            "replicas": [_replica_line(each, now, load(each.url)) for each in snapshot.replicas.values()],
         }
-        lines = b",".join(self._replica_lines(snapshot, now, load))
-        return status, to_json(head)[:-1] + b',"replicas":[' + lines + b"]}"
-
-    def _replica_lines(self, snapshot: Snapshot, now: float, load: Callable[[str], int]) -> Iterator[bytes]:
-        before, self._lines = self._lines, {}
-        pairs_cache: dict[tuple[int, bool, str | None], bytes] = {}
-        for url, replica in snapshot.replicas.items():
-            line = before.get(url)
-            if line is None or (line.replica is not replica and not _alike(line.replica, replica)):
-                line = _Line(replica, _head(replica), _pairs(replica, pairs_cache))
-            elif line.replica is not replica:
-                line = line._replace(replica=replica)  # the old report need not be kept
-            self._lines[url] = line
-            age, report = replica.reported_at, replica.report
-            yield b'%b,"report_age_s":%b,"in_flight":%b,"load":%d,"pairs":%b}' % (
-                line.head,
-                b"null" if age is None else b"%.1f" % max(0.0, now - age),
-                b"null" if report is None else b"%d" % report.in_flight,
-                load(url),
-                line.pairs,
-            )
+    )
 
 
-def _alike(before: Replica, now: Replica) -> bool:
-    """Say whether a replica's line is the same but for its age and its load."""
-    return _line_key(before) == _line_key(now)
-
-
-def _line_key(replica: Replica) -> object:
-    report = replica.report
-    return replica.state, replica.why, report and (report.replica_id, report.version, report.pairs)
-
-
-def _head(replica: Replica) -> bytes:
-    report = replica.report
-    fields = {
+def _replica_line(replica: Replica, now: float, load: int) -> dict[str, object]:
+    report, serving = replica.report, replica.state is ReplicaState.READY
+    return {
         "url": replica.url,
         "replica_id": report and report.replica_id,
         "version": report and report.version,
         "state": replica.state,
         "why": replica.why,
-    }
-    return to_json(fields)[:-1]
-
-
-def _pairs(replica: Replica, cache: dict[tuple[int, bool, str | None], bytes]) -> bytes:
-    """Return the pairs' part; replicas that report the same pairs (the very same object) share it."""
-    if replica.report is None:
-        return b"{}"
-    pairs, serving = replica.report.pairs, replica.state is ReplicaState.READY
-    key = id(pairs), serving, replica.why
-    if key not in cache:
-        cache[key] = to_json(
-            {
-                str(pair): {
-                    "ready": serving and report.ready,
-                    "why": None if serving and report.ready else report.why or replica.why,
-                }
-                for pair, report in pairs.by_pair.items()
+        "report_age_s": None if replica.reported_at is None else round(max(0.0, now - replica.reported_at), 1),
+        "in_flight": report and report.in_flight,
+        "load": load,
+        "pairs": {
+            str(pair): {
+                "ready": serving and each.ready,
+                "why": None if serving and each.ready else each.why or replica.why,
             }
-        )
-    return cache[key]
+            for pair, each in (report.by_pair.items() if report else ())
+        },
+    }
 
 
 def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:

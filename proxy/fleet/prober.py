@@ -143,7 +143,7 @@ class Prober:
     async def _request_report(self, url: str) -> Replica:
         try:
             async with self._probing:
-                report = await self._client.report(url)
+                report = await self._client.report(url, self._last_state(url).report)
         except UnreachableError as error:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:

@@ -226,4 +226,7 @@ def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> b
 
 def _report_key(replica: Replica) -> object:
     report = replica.report
-    return report and (report.pairs, [(name, model.revision) for name, model in report.models.items()])
+    return report and (
+        report.pairs_version or report.pairs,
+        [(name, model.revision) for name, model in report.models.items()],
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -13,7 +12,6 @@ from pydantic import ValidationError
 from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
 from proxy.redis_client import MAX_CONNECTIONS, RedisKeys, connect, mapped_errors
-from proxy.upstream.report_parser import ReportParser
 from shared.languages import LanguagePair
 
 M = TypeVar("M", Replica, Override)
@@ -69,7 +67,6 @@ class FleetStore:
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
-        self._reports = ReportParser()
         self._keys = RedisKeys(prefix)
         self._timeout = timeout
         self._clock = clock
@@ -134,9 +131,7 @@ class FleetStore:
             with mapped_errors(self._timeout):
                 async with asyncio.timeout(2 * self._timeout):
                     records: list[str | None] = await self._execute("MGET", *map(self._keys.replica, batch))
-            parsed = (
-                _parse_or_none(partial(parse_replica, self._reports), each) for each in records if each is not None
-            )
+            parsed = (_parse_or_none(Replica, each) for each in records if each is not None)
             replicas += (replica for replica in parsed if replica is not None)
         pairs = {_parse_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
         return replicas, pairs
@@ -152,7 +147,7 @@ class FleetStore:
                 records: dict[str, str] = await self._execute("HGETALL", key)
                 if renew and records:
                     await self._execute("EXPIRE", key, OVERRIDES_SECONDS)
-        overrides = (_parse_or_none(Override.model_validate_json, record) for record in records.values())
+        overrides = (_parse_or_none(Override, record) for record in records.values())
         return [override for override in overrides if override is not None]
 
     async def write_overrides(self, overrides: Iterable[Override]) -> None:
@@ -173,22 +168,9 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
 
 
-def parse_replica(reports: ReportParser, record: bytes) -> Replica:
-    """Parse the record of a replica and its last report.
-
-    Raises:
-        ValidationError: it is none.
-    """
-    rest, pairs = reports.split_pairs(record)
-    replica = Replica.model_validate_json(rest)
-    if pairs is None or replica.report is None:
-        return replica
-    return replica.model_copy(update={"report": replica.report.model_copy(update={"pairs": pairs})})
-
-
-def _parse_or_none(read: Callable[[bytes], M], record: str) -> M | None:
+def _parse_or_none(model: type[M], record: str) -> M | None:
     try:
-        return read(record.encode())
+        return model.model_validate_json(record)
     except ValidationError as error:
         log.debug("record can not be read", extra={"errors": error.error_count()})
         return None

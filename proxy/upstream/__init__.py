@@ -4,6 +4,5 @@
 - ``response``: a replica's response.
 - ``stream_reader``: reads streamed translations.
 - ``response_classifier``: what a response means for the client and for the replica.
-- ``report_parser``: parses replicas' reports, sharing what is equal.
 - ``errors``: the client's exceptions.
 """

@@ -20,7 +20,6 @@ from pydantic import SecretStr, ValidationError
 from yarl import URL
 
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
-from proxy.upstream.report_parser import ReportParser
 from proxy.upstream.response import ReplicaResponse
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, pass_on_whole, read_stream
 from shared.protocol import bearer_token, sse
@@ -32,6 +31,7 @@ from shared.protocol.sse import OnDelta
 # Shorter than the servers keep an idle connection (shared/server/draining_server.py: 75 s), so that they never close one under a
 # request.
 IDLE_SECONDS: Final = 30.0
+PAIRS_VERSION_PARAMETER: Final = "pairs_version"
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 # aiohttp rounds longer time-outs than its threshold up to whole seconds; a Deadline is to the millisecond.
 NEVER_ROUNDED: Final = math.inf
@@ -54,7 +54,6 @@ class ReplicaClient:
         self._session = session
         self._probe_session = probe_session
         self._auth_headers = auth_headers
-        self._report_parser = ReportParser()
 
     @classmethod
     @asynccontextmanager
@@ -119,17 +118,21 @@ class ReplicaClient:
         except (aiohttp.ClientError, OSError) as error:
             raise BrokenAnswerError(_describe(error)) from error
 
-    async def report(self, url: str) -> ReplicaReport:
-        """Probe a replica.
+    async def report(self, url: str, known: ReplicaReport | None = None) -> ReplicaReport:
+        """Probe a replica; pairs that are those of its ``known`` report are not sent again.
 
         Raises:
             UnreachableError: nothing listens there.
             SilentError: it did not accept or not answer in time: dead, far away, or very busy.
             BrokenAnswerError: what came back is no report.
         """
+        version = None if known is None else known.pairs_version
         try:
             async with self._probe_session.get(
-                f"{url}/report", headers=self._auth_headers, allow_redirects=False
+                f"{url}/report",
+                params=None if version is None else {PAIRS_VERSION_PARAMETER: version},
+                headers=self._auth_headers,
+                allow_redirects=False,
             ) as response:
                 status, body = response.status, await _read(response, MAX_REPORT_BYTES)
         except aiohttp.ConnectionTimeoutError as error:  # a lost packet looks like this: no fact, as a refusal is
@@ -148,7 +151,7 @@ class ReplicaClient:
             message = f"/report answered {status} with {len(body)} bytes"
             raise BrokenAnswerError(message)
         try:
-            return self._report_parser.parse(body)
+            return ReplicaReport.model_validate_json(body).with_known_pairs(known)
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
             message = f"/report is not of this version of Pairway (wrong: {fields})"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from hashlib import blake2b
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, to_json
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from shared.languages import LanguagePair
@@ -37,7 +38,7 @@ class PairReport(BaseModel):
 
 
 class ServedPairs(dict[str, PairReport]):
-    """Every configured pair of a replica under its label; not to be changed, as reports that say the same share it."""
+    """Every configured pair of a replica under its label; not to be changed, as later reports share it."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -49,6 +50,11 @@ class ServedPairs(dict[str, PairReport]):
     def by_pair(self) -> dict[LanguagePair, PairReport]:
         """The reports by the pair itself."""
         return {report.pair: report for report in self.values()}
+
+    @cached_property
+    def version(self) -> str:
+        """A digest of all that is reported of the pairs."""
+        return blake2b(to_json(self), digest_size=16).hexdigest()
 
     @cached_property
     def all_ready(self) -> bool:
@@ -104,7 +110,8 @@ class ServerState(StrEnum):
 class ReplicaReport(BaseModel):
     """The answer to ``GET /report``; ``replica_id`` is new at each start of the process, times are Unix seconds.
 
-    ``weight`` is the share of work it wants beside others, 1 for an ordinary one.
+    ``weight`` is the share of work it wants beside others, 1 for an ordinary one. ``pairs`` is empty where the asker named
+    their present ``pairs_version``.
     """
 
     replica_id: str
@@ -114,7 +121,18 @@ class ReplicaReport(BaseModel):
     in_flight: int
     weight: float = Field(default=1.0, gt=0)
     pairs: ServedPairs
+    pairs_version: str | None = None
     models: dict[str, ModelReport]
+
+    def without_known_pairs(self, version: str | None) -> ReplicaReport:
+        """Return the report as it is sent to an asker that knows this version of its pairs."""
+        return self.model_copy(update={"pairs": ServedPairs()}) if version and version == self.pairs_version else self
+
+    def with_known_pairs(self, known: ReplicaReport | None) -> ReplicaReport:
+        """Return the report with the pairs of an earlier one, if they are of the same version."""
+        if known is None or self.pairs_version is None or self.pairs_version != known.pairs_version:
+            return self
+        return self.model_copy(update={"pairs": known.pairs})
 
     @property
     def by_pair(self) -> dict[LanguagePair, PairReport]:

@@ -10,7 +10,9 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 from shared.protocol.deadline import TIMEOUT_HEADER
 
@@ -62,6 +64,8 @@ class FakeReplica:
         self.canaries = 0
         self.requests: list[Received] = []
         self.probes = 0
+        self.pairs_sent = 0  # reports with their pairs
+        self.versions_pairs = True  # False: as API servers did before reports had pairs_version
         self.connections = 0
         self.aborts = 0
         self.texts_in_hand = 0
@@ -106,9 +110,10 @@ class FakeReplica:
         method, path, _ = head[0].split(" ")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
+        path, _, query = path.partition("?")
         if (method, path) == ("GET", "/report"):
             self.probes += 1
-            return await self._answer(reader, writer, self.report, self._report())
+            return await self._answer(reader, writer, self.report, self._report(query))
         assert (method, path) == ("POST", "/translate"), head[0]
         asked = json.loads(body)
         if headers["x-request-id"].startswith("canary-"):
@@ -198,7 +203,7 @@ class FakeReplica:
                 await writer.drain()
         return True
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self, query: str) -> dict[str, Any]:
         pairs: dict[str, Any] = {}
         for label, ready in self.pairs.items():
             source, target = label.split(">")
@@ -211,6 +216,10 @@ class FakeReplica:
                 "rank": self.ranks.get(label, 0),
                 "canary": self.canary,
             }
+        version = {"pairs_version": sha256(json.dumps(pairs).encode()).hexdigest()} if self.versions_pairs else {}
+        if version and query == urlencode(version):
+            pairs = {}
+        self.pairs_sent += bool(pairs)
         return {
             "replica_id": self.name,
             "version": "0.0-fake",
@@ -219,6 +228,7 @@ class FakeReplica:
             "in_flight": self.texts_in_hand + self.foreign_load,
             "weight": self.weight,
             "pairs": pairs,
+            **version,
             "models": {f"model-{self.name}": self._model(), **self.models},
         }
 

@@ -192,6 +192,14 @@ async def test_server_without_ready_pairs_is_alive_but_not_ready(
     assert factory.engines == {}, "a start that was cancelled must not go on"
 
 
+async def test_report_leaves_out_pairs_whose_version_is_known(served: Served) -> None:
+    whole = await served.report()
+    asked = await served.client.get("/report", params={"pairs_version": whole["pairs_version"]})
+    assert (asked.json()["pairs"], asked.json()["pairs_version"]) == ({}, whole["pairs_version"])
+    for version in ("", "another"):
+        assert (await served.client.get("/report", params={"pairs_version": version})).json()["pairs"] == whole["pairs"]
+
+
 async def test_report_has_every_field_of_the_contract(served: Served, factory: ScriptedFactory) -> None:
     engine = factory.engine("en-de")
     engine.gate.clear()

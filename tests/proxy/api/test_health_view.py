@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.api.health_view import Health, HealthPage, languages
+from proxy.api.health_view import Health, health, languages
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
 from tests.proxy.samples import replica, snapshot
@@ -20,15 +20,14 @@ def rendered(
     redis_error: str | None = None,
     now: float = 100.0,
     failing: int = 0,
-    page: HealthPage | None = None,
 ) -> Health:
-    status, body = (page or HealthPage()).render(
+    status, body = health(
         fleet, redis_error=redis_error, leading=False, uptime=1.26, now=now, load=len, failing=lambda _: failing
     )
-    health = Health.model_validate_json(body)
-    assert health.model_dump_json().encode() == body, "the schema that is documented"
-    assert health.status == status
-    return health
+    page = Health.model_validate_json(body)
+    assert page.model_dump_json().encode() == body, "the schema that is documented"
+    assert page.status == status
+    return page
 
 
 @pytest.mark.parametrize(
@@ -79,23 +78,3 @@ def test_failing_replicas_degrade_the_status() -> None:
     assert rendered(two, failing=1).status == "degraded"
     assert rendered(two, failing=2).status == "down"
     assert rendered(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
-
-
-def test_cached_lines_show_present_state() -> None:
-    page = HealthPage()
-    first = replica("http://a", "en>de", now=100.0, in_flight=1)
-    later = replica("http://a", "en>de", now=101.0, in_flight=2)
-    changes = (
-        (snapshot(first), 100.5),
-        (snapshot(later), 103.0),
-        (snapshot(later), 104.0),
-        (snapshot(later.silent("refused", 105.0, max_misses=1)), 105.0),
-        (snapshot(replica("http://a", "en>de", replica_id="another", now=106.0)), 106.1),
-        (snapshot(replica("http://a", starting=("en>de",), now=107.0)), 107.0),
-        (snapshot(), 108.0),
-        (snapshot(first, replica("http://b", "en>de", now=108.0)), 109.0),
-    )
-    for fleet, now in changes:
-        assert rendered(fleet, now=now, page=page) == rendered(fleet, now=now), (
-            "as if it were written for the first time"
-        )

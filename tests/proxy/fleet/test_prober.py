@@ -11,6 +11,7 @@ from proxy.fleet.prober import Prober
 from proxy.fleet.replica import ReplicaState
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
+from shared.languages import LanguagePair
 from tests.proxy.fleet.registries import ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.support.fake_replica import FakeReplica, replicas
@@ -42,6 +43,18 @@ async def test_probe_all_learns_the_state_of_every_replica() -> None:
         assert parts.registry.first_sweep_done
         assert metrics.registry.get_sample_value("pairway_proxy_replicas", {"state": "ready"}) == 1
         assert metrics.registry.get_sample_value("pairway_proxy_pair_ready_replicas", {"pair": "en-de"}) == 1
+
+
+async def test_unchanged_pairs_are_asked_for_once() -> None:
+    one = FakeReplica("en>de")
+    async with replicas(one), prober_of(one.url) as (prober, parts, _):
+        await prober.probe_all()
+        await prober.probe_all()
+        assert (one.probes, one.pairs_sent) == (2, 1)
+        assert parts.registry.snapshot.total == {LanguagePair("en", "de"): 1}
+        one.pairs["en>de"] = False
+        await prober.probe_all()
+        assert parts.registry.snapshot.ready == {LanguagePair("en", "de"): ()}
 
 
 async def test_unreachable_replica_is_down_after_one_probe() -> None:

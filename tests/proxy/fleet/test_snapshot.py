@@ -6,8 +6,7 @@ import pytest
 
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
-from proxy.upstream.report_parser import ReportParser
-from tests.proxy.samples import models, pair, replica, report, snapshot
+from tests.proxy.samples import pair, replica, report, snapshot
 
 
 def test_snapshot_holds_every_known_pair_in_order() -> None:
@@ -39,29 +38,23 @@ def test_snapshot_is_immutable() -> None:
         fleet.ready[pair("en>fr")] = ("http://b",)  # type: ignore[index]  # pyright: ignore[reportIndexIssue]
 
 
-def test_shared_pairs_make_the_same_snapshot_as_equal_ones() -> None:
-    reports = ReportParser()
-    reported = [
-        report("en>de", "en>fr", replica_id="1"),
-        report("en>de", "en>fr", replica_id="2"),
-        report("en>de", "en>fr", state="draining"),
-        report("en>de", rank=1),
-        report("en>fr", starting=("en>de",)),
-        report("en>de", "en>fr", replica_id="6"),
-    ]
-    shared_reports = [
-        reports.parse(each.model_copy(update={"models": models(ahead=0, limit=1)}).model_dump_json().encode())
-        for each in reported
-    ]
-    assert shared_reports[0].pairs is shared_reports[5].pairs
-    views = [
-        Snapshot.of((Replica.reported(f"http://{n}", each, 1.0) for n, each in enumerate(group)), [pair("de>en")])
-        for group in (reported, shared_reports)
-    ]
-    apart, shared = ([view.total, view.ranks, view.models, view.by_source, view.by_target] for view in views)
-    assert apart == shared
-    for what in ("ready", "tiers"):
-        for key, found in getattr(views[0], what).items():
-            groups = [found] if what == "ready" else found
-            also = getattr(views[1], what)[key]
-            assert [sorted(each) for each in groups] == [sorted(each) for each in ([also] if what == "ready" else also)]
+def test_pairs_are_served_in_tiers_by_rank() -> None:
+    fleet = Snapshot.of(
+        (
+            Replica.reported(f"http://{number}", each, 1.0)
+            for number, each in enumerate(
+                (
+                    report("en>de", rank=2),
+                    report("en>de", rank=0),
+                    report("en>de", state="draining"),
+                    report("en>de", rank=2),
+                    report(starting=("en>de",)),
+                )
+            )
+        ),
+        [pair("de>en")],
+    )
+    assert fleet.tiers == {pair("de>en"): (), pair("en>de"): (("http://1",), ("http://0", "http://3"))}
+    assert fleet.ranks[pair("en>de")] == {"http://0": 2, "http://1": 0, "http://3": 2}
+    assert fleet.models[pair("en>de")] == dict.fromkeys(("http://0", "http://1", "http://3"), "m")
+    assert (fleet.by_source["de"], fleet.by_target["de"]) == ((pair("de>en"),), (pair("en>de"),))

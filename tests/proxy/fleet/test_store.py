@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -134,6 +135,15 @@ async def test_records_of_another_version_are_left_out(store: FleetStore, redis:
     found, known = await store.read()
     assert [each.url for each in found] == ["http://a"]
     assert list(known) == [pair("en>de")]
+
+
+async def test_records_of_proxies_that_know_no_pairs_version_are_read(store: FleetStore, redis: RedisServer) -> None:
+    await store.write([replica("http://a", "en>de", pairs_version="1")], {}, 5)
+    record = json.loads(redis.client.get(f"{PREFIX}replica:http://a"))
+    assert list(record["report"]["pairs"]) == ["en>de"], "what such a proxy needs"
+    del record["report"]["pairs_version"]
+    redis.client.set(f"{PREFIX}replica:http://a", json.dumps(record), px=5000)
+    assert (await store.read())[0] == [replica("http://a", "en>de")]
 
 
 async def test_key_of_another_type_is_unavailable_error(store: FleetStore, redis: RedisServer) -> None:

@@ -40,6 +40,26 @@ async def test_report_is_parsed(client: ReplicaClient, fake: FakeReplica) -> Non
     assert (await client.report(fake.url)).replica_id == "fake"
 
 
+async def test_unchanged_pairs_are_not_sent_again(client: ReplicaClient, fake: FakeReplica) -> None:
+    first = await client.report(fake.url)
+    fake.foreign_load = 7
+    second = await client.report(fake.url, first)
+    assert (second.in_flight, second.pairs, fake.pairs_sent) == (7, first.pairs, 1)
+    fake.pairs["en>fr"] = False
+    third = await client.report(fake.url, second)
+    assert (list(third.pairs), fake.pairs_sent) == (["en-de", "en-fr"], 2)
+    assert (await client.report(fake.url, first)).pairs == third.pairs
+
+
+async def test_server_without_pairs_version_sends_pairs_each_time(client: ReplicaClient, fake: FakeReplica) -> None:
+    known = await client.report(fake.url)
+    fake.versions_pairs = False
+    old = await client.report(fake.url, known)
+    assert (old.pairs_version, old.pairs) == (None, known.pairs)
+    fake.pairs["en>fr"] = True
+    assert list((await client.report(fake.url, old)).pairs) == ["en-de", "en-fr"]
+
+
 @pytest.mark.parametrize("fault", ["hang", "drip"])
 async def test_report_probe_ends_after_timeout(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
     fake.report.fault = fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from shared.protocol.report import ReplicaReport
+from shared.protocol.report import PairReport, ReplicaReport, ServedPairs
 
 
 def test_report_with_unknown_fields_is_read() -> None:
@@ -18,3 +18,38 @@ def test_report_with_unknown_fields_is_read() -> None:
     assert str(read.pairs["x"].pair) == "en-zh-Hant"
     with pytest.raises(ValidationError):
         ReplicaReport.model_validate({**report, "state": "asleep"})
+
+
+def test_pairs_version_follows_all_that_is_reported_of_the_pairs() -> None:
+    def pairs(**changes: object) -> ServedPairs:
+        values: dict[str, object] = {"source": "en", "target": "de", "model": "m", "ready": True, "why": None}
+        return ServedPairs({"en-de": PairReport.model_validate({**values, **changes})})
+
+    assert pairs().version == pairs().version
+    changed: list[dict[str, object]] = [
+        {},
+        {"ready": False},
+        {"why": "x"},
+        {"rank": 1},
+        {"canary": "x"},
+        {"ready_in_s": 1.0},
+    ]
+    assert len({pairs(**each).version for each in changed}) == len(changed)
+    assert ServedPairs().version != pairs().version
+
+
+def test_known_pairs_are_left_out_and_put_back() -> None:
+    values = {
+        "replica_id": "a", "version": "9", "started_at": 1, "state": "ready", "in_flight": 0, "models": {},
+        "pairs": {"x": {"source": "en", "target": "de", "model": "m", "ready": True, "why": None}},
+    }  # fmt: skip
+    old, one, other = (
+        ReplicaReport.model_validate({**values, "pairs_version": version}) for version in (None, "1", "2")
+    )
+    assert one.without_known_pairs("1").pairs == {}
+    assert one.without_known_pairs("1").with_known_pairs(one) == one
+    for asked in (None, "", "2"):
+        assert one.without_known_pairs(asked) is one
+    assert old.without_known_pairs(None) is old
+    assert one.with_known_pairs(None) is one.with_known_pairs(other) is one.with_known_pairs(old) is one
+    assert old.with_known_pairs(old) is old
