@@ -15,10 +15,10 @@ from typing import Any, Final
 import psutil
 
 from benchmarks.connections.clients import ClientGroup
-from benchmarks.harness.http_load import LoadPlan, LoadProcess, Stream
-from benchmarks.harness.load import Sample, failures
-from benchmarks.harness.servers import cpu_seconds
-from benchmarks.harness.statistics import percentile_ms
+from benchmarks.harness.http_load import LoadPlan, LoadProcess
+from benchmarks.harness.load import Sample, Stream, failures
+from benchmarks.harness.processes import cpu_seconds
+from benchmarks.harness.report import percentile_ms
 from benchmarks.harness.texts import TextSource
 from benchmarks.harness.waiting import wait_until
 from tests.faults.fleet import FaultFleet
@@ -155,7 +155,7 @@ async def measure(fleet: FaultFleet, idle: int, slow: int, rate: float) -> list[
         phases += [await with_clients(process, f"{group.count} {group.kind}", group) for group in groups]
         phases += [await watch(process, "load alone again", asyncio.create_task(asyncio.sleep(BEFORE_SECONDS)))]
     finally:
-        samples = await load.stop()
+        samples = (await load.stop()).samples
     for phase in phases:
         phase.summarize(samples)
     return phases

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.connections.phases import Phase
-from benchmarks.harness.report import NONE, table, target_table
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import NONE, Checks, table, target_table
 
 # What docker compose gives a proxy (PAIRWAY_PROXY_MEMORY).
 MAX_MEMORY_MB: Final = 512

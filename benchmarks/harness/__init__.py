@@ -1,13 +1,11 @@
 """Harness: what every benchmark needs, and what tests need too.
 
-- ``load``: closed and open loops, whatever sends the requests.
-- ``http_load``: HTTP clients of ``/translate`` in a process of their own.
+- ``load``: the load generator: closed and open loops of whatever sends a request, and their result.
+- ``http_load``: HTTP clients in a process of their own.
+- ``http_client``: their connections.
 - ``texts``: the texts that a load sends.
-- ``processes``: free ports, servers as processes with logs.
-- ``servers``: Pairway's proxy as a process, and small questions to it.
+- ``processes``: the launcher: free ports, servers with logs, and small questions to them.
 - ``waiting``: waiting for an outcome.
+- ``report``: percentiles, targets, tables, and the folder of a run.
 - ``engine``: one model on a real engine in this process, without HTTP.
-- ``statistics``: percentiles.
-- ``targets``: what was measured beside what it must be.
-- ``report``: the folder of a run, and tables in Markdown.
 """

@@ -1,7 +1,12 @@
-"""HTTP clients of ``/translate`` in a process of their own: ``python -m benchmarks.harness.http_load PLAN`` (as JSON).
+"""HTTP clients as a process of their own: ``python -m benchmarks.harness.http_load PLAN`` (as JSON).
 
-Each stream of a plan is one client address with connections of its own; open streams send at random or at equal times. Every
-response is a line of the file ``out``, written when all have come; the last line is :class:`LoadTimes`.
+Each stream of a plan is one client address with connections of its own. Every response is a line of the file ``out``, written when all
+have come; the last line is the rest of the :class:`~benchmarks.harness.load.LoadResult`.
+
+    result = await LoadProcess(plan, folder, "load").run()
+    async with running_load(LoadProcess(plan, folder, "load")) as load:     # a plan without seconds
+        …
+        result = await load.stop()
 """
 
 from __future__ import annotations
@@ -15,61 +20,53 @@ import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import aiohttp
 import uvloop
 
-from benchmarks.harness.load import Sample, closed_loop, open_loop, poisson, raise_priority, steady
-from benchmarks.harness.processes import Server
+from benchmarks.harness.http_client import TIMEOUT_SECONDS, HttpClient
+from benchmarks.harness.load import LoadResult, Sample, Stream, Timing, raise_priority, run_load
+from benchmarks.harness.processes import Server, Usage
 from benchmarks.harness.texts import Text, TextSource
 from benchmarks.harness.waiting import wait_until
 from shared.protocol.priority import PRIORITY_HEADER
 
+# In a plan's body, where a text stands as a JSON string.
+TEXT: Final = "TEXT"
+TRANSLATE_BODY: Final = f'{{"text":{TEXT},"source_lang":"en","target_lang":"de"}}'
 # What a client obeys at most; more counts as no time at all.
 MAX_RETRY_SECONDS: Final = 60.0
+# The event loop's clock counts whole ones: a wait may end that much early.
+LOOP_CLOCK_SECONDS: Final = 0.001
 # Before a closed stream sends its next request after a refusal.
 REFUSED_PAUSE_SECONDS: Final = 0.1
 OK: Final = 200
 BUSY: Final = frozenset({429, 503})
 START_SECONDS: Final = 20.0
+# For the last responses, which may be second attempts.
+DRAIN_SECONDS: Final = 240.0
 ORPHAN_CHECK_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Stream:
-    """One client: ``rate`` a second (open loop), or ``concurrency`` requests in flight (closed loop).
-
-    ``poisson``: at random times; ``retries``: a refused request is sent again when ``Retry-After`` says.
-    """
-
-    name: str
-    rate: float = 0.0
-    concurrency: int = 0
-    poisson: bool = True
-    address: str = "127.0.0.1"
-    priority: str = "interactive"
-    retries: bool = False
-
-
-@dataclass(frozen=True)
 class LoadPlan:
-    """Streams and texts of one load; ``seconds`` 0: until SIGTERM.
+    """Streams and texts of one load; without seconds in ``timing`` it lasts until SIGTERM.
 
-    ``timeout``: what a client waits for a response; ``request_ids``: prefix of the ids, checked in the responses.
+    ``timeout``: what a client waits for a response; ``request_ids``: prefix of the ids, checked in the responses. ``body`` is JSON in which
+    ``TEXT`` stands for the text; ``pid`` a server's process to watch.
     """
 
     url: str
     out: str
     streams: list[Stream]
     texts: TextSource
-    seconds: float = 0.0
-    # Longer than any time-out of the servers: a request that nobody answers shows as one.
-    timeout: float = 60.0
+    timing: Timing = field(default_factory=Timing)
+    timeout: float = TIMEOUT_SECONDS
     request_ids: str = ""
+    body: str = TRANSLATE_BODY
+    pid: int = 0
 
     def to_json(self) -> str:
         """Return the plan for a command line."""
@@ -80,82 +77,65 @@ class LoadPlan:
         """Read what :meth:`to_json` made."""
         fields: dict[str, Any] = json.loads(text)
         streams = [Stream(**stream) for stream in fields.pop("streams")]
-        return cls(streams=streams, texts=TextSource(**fields.pop("texts")), **fields)
+        texts, timing = TextSource(**fields.pop("texts")), Timing(**fields.pop("timing"))
+        return cls(streams=streams, texts=texts, timing=timing, **fields)
 
 
-class LoadTimes(NamedTuple):
-    """When a load began (monotonic seconds), how many requests it sent, and the CPU seconds that they took."""
-
-    began: float
-    sent: int
-    cpu: float
-
-
-class Client:
-    """Sends one stream's requests and keeps the samples."""
+class StreamClient:
+    """Sends one stream's requests; the samples of all streams are in one list."""
 
     def __init__(
-        self, plan: LoadPlan, stream: Stream, session: aiohttp.ClientSession, texts: Iterator[tuple[int, Text]]
+        self, plan: LoadPlan, stream: Stream, texts: Iterator[tuple[int, Text]], samples: list[Sample]
     ) -> None:
-        self.samples: list[Sample] = []
-        self._plan = plan
-        self._stream = stream
-        self._session = session
+        self.stream = stream
+        self.http = HttpClient(plan.url, stream.address, plan.timeout)
+        self._before, self._after = plan.body.split(TEXT)
+        self._request_ids = plan.request_ids
+        self._priority = f"{PRIORITY_HEADER}: {stream.priority}\r\n"
         self._texts = texts
+        self._samples = samples
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Send until told to stop."""
-        stream = self._stream
-        if stream.concurrency:
-            await closed_loop(stream.concurrency, self._send, stop)
-            return
-        seed = f"{self._plan.texts.seed} {self._plan.texts.first} {stream.name}"
-        pauses = poisson(stream.rate, Random(seed)) if stream.poisson else steady(stream.rate)  # noqa: S311 - a schedule
-        await open_loop(pauses, self._send, stop)
-
-    async def _send(self, due: float) -> None:
+    async def send(self, due: float) -> None:
+        """Send the next text, and once more when it is refused and the stream retries."""
         number, text = next(self._texts)
         sample = await self._post(number, text, due, 1)
-        if self._stream.retries and sample.status in BUSY and 0 <= sample.retry_after <= MAX_RETRY_SECONDS:
+        if self.stream.retries and sample.status in BUSY and 0 <= sample.retry_after <= MAX_RETRY_SECONDS:
             again = sample.ended + sample.retry_after
-            await asyncio.sleep(again - time.monotonic())
+            await asyncio.sleep(again - time.monotonic() + LOOP_CLOCK_SECONDS)
             await self._post(number, text, again, 2)
-        elif self._stream.concurrency and sample.status != OK:
+        elif self.stream.concurrency and sample.status != OK:
             await asyncio.sleep(REFUSED_PAUSE_SECONDS)
 
     async def _post(self, number: int, text: Text, due: float, attempt: int) -> Sample:
-        body = json.dumps({"text": text.text, "source_lang": "en", "target_lang": "de"}).encode()
-        headers = {PRIORITY_HEADER: self._stream.priority, "Content-Type": "application/json"}
-        request_id = f"{self._plan.request_ids}-{number}" if self._plan.request_ids else ""
-        if request_id:
-            headers["X-Request-Id"] = request_id
+        request_id = f"{self._request_ids}-{number}" if self._request_ids else ""
+        headers = f"{self._priority}X-Request-Id: {request_id}\r\n" if request_id else self._priority
+        body = f"{self._before}{json.dumps(text.text)}{self._after}".encode()
         sent = time.monotonic()
         status, code, model, retry_after = 0, "", "", -1.0
         try:
-            async with self._session.post(self._plan.url, data=body, headers=headers) as response:
-                content: dict[str, Any] = json.loads(await response.read())
-                status, model = response.status, str(content.get("model", ""))
-                retry_after = _seconds(response.headers.get("Retry-After"))
-                code = str(content.get("code", "")) if status != OK else _fault(content["translation"], text.expected)
-                if request_id and response.headers.get("X-Request-Id") != request_id:
-                    code = code or "wrong-request-id"
-        except (aiohttp.ClientError, TimeoutError, ValueError, TypeError, KeyError, AttributeError) as error:
+            response = await self.http.post(body, headers)
+            content: dict[str, Any] = json.loads(response.body)
+            status, model = response.status, str(content.get("model", ""))
+            wait = response.headers.get(b"retry-after", b"")
+            retry_after = float(wait) if wait.isdigit() else -1.0
+            code = str(content.get("code", "")) if status != OK else _fault(content, response.body, text.expected)
+            if request_id and response.headers.get(b"x-request-id") != request_id.encode():
+                code = code or "wrong-request-id"
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             code = type(error).__name__
         ended = time.monotonic()
-        name = self._stream.name
+        name = self.stream.name
         sample = Sample(name, number, text.units, due, sent, ended, status, code, model, retry_after, attempt)
-        self.samples.append(sample)
+        self._samples.append(sample)
         return sample
 
 
-def _seconds(header: str | None) -> float:
-    return float(header) if header is not None and header.isdecimal() else -1.0
-
-
-def _fault(translation: str, expected: str) -> str:
-    if not translation:
+def _fault(content: dict[str, Any], body: bytes, expected: str) -> str:
+    """Say what is wrong with an answer, whose text stands in ``translation``, or somewhere in another API's body."""
+    answer: str | None = content.get("translation", "") if "choices" not in content else body.decode()
+    if not answer:
         return "no-translation"
-    return "" if expected in translation else "wrong-translation"
+    return "" if expected in answer else "wrong-translation"
 
 
 async def send(plan: LoadPlan) -> None:
@@ -164,70 +144,76 @@ async def send(plan: LoadPlan) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     texts = plan.texts.open()
     numbered = ((number, texts.text(number)) for number in itertools.count(plan.texts.first))
+    samples: list[Sample] = []
     with Path(plan.out).open("w") as out:  # noqa: ASYNC230 - everything has been sent when it is written
-        async with contextlib.AsyncExitStack() as stack:
-            clients = [Client(plan, stream, await _session(stack, plan, stream), numbered) for stream in plan.streams]
-            ending = asyncio.create_task(_end(stop, plan.seconds))
-            cpu, began = time.process_time(), time.monotonic()
-            await asyncio.gather(*(client.run(stop) for client in clients))
-            ending.cancel()
-            cpu = time.process_time() - cpu
-        samples = [sample for client in clients for sample in client.samples]
-        out.writelines(json.dumps(sample) + "\n" for sample in samples)
-        out.write(json.dumps(LoadTimes(began, len(samples), cpu)) + "\n")
+        clients = [StreamClient(plan, stream, numbered, samples) for stream in plan.streams]
+        orphaned = asyncio.create_task(_stop_when_orphaned(stop))
+        streams = [(client.stream, client.send) for client in clients]
+        seed = f"{plan.texts.seed} {plan.texts.first}"
+        result = await run_load(streams, samples, plan.timing, stop=stop, seed=seed, pid=plan.pid)
+        orphaned.cancel()
+        for client in clients:
+            client.http.close()
+        fields = vars(result)
+        out.writelines(json.dumps(sample) + "\n" for sample in fields.pop("samples"))
+        out.write(json.dumps(fields) + "\n")
 
 
-async def _session(stack: contextlib.AsyncExitStack, plan: LoadPlan, stream: Stream) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(limit=0, local_addr=(stream.address, 0))
-    timeout = aiohttp.ClientTimeout(total=plan.timeout)
-    return await stack.enter_async_context(aiohttp.ClientSession(connector=connector, timeout=timeout))
-
-
-async def _end(stop: asyncio.Event, seconds: float) -> None:
-    """Stop after the plan's time, or when the process that started this one has ended."""
-    starter, until = os.getppid(), time.monotonic() + seconds
-    while os.getppid() == starter and not (seconds and time.monotonic() >= until):
-        left = until - time.monotonic() if seconds else ORPHAN_CHECK_SECONDS
-        await asyncio.sleep(min(ORPHAN_CHECK_SECONDS, max(0.0, left)))
+async def _stop_when_orphaned(stop: asyncio.Event) -> None:
+    """Stop when the process that started this one has ended."""
+    starter = os.getppid()
+    while os.getppid() == starter:  # noqa: ASYNC110 - another process has no event to wait for
+        await asyncio.sleep(ORPHAN_CHECK_SECONDS)
     stop.set()
 
 
 class LoadProcess:
-    """Load as its starter sees it; ``times`` are known when it has ended."""
+    """Load as its starter sees it."""
 
     def __init__(self, plan: LoadPlan, folder: Path, name: str) -> None:
         self.plan = plan
         self.name = name
-        self.times = LoadTimes(0.0, 0, 0.0)
         command = [sys.executable, "-m", "benchmarks.harness.http_load", plan.to_json()]
-        self._server = Server(command, folder / f"{name}.log")
+        self._server = Server(command, folder / f"{name}.log", stop_seconds=plan.timeout + MAX_RETRY_SECONDS)
 
     async def start(self) -> None:
-        """Start it and wait until it sends."""
+        """Start it and wait until it sends; raises RuntimeError when it ends instead."""
         self._server.start()
-        await wait_until(Path(self.plan.out).exists, START_SECONDS, "the load has started")
+        out = Path(self.plan.out)
 
-    async def stop(self) -> list[Sample]:
-        """End it, wait for its last responses, and return the samples in the order in which they were sent."""
+        def state() -> str:
+            return "sends" if out.exists() else "ended" if self._server.has_ended else ""
+
+        if await wait_until(state, START_SECONDS, "the load sends") == "ended":
+            raise RuntimeError(f"the load {self._server.describe_end()}")
+
+    async def run(self) -> LoadResult:
+        """Start it and wait until a plan with an end has sent everything."""
+        timing = self.plan.timing
+        try:
+            await self.start()
+            within = timing.warm_up + timing.seconds + timing.extension + DRAIN_SECONDS
+            await asyncio.wait_for(self._server.wait(), within)
+        finally:
+            await self.end()
+        return self._result()
+
+    async def stop(self) -> LoadResult:
+        """End it after its last responses, and return what it measured."""
         await self.end()
-        return self._read()
+        return self._result()
 
     async def end(self) -> None:
         """End it after its last responses."""
         await asyncio.to_thread(self._server.stop)
 
-    async def finish(self, within: float) -> list[Sample]:
-        """Wait until it has sent everything; return the samples."""
-        if self._server.process is not None:
-            await asyncio.to_thread(self._server.process.wait, within)
-        return self._read()
-
-    def _read(self) -> list[Sample]:
+    def _result(self) -> LoadResult:
         *lines, last = Path(self.plan.out).read_text().splitlines() or [""]
         if not last:
-            raise RuntimeError(f"the load broke off:\n{self._server.tail()}")
-        self.times = LoadTimes(*json.loads(last))
-        return sorted((Sample(*json.loads(line)) for line in lines), key=lambda sample: sample.sent)
+            raise RuntimeError(f"the load {self._server.describe_end()}")
+        fields: dict[str, Any] = json.loads(last)
+        server = Usage(*fields.pop("server"))
+        return LoadResult([Sample(*json.loads(line)) for line in lines], server=server, **fields)
 
 
 @contextlib.asynccontextmanager
@@ -240,11 +226,6 @@ async def running_load(load: LoadProcess) -> AsyncGenerator[LoadProcess]:
         await load.end()
 
 
-def main() -> None:
-    """Send the plan of the command line."""
+if __name__ == "__main__":
     raise_priority()
     uvloop.run(send(LoadPlan.from_json(sys.argv[1])))
-
-
-if __name__ == "__main__":
-    main()

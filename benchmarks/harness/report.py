@@ -1,32 +1,92 @@
-"""Reports: the folder of a run, tables in Markdown, and the line that says where and when it was measured."""
+"""Report writer: percentiles, targets met or missed, tables in Markdown, and the folder of a run with both and JSON.
+
+    checks.at_most("p99", 12.0, 50, " ms")
+    lines = ["# Name", "", folder.machine, "", *target_table(checks), "", *table(("a", "b"), rows)]
+    return folder.write("...".join(lines), {"rows": rows}, checks)
+
+``write`` returns the exit status of a program.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final, cast
 
-from benchmarks.harness.targets import TARGET_HEADINGS, Check
 from shared.version import VERSION
 
-NONE = "–"
+NONE: Final = "–"
+
+
+def percentile(values: Iterable[float], percent: float) -> float:
+    """Return the value that so many percent do not exceed; NaN of nothing."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)] if ordered else math.nan
+
+
+def percentile_ms(seconds: Iterable[float], percent: float) -> float:
+    """Return a percentile of seconds in milliseconds; NaN of nothing."""
+    return 1000 * percentile(seconds, percent)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Target with its measured value; ``timing``: it is a figure of a loaded machine, not a fact."""
+
+    name: str
+    measured: str
+    limit: str
+    met: bool
+    timing: bool = False
+
+
+@dataclass
+class Checks:
+    """Checks of one run, in their order. A value that could not be measured (NaN) misses its target."""
+
+    checks: list[Check] = field(default_factory=list[Check])
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    @property
+    def met(self) -> bool:
+        """Whether every target is met."""
+        return all(check.met for check in self.checks)
+
+    def missed(self, *, timings: bool) -> Sequence[Check]:
+        """Return the missed targets, timings only on request."""
+        return [check for check in self.checks if not check.met and (timings or not check.timing)]
+
+    def at_most(self, name: str, measured: float, limit: float, unit: str = "", *, timing: bool = True) -> None:
+        """Check an upper bound."""
+        self.checks.append(Check(name, f"{measured:.4g}{unit}", f"≤ {limit:g}{unit}", measured <= limit, timing))
+
+    def at_least(self, name: str, measured: float, limit: float, unit: str = "", *, timing: bool = True) -> None:
+        """Check a lower bound."""
+        self.checks.append(Check(name, f"{measured:.4g}{unit}", f"≥ {limit:g}{unit}", measured >= limit, timing))
+
+    def holds(self, name: str, fact: object, *, measured: str = "", limit: str = "yes") -> None:
+        """Check a fact."""
+        self.checks.append(Check(name, measured or ("yes" if fact else "no"), limit, bool(fact)))
 
 
 def table(headings: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
-    return [_line(headings), _line("---" for _ in headings), *map(_line, rows)]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    lines = (headings, ("---" for _ in headings), *rows)
+    return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
 def target_table(checks: Iterable[Check]) -> list[str]:
     """Return the table of targets."""
-    return table(TARGET_HEADINGS, (check.cells() for check in checks))
+    rows = ((check.name, check.measured, check.limit, "met" if check.met else "**missed**") for check in checks)
+    return table(("target", "measured", "limit", ""), rows)
 
 
 class RunFolder:
@@ -47,8 +107,22 @@ class RunFolder:
             f"{os.getloadavg()[0]:.1f} after"
         )
 
-    def write(self, report: str, results: object) -> None:
-        """Write report.md and results.json, and print the report."""
+    def write(self, report: str, results: object, checks: Checks | None = None) -> int:
+        """Write report.md and results.json, print the report, and return the exit status: 1 when a target is missed."""
         (self.path / "report.md").write_text(report)
-        (self.path / "results.json").write_text(json.dumps(results, indent=1))
+        (self.path / "results.json").write_text(json.dumps(_without_nan(results), indent=1))
         print(f"\n{report}\nwritten to {os.path.relpath(self.path)}")
+        return 0 if checks is None or checks.met else 1
+
+
+def _without_nan(value: object) -> object:
+    """Return what JSON can say: it has no NaN."""
+    match value:
+        case float() if math.isnan(value):
+            return None
+        case dict():
+            return {name: _without_nan(each) for name, each in cast("dict[str, Any]", value).items()}
+        case list() | tuple():
+            return [_without_nan(each) for each in cast("list[Any]", value)]
+        case _:
+            return value

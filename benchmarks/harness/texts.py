@@ -16,32 +16,12 @@ from shared.protocol.lanes import cost_of
 # 3 a paragraph. Blocks, so that each load has the same share of each.
 BLOCK: Final = ((1, 1),) * 12 + ((2, 4),) * 5 + ((6, 12),) * 3
 # Where no file is given: all their combinations.
-_SUBJECTS: Final = (
-    "My brother",
-    "The old man",
-    "Our teacher",
-    "The doctor",
-    "A friend of mine",
-    "Her sister",
-    "The girl",
+SENTENCE_PARTS: Final = (
+    ("My brother", "The old man", "Our teacher", "The doctor", "A friend of mine", "Her sister", "The girl"),
+    ("bought a book", "lost the key", "waited for us", "wrote a letter", "saw a dog", "drank some water"),
+    ("in the garden", "at the station", "near the river", "in our village", "behind the house", "at school"),
+    ("yesterday", "last week", "in the morning", "on Sunday", "two years ago"),
 )
-_PREDICATES: Final = (
-    "bought a book",
-    "lost the key",
-    "waited for us",
-    "wrote a letter",
-    "saw a dog",
-    "drank some water",
-)
-_PLACES: Final = (
-    "in the garden",
-    "at the station",
-    "near the river",
-    "in our village",
-    "behind the house",
-    "at school",
-)
-_TIMES: Final = ("yesterday", "last week", "in the morning", "on Sunday", "two years ago")
 
 
 class Text(NamedTuple):
@@ -101,7 +81,7 @@ def read_sentences(file: Path | None) -> list[str]:
     """Return the English sentences of a file of pairs; without one, made up ones."""
     if file is not None:
         return [pair.english for pair in read_pairs(file)]
-    return [" ".join(words) + "." for words in itertools.product(_SUBJECTS, _PREDICATES, _PLACES, _TIMES)]
+    return [" ".join(words) + "." for words in itertools.product(*SENTENCE_PARTS)]
 
 
 class MixedTexts:

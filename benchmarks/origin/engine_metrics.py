@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.harness.servers import http_get
+from benchmarks.harness.processes import http_get
 from benchmarks.origin.load_driver import PointPlan
 from benchmarks.origin.processes import Design
 

@@ -17,8 +17,7 @@ from typing import Any, Final
 import psutil
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from benchmarks.harness.processes import ROOT, Server, free_port, python_server, redis_server
-from benchmarks.harness.servers import http_get, proxy_server
+from benchmarks.harness.processes import ROOT, Server, free_port, http_get, proxy_server, python_server, redis_server
 from benchmarks.harness.waiting import wait_until
 from benchmarks.origin.load_driver import PlanProcess, PointLoad, PointPlan
 from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry

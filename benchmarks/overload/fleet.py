@@ -9,18 +9,23 @@ from typing import Final, NamedTuple
 
 import psutil
 
-from benchmarks.harness.http_load import LoadPlan, LoadProcess, LoadTimes, Stream
-from benchmarks.harness.load import Sample
-from benchmarks.harness.processes import Server, free_port, python_server, redis_server
-from benchmarks.harness.servers import cpu_seconds, proxy_server, ready_replicas
+from benchmarks.harness.http_load import LoadPlan, LoadProcess
+from benchmarks.harness.load import LoadResult, Stream, Timing
+from benchmarks.harness.processes import (
+    Server,
+    cpu_seconds,
+    free_port,
+    proxy_server,
+    python_server,
+    ready_replicas,
+    redis_server,
+)
 from benchmarks.harness.texts import TextSource
 from benchmarks.harness.waiting import wait_until
 
 PAIR: Final = "en-de"
 # vLLM is imported and the model loaded within this.
 READY_SECONDS: Final = 240.0
-# The last response of a load comes within the clients' time-out, twice where they send again.
-DRAIN_SECONDS: Final = 240.0
 # No load sends more texts than this: each begins where no other one's numbers reach.
 MAX_TEXTS_PER_LOAD: Final = 40_000
 
@@ -34,18 +39,10 @@ class CpuSeconds(NamedTuple):
 
 
 class OverloadLoad(NamedTuple):
-    """Samples of a load; ``since`` and ``until`` bound the time that counts, the one after the warm-up."""
+    """What the clients of a load measured, and the servers' CPU in it."""
 
-    samples: list[Sample]
-    times: LoadTimes
-    since: float
-    until: float
+    result: LoadResult
     cpu: CpuSeconds
-
-    @property
-    def seconds(self) -> float:
-        """Length of the time that counts."""
-        return self.until - self.since
 
 
 class OverloadFleet:
@@ -80,17 +77,12 @@ class OverloadFleet:
         name = f"load-{self._loads}"
         texts = TextSource(first=self._loads * MAX_TEXTS_PER_LOAD, pairs=self._pairs, seed=self._seed)
         out = str(self.folder / f"{name}.jsonl")
-        plan = LoadPlan(f"{self.url}/translate", out, list(streams), texts, warm_up + seconds)
+        timing = Timing(seconds, warm_up)
+        plan = LoadPlan(f"{self.url}/translate", out, list(streams), texts, timing)
         before = self.cpu()
-        process = LoadProcess(plan, self.folder, name)
-        await process.start()
-        try:
-            samples = await process.finish(warm_up + seconds + DRAIN_SECONDS)
-        finally:
-            await process.end()
+        result = await LoadProcess(plan, self.folder, name).run()
         cpu = CpuSeconds(*(now - then for now, then in zip(self.cpu(), before, strict=True)))
-        since = process.times.began + warm_up
-        return OverloadLoad(samples, process.times, since, since + seconds, cpu)
+        return OverloadLoad(result, cpu)
 
 
 @asynccontextmanager

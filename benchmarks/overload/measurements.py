@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from benchmarks.harness.load import Sample, failures
-from benchmarks.harness.statistics import percentile_ms
+from benchmarks.harness.report import percentile_ms
 from benchmarks.overload.fleet import OverloadLoad
 
 # What a client may be answered when there is too much to do; anything else but a translation is a failure.
@@ -57,19 +57,20 @@ def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
 
     Goodput is what ended in the time that counts, all else is of what was due in it. CPU is the servers' over the whole load, for each request translated in it, whoever's it was.
     """
-    samples = [sample for sample in load.samples if sample.stream == stream]
-    ended = [sample for sample in samples if load.since <= sample.ended < load.until and not sample.failed]
-    due = [sample for sample in samples if load.since <= sample.due < load.until and sample.attempt == 1]
+    samples = [sample for sample in load.result.samples if sample.stream == stream]
+    ended = [
+        sample for sample in samples if load.result.since <= sample.ended < load.result.until and not sample.failed
+    ]
+    due = [sample for sample in samples if load.result.since <= sample.due < load.result.until and sample.attempt == 1]
     good = [sample.seconds for sample in due if not sample.failed]
     refused = [sample for sample in due if is_refused(sample)]
     refused_after = [sample.seconds for sample in refused]
     late = [sample.sent - sample.due for sample in due]
-    translated = sum(not sample.failed for sample in load.samples) or math.nan
-    lasted = max((sample.ended for sample in load.samples), default=load.until) - load.times.began
+    translated = sum(not sample.failed for sample in load.result.samples) or math.nan
     return LoadSummary(
-        offered=len(due) / load.seconds,
-        goodput=len(ended) / load.seconds,
-        goodput_units=sum(sample.units for sample in ended) / load.seconds,
+        offered=len(due) / load.result.seconds,
+        goodput=len(ended) / load.result.seconds,
+        goodput_units=sum(sample.units for sample in ended) / load.result.seconds,
         good=len(good),
         p50=percentile_ms(good, 50),
         p95=percentile_ms(good, 95),
@@ -81,7 +82,7 @@ def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
         others=unclear_failures(due),
         late_p99=percentile_ms(late, 99),
         late_max=percentile_ms(late, 100),
-        load_cpu_percent=100 * load.times.cpu / lasted,
+        load_cpu_percent=100 * load.result.cpu_share,
         proxy_cpu_ms=1000 * load.cpu.proxy / translated,
         apiserver_cpu_ms=1000 * load.cpu.apiserver / translated,
         engine_cpu_ms=1000 * load.cpu.engine / translated,
@@ -108,9 +109,9 @@ class RetrySummary(NamedTuple):
 
 def summarize_retries(load: OverloadLoad) -> RetrySummary:
     """Return the second attempts: all, and those after the burst alone."""
-    refused = [sample for sample in load.samples if sample.attempt == 1 and is_refused(sample)]
-    second = [sample for sample in load.samples if sample.attempt == 2]
-    later = [sample for sample in second if sample.due >= load.until]
+    refused = [sample for sample in load.result.samples if sample.attempt == 1 and is_refused(sample)]
+    second = [sample for sample in load.result.samples if sample.attempt == 2]
+    later = [sample for sample in second if sample.due >= load.result.until]
     waits = [sample.retry_after for sample in refused]
     return RetrySummary(
         refused=len(refused),

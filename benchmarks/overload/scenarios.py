@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.harness.http_load import Stream
-from benchmarks.harness.statistics import percentile_ms
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.load import Stream
+from benchmarks.harness.report import Checks, percentile_ms
 from benchmarks.overload.fleet import OverloadFleet, OverloadLoad
 from benchmarks.overload.measurements import (
     LoadSummary,
@@ -60,8 +59,8 @@ class OverloadBench:
     ) -> tuple[OverloadLoad, list[LoadSummary]]:
         """Send the streams, add a row for each, count what no load may see."""
         load = await self.fleet.load(streams, seconds or self.seconds, warm_up)
-        self.failures.update(unclear_failures(load.samples))
-        self.without_retry_after += sum(is_refused(sample) and sample.retry_after < 0 for sample in load.samples)
+        self.failures.update(unclear_failures(load.result.samples))
+        self.without_retry_after += sum(is_refused(sample) and sample.retry_after < 0 for sample in load.result.samples)
         summaries = [summarize(load, stream.name) for stream in streams]
         for stream, summary in zip(streams, summaries, strict=True):
             row = name if len(streams) == 1 else f"{name}: {stream.name}"
@@ -147,7 +146,7 @@ async def callers(bench: OverloadBench) -> None:
     load, (beside, _) = await bench.load("flood 4× beside", seldom, flood)
     bench.checks.at_least("flood beside: the other's successes", beside.success_percent, 99, " %")
     bench.details["seldom_p95_ratio"] = beside.p95 / alone.p95
-    waits = [sample.seconds for sample in load.samples if sample.stream == seldom.name]
+    waits = [sample.seconds for sample in load.result.samples if sample.stream == seldom.name]
     bench.details["seldom_slowest_ms"] = percentile_ms(waits, 100)
 
 

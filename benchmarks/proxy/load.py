@@ -17,7 +17,7 @@ from typing import Any, Final
 import uvloop
 
 from benchmarks.harness.load import closed_loop
-from benchmarks.harness.statistics import percentile_ms
+from benchmarks.harness.report import percentile_ms
 from benchmarks.proxy.http_client import BrokenHttpError, HttpConnection
 from benchmarks.proxy.process_usage import usage_of
 from benchmarks.proxy.requests import TRANSLATION, RequestTemplate

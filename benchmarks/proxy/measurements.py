@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks
 from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, DIRECT, OURS, PLAIN, RUST
 
 MEGABYTE: Final = 1 << 20

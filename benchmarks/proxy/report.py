@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from benchmarks.harness.report import NONE, table, target_table
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import NONE, Checks, table, target_table
 from benchmarks.proxy.measurements import PeerRow, ProxyMeasurement, Ratio, Rounds
 
 HEADINGS: Final = (

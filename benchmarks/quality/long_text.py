@@ -23,7 +23,7 @@ import aiohttp
 import psutil
 
 from benchmarks.harness.load import open_loop, steady
-from benchmarks.harness.statistics import percentile_ms
+from benchmarks.harness.report import percentile_ms
 from models.corpus import read_pairs
 
 SENTENCES_PER_PARAGRAPH: Final = 6

@@ -19,8 +19,7 @@ from typing import Final
 
 import uvloop
 
-from benchmarks.harness.report import RunFolder
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks, RunFolder
 from benchmarks.scale.fleet import FleetShape, SimulatedFleet
 from benchmarks.scale.measurements import FleetMeasurements, report
 from benchmarks.scale.request_costs import picks, snapshot_builds

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median, quantiles
 from typing import Any, Final
 
-from benchmarks.harness.report import table, target_table
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks, table, target_table
 
 # Targets: a pick, and a sweep over 200 replicas in a quarter of a CPU second, over more in proportion.
 MAX_PICK_US: Final = 5.0

@@ -15,8 +15,15 @@ from typing import Any, Final, NamedTuple
 import psutil
 from redis import Redis
 
-from benchmarks.harness.processes import Server, free_port, redis_server
-from benchmarks.harness.servers import cpu_seconds, http_get, proxy_server, ready_replicas
+from benchmarks.harness.processes import (
+    Server,
+    cpu_seconds,
+    free_port,
+    http_get,
+    proxy_server,
+    ready_replicas,
+    redis_server,
+)
 from benchmarks.harness.waiting import wait_until
 from benchmarks.scale.fleet import SimulatedFleet
 from benchmarks.scale.measurements import FleetMeasurements, IdleProxy, Sweep, by_kind

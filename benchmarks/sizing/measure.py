@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.harness.http_load import Stream
+from benchmarks.harness.load import Stream
 from benchmarks.harness.report import RunFolder, table
 from benchmarks.harness.texts import MixedTexts, read_sentences
 from benchmarks.overload.fleet import running_fleet

@@ -7,7 +7,7 @@ from random import Random
 from statistics import median
 from typing import Final, NamedTuple
 
-from benchmarks.harness.statistics import percentile
+from benchmarks.harness.report import percentile
 from benchmarks.sizing.replica_model import ReplicaModel
 from benchmarks.sizing.simulation import FleetRun
 

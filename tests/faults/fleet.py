@@ -15,7 +15,8 @@ from typing import Any, cast
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.harness.http_load import LoadPlan, LoadProcess, Stream, running_load
+from benchmarks.harness.http_load import LoadPlan, LoadProcess, running_load
+from benchmarks.harness.load import Stream
 from benchmarks.harness.texts import TextSource
 from tests.faults.control import send_command
 from tests.support.processes import ROOT, Server, free_port, python_server, redis_server

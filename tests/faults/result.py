@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from benchmarks.harness.load import Sample
-from benchmarks.harness.statistics import percentile_ms
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks, percentile_ms
 from tests.faults.samples import failed_percent
 
 # Targets of every scenario.

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness.load import Sample, failures
-from benchmarks.harness.report import RunFolder
-from benchmarks.harness.statistics import percentile_ms
+from benchmarks.harness.report import RunFolder, percentile_ms
 from tests.faults.fleet import FaultFleet, FleetSetup, running_fleet
 from tests.faults.process_monitor import MAX_GROWTH, MEGABYTE, ProcessMonitor
 from tests.faults.samples import is_clear
@@ -65,7 +64,7 @@ class Soak:
             ):
                 await self._faults()
                 await fleet.heal()
-                served = [await first.stop(), await second.stop()]
+                served = [(await first.stop()).samples, (await second.stop()).samples]
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)

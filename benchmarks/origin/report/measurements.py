@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
 
-from benchmarks.harness.statistics import percentile_ms
+from benchmarks.harness.report import percentile_ms
 from benchmarks.origin.engine_metrics import EngineTotals
 from benchmarks.origin.load_driver import PointLoad
 

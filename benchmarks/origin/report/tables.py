@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from benchmarks.harness.report import NONE, table, target_table
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import NONE, Checks, table, target_table
 from benchmarks.origin.load_points import DESIGNS
 from benchmarks.origin.report.measurements import PointMeasurement, median_over, select
 

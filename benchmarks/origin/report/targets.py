@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks
 from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, median_over, select
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
 

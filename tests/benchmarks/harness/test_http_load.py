@@ -8,9 +8,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from aiohttp import web
 
-from benchmarks.harness.http_load import LoadPlan, LoadProcess, Stream, running_load
+from benchmarks.harness.http_load import LoadPlan, LoadProcess, running_load
+from benchmarks.harness.load import Stream, Timing
 from benchmarks.harness.texts import TextSource
 from benchmarks.harness.waiting import wait_until
 
@@ -45,7 +47,9 @@ async def server(requests: list[web.Request]) -> AsyncGenerator[str]:
 
 
 def test_plan_survives_json(tmp_path: Path) -> None:
-    plan = LoadPlan("http://a", str(tmp_path), [Stream("one", rate=2.0), Stream("two", concurrency=3)], TEXTS, 1.5)
+    plan = LoadPlan(
+        "http://a", str(tmp_path), [Stream("one", rate=2.0), Stream("two", concurrency=3)], TEXTS, Timing(1.5)
+    )
     assert LoadPlan.from_json(plan.to_json()) == plan
     assert json.loads(plan.to_json())["streams"][1]["concurrency"] == 3
 
@@ -53,11 +57,11 @@ def test_plan_survives_json(tmp_path: Path) -> None:
 async def test_closed_stream_until_its_time_is_over(tmp_path: Path) -> None:
     requests: list[web.Request] = []
     async with server(requests) as url:
-        plan = LoadPlan(url, str(tmp_path / "out"), [Stream("closed", concurrency=2)], TEXTS, 0.3)
-        load = LoadProcess(plan, tmp_path, "load")
-        await load.start()
-        samples = await load.finish(20)
-    assert len(samples) == len(requests) == load.times.sent
+        plan = LoadPlan(url, str(tmp_path / "out"), [Stream("closed", concurrency=2)], TEXTS, Timing(0.3))
+        result = await LoadProcess(plan, tmp_path, "load").run()
+    samples = result.samples
+    assert len(samples) == len(requests)
+    assert 0 < result.cpu_share < 2
     assert {each.code for each in samples if each.number % 3 == 1} == {"wrong-translation"}
     assert {(each.code, each.model) for each in samples if each.number % 3 == 0} == {("", "m")}
     assert [each.sent for each in samples] == sorted(each.sent for each in samples)
@@ -70,7 +74,7 @@ async def test_open_stream_until_stopped_retries_after_a_refusal(tmp_path: Path)
         load = LoadProcess(LoadPlan(url, str(tmp_path / "out"), streams, TEXTS, request_ids="id"), tmp_path, "load")
         async with running_load(load):
             await wait_until(lambda: len(requests) >= 10, 20)
-            samples = await load.stop()
+            samples = (await load.stop()).samples
     (retried,) = (each for each in samples if each.attempt == 2)
     assert (retried.number, retried.status, retried.code) == (2, 200, "")
     (refused,) = (each for each in samples if each.status == 503)
@@ -81,8 +85,15 @@ async def test_open_stream_until_stopped_retries_after_a_refusal(tmp_path: Path)
 
 
 async def test_server_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
-    plan = LoadPlan("http://127.0.0.1:1", str(tmp_path / "out"), [Stream("load", concurrency=1)], TEXTS, 0.2)
+    plan = LoadPlan("http://127.0.0.1:1", str(tmp_path / "out"), [Stream("load", concurrency=1)], TEXTS, Timing(0.2))
+    result = await LoadProcess(plan, tmp_path, "load").run()
+    assert {(each.status, each.code) for each in result.samples} == {(0, "ConnectionRefusedError")}
+    assert result.rate == 0
+
+
+async def test_a_load_that_breaks_off_says_why(tmp_path: Path) -> None:
+    texts = TextSource(pairs=str(tmp_path / "missing.tsv"))
+    plan = LoadPlan("http://127.0.0.1:1", str(tmp_path / "out"), [Stream("load", concurrency=1)], texts, Timing(0.2))
     load = LoadProcess(plan, tmp_path, "load")
-    await load.start()
-    samples = await load.finish(20)
-    assert {(each.status, each.code) for each in samples} == {(0, "ClientConnectorError")}
+    with pytest.raises(RuntimeError, match=r"missing\.tsv"):
+        await load.run()

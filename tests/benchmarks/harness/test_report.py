@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness.report import RunFolder, table, target_table
-from benchmarks.harness.statistics import percentile, percentile_ms
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks, RunFolder, percentile, percentile_ms, table, target_table
 
 
 def test_percentile_is_the_nearest_rank() -> None:

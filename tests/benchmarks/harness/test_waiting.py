@@ -65,4 +65,5 @@ async def test_what_keeps_the_event_loop_busy_is_no_pause() -> None:
         until = time.process_time() + 0.2
         while time.process_time() < until:
             pass
-    assert awake.seconds >= 0.2
+    # The two clocks do not agree to the millisecond.
+    assert awake.seconds >= 0.19

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.report import Checks
 from benchmarks.scale.measurements import FleetMeasurements, Spread, Sweep, by_kind, report
 
 

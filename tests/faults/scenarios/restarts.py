@@ -124,7 +124,7 @@ async def all_gone(fleet: FaultFleet, timing: Timing) -> ScenarioResult:
         ready = time.monotonic()
         await fleet.until_whole()
         recovered = await is_served_again(fleet.replicas[0], load.name)
-        samples = await load.stop()
+        samples = (await load.stop()).samples
     refused = sent_between(samples, gone, back)
     in_flight = sent_between(samples, began - 1, gone)
     result = ScenarioResult(

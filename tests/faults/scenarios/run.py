@@ -58,7 +58,6 @@ async def run_scenario(
     """Run the phases; ``heal`` returns when the victim itself is well again."""
     run = ScenarioRun()
     async with fleet.loaded(rate, proxy, limit=timing.limit) as load:
-        started = time.monotonic()
         await asyncio.sleep(timing.settle)
         run.counters.append(await fleet.metrics(proxy))
         await asyncio.sleep(timing.before)
@@ -73,8 +72,9 @@ async def run_scenario(
             run.recovered = await is_served_again(victim, load.name)
         await asyncio.sleep(timing.after)
         run.ended = time.monotonic()
-        run.samples = await load.stop()
-        run.cpu_percent = 100 * load.times.cpu / (time.monotonic() - started)
+        result = await load.stop()
+        run.samples = result.samples
+        run.cpu_percent = 100 * result.cpu_share
         if victim is not None:
             hits = (await victim.hits(since=0))["hits"]
             run.hits = [(at, request_id) for at, request_id in hits if request_id.startswith(f"{load.name}-")]
