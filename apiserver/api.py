@@ -21,7 +21,7 @@ from shared.http.openapi import (
     problem_documentation,
 )
 from shared.http.probes import livez_response, metrics_response
-from shared.http.request_context import add_log_fields
+from shared.http.request_context import add_log_fields, request_header
 from shared.protocol import bearer_token, sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.headers import CALLER_HEADER, caller_from_header
@@ -51,7 +51,7 @@ def _authorize(request: Request) -> None:
     """
     token = context(request).settings.token
     if token.get_secret_value():
-        shown = request.headers.get("authorization")
+        shown = request_header(request, "authorization")
         bearer_token.authenticate(token, shown, subject="The calls of a proxy", owner="this API server's")
 
 
@@ -66,9 +66,9 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     app = context(request)
     with app.metrics.request_timer(time.monotonic) as sample, app.bodies.reserve() as reservation:
         times = app.time_limits
-        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
-        priority = Priority.from_header(request.headers.get(PRIORITY_HEADER))
-        caller = caller_from_header(request.headers.get(CALLER_HEADER))
+        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), times.base, time.monotonic)
+        priority = Priority.from_header(request_header(request, PRIORITY_HEADER))
+        caller = caller_from_header(request_header(request, CALLER_HEADER))
         body = await read_body(request, app.limits.body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, app.limits)
         deadline = deadline.extended(times.seconds(translate_request.chars))
@@ -76,7 +76,13 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(translate_request.texts))
         work = app.model_server.translate(
-            pair, translate_request, deadline, request.state.request_id, on_delta, priority=priority, caller=caller
+            pair,
+            translate_request,
+            deadline,
+            request.scope["state"]["request_id"],
+            on_delta,
+            priority=priority,
+            caller=caller,
         )
         return translate_request.answer(await while_connected(request, work))
 

@@ -17,7 +17,7 @@ from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
-from shared.http.request_context import add_log_fields, add_response_headers
+from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
@@ -59,14 +59,14 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     settings, meter = parts.settings, parts.keys.authenticator.meter
     with metrics.request_timer(time.monotonic) as sample, budget.reserve() as reservation:
         times = settings.time_limits
-        deadline = Deadline.from_header(request.headers.get(TIMEOUT_HEADER), times.base, time.monotonic)
+        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), times.base, time.monotonic)
         authentication = await auth.authenticate(request, deadline)
         body = await read_body(request, settings.max_body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, settings.limits)
         source, target = translate_request.source_lang, translate_request.target_lang
         deadline = deadline.extended(times.seconds(translate_request.chars))
         add_log_fields(request, source=source, target=target, texts=len(translate_request.texts))
-        priority = Priority.from_header(request.headers.get(PRIORITY_HEADER)).at_most(authentication.caller.ceiling)
+        priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(authentication.caller.ceiling)
         watched, was_sent = _watch(on_delta)
         charge = None
         try:
@@ -78,7 +78,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
                 authentication.caller,
                 priority,
                 deadline,
-                request.state.request_id,
+                request.scope["state"]["request_id"],
                 sample,
                 watched,
             )

@@ -8,6 +8,7 @@ from fastapi import Request
 
 from shared.http.body_budget import BodyReservation
 from shared.http.problems import JSON
+from shared.http.request_context import request_header
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
     ClientGoneError,
@@ -27,7 +28,7 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
         ClientGoneError: the client hung up in mid-body.
     """
     _check_content_type(request)
-    declared = request.headers.get("content-length")
+    declared = request_header(request, "content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
     try:
@@ -39,9 +40,9 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
 
 def _check_content_type(request: Request) -> None:
     """Refuse what a page of another origin can send without being asked: any body that is not said to be JSON."""
-    if ", ".join(request.headers.getlist("content-encoding")).strip().lower() not in {"", "identity"}:
+    if (request_header(request, "content-encoding") or "").strip().lower() not in {"", "identity"}:
         raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
     if content_type != JSON:
         raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
 

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from shared.http.problems import problem_of
-from shared.http.request_context import add_log_fields
+from shared.http.request_context import add_log_fields, request_header
 from shared.protocol import sse
 from shared.protocol.errors import ClientGoneError, InternalError, PairwayError
 from shared.protocol.sse import OnDelta
@@ -33,7 +33,7 @@ async def respond(request: Request, work: Callable[[OnDelta | None], Coroutine[N
     ``work`` is the whole of the request, reading its body included, so that what it holds is held until it ends; it
     must end when the client hangs up (``disconnect.while_connected``) and when its Deadline has passed.
     """
-    if sse.accepts_events(request.headers.getlist("accept")):
+    if sse.accepts_events(request_header(request, "accept") or ""):
         return EventStream(request, work)
     return Response(await work(None), media_type="application/json")
 

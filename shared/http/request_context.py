@@ -6,8 +6,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Mapping
-from http import HTTPStatus
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shared.http.security_headers import security_headers_for
 from shared.protocol import bearer_token
 from shared.protocol.headers import REQUEST_ID_HEADER
-from shared.runtime.logging import request_id
+from shared.runtime.logging import log_request, request_id
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +23,11 @@ log = logging.getLogger(__name__)
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 # As many as a UUID has.
 _ID_BYTES: Final = 16
-_HEADER: Final = REQUEST_ID_HEADER.lower().encode()
+_HEADER: Final = REQUEST_ID_HEADER.lower()
+_ENCODED_HEADER: Final = _HEADER.encode()
+# Request headers that may come in several lines, which mean the same as one.
+_LISTS: Final = frozenset({"accept", "content-encoding"})
+_INTERNAL_SERVER_ERROR: Final = 500
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
 
@@ -40,49 +43,64 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        current_id = _request_id_of(scope)
-        scope.setdefault("state", {})["request_id"] = current_id
+        headers = _headers_by_name(scope["headers"])
+        current_id = headers.get(_HEADER, "")
+        if not _REQUEST_ID.fullmatch(current_id):
+            current_id = secrets.token_hex(_ID_BYTES)
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state["request_id"], state["headers"] = current_id, headers
+        log_fields: dict[str, object] = {}
+        state["log_fields"] = log_fields
+        answer_headers: dict[bytes, bytes] = {}
+        state["answer_headers"] = answer_headers
         # Never reset: the server logs an unhandled error after us, and runs every request in a context of its own.
         request_id.set(current_id)
+        path = route_path(scope)
         started = time.perf_counter()
-        status: int = HTTPStatus.INTERNAL_SERVER_ERROR
+        status = _INTERNAL_SERVER_ERROR
 
-        async def send_with_id(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = [*message.get("headers", []), *scope["state"].get("headers", {}).items()]
-                names = {name.lower() for name, _ in headers}
+                own = {**dict(message.get("headers", ())), **answer_headers}
                 message["headers"] = [
-                    *headers,
-                    *(header for header in security_headers_for(route_path(scope)) if header[0] not in names),
-                    (_HEADER, current_id.encode()),
+                    *message.get("headers", ()),
+                    *answer_headers.items(),
+                    *(header for header in security_headers_for(path) if header[0] not in own),
+                    (_ENCODED_HEADER, current_id.encode()),
                 ]
             await send(message)
 
         try:
-            await self.app(scope, receive, send_with_id)
+            await self.app(scope, receive, send_with_headers)
         finally:
-            if route_path(scope) not in QUIET_PATHS or status == HTTPStatus.INTERNAL_SERVER_ERROR:
-                fields: dict[str, Any] = {
+            if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
+                fields: dict[str, object] = {
                     "method": scope["method"],
                     "path": bearer_token.mask_secrets(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
-                    **scope["state"].get("log", {}),
+                    **log_fields,
+                    "request_id": current_id,
                 }
-                log.info("request", extra=fields)
+                log_request(log, fields)
+
+
+def request_header(request: Request, name: str) -> str | None:
+    """Return the first header of this name."""
+    return request.scope["state"]["headers"].get(name.lower())
 
 
 def add_log_fields(request: Request, **fields: object) -> None:
     """Add fields to the request's one log line (pair, replica, number of texts; never texts)."""
-    request.scope["state"].setdefault("log", {}).update(fields)
+    request.scope["state"]["log_fields"].update(fields)
 
 
 def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
     """Add headers to the request's answer, whatever it will be."""
     encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
-    request.scope["state"].setdefault("headers", {}).update(encoded)
+    request.scope["state"]["answer_headers"].update(encoded)
 
 
 def route_path(scope: Scope) -> str:
@@ -92,8 +110,13 @@ def route_path(scope: Scope) -> str:
     return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
-def _request_id_of(scope: Scope) -> str:
-    for name, value in scope["headers"]:
-        if name == _HEADER and _REQUEST_ID.fullmatch(text := value.decode("latin-1")):
-            return text
-    return secrets.token_hex(_ID_BYTES)
+def _headers_by_name(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the first header of each name, and all of those that are lists as one."""
+    by_name: dict[str, str] = {}
+    for encoded_name, encoded_value in headers:
+        name, value = encoded_name.decode("latin-1"), encoded_value.decode("latin-1")
+        if name not in by_name:
+            by_name[name] = value
+        elif name in _LISTS:
+            by_name[name] += f", {value}"
+    return by_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -117,16 +117,17 @@ class EventReader:
         return Event(name, data) if data else None
 
 
-def accepts_events(accept: Sequence[str]) -> bool:
-    """Say whether the values of ``Accept`` ask for events: by name, and at least as much as for JSON.
+def accepts_events(accept: str) -> bool:
+    """Say whether ``Accept`` asks for events: by name, and at least as much as for JSON.
 
     ``*/*``, ``text/*`` and no header at all mean JSON.
     """
-    if not accept:
+    accept = accept.lower()
+    if EVENT_STREAM not in accept:
         return False
     stream = 0.0
     json: dict[str, float] = {}
-    for part in ",".join(accept).lower().split(","):
+    for part in accept.split(","):
         kind, *parameters = (each.strip() for each in part.split(";"))
         quality = _quality(parameters)
         if kind == EVENT_STREAM:

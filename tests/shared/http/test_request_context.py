@@ -6,9 +6,13 @@ import logging
 
 import httpx
 import pytest
+from fastapi import FastAPI, Request
 
+from shared.http.problems import configure_app
+from shared.http.request_context import request_header
 from shared.protocol import errors
 from tests.shared.http.sample_app import SampleHandlers
+from tests.support.serving import serving
 from tests.support.waiting import wait_until
 
 
@@ -34,3 +38,22 @@ async def test_long_path_is_cut_in_the_log(client: httpx.AsyncClient, caplog: py
         await client.get("/" + "x" * 5000)
     lines = [record for record in caplog.records if record.getMessage() == "request"]
     assert len(vars(lines[0])["path"]) == 128
+
+
+async def test_first_header_of_a_name_counts_and_lists_are_joined() -> None:
+    app = FastAPI()
+
+    async def show(request: Request) -> dict[str, str | None]:
+        return {name: request_header(request, name) for name in ("X-Timeout-Ms", "Accept", "Content-Encoding", "X-No")}
+
+    app.add_api_route("/show", show)
+    configure_app(app)
+    lines = [("X-TIMEOUT-MS", "5"), ("x-timeout-ms", "7"), ("Accept", "text/html"), ("accept", "a/b;q=0.5")]
+    async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as one:
+        shown = (await one.get("/show", headers=[*lines, ("Content-Encoding", "identity")])).json()
+    assert shown == {
+        "X-Timeout-Ms": "5",
+        "Accept": "text/html, a/b;q=0.5",
+        "Content-Encoding": "identity",
+        "X-No": None,
+    }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import logging
 from collections.abc import Iterator
 
 import pytest
+from typing_extensions import override
 
-from shared.runtime.logging import configure_logging, request_id
+from shared.runtime.logging import configure_logging, log_request, request_id
 
 
 @pytest.fixture
@@ -67,3 +70,47 @@ def test_level_holds_and_libraries_log_warnings_only(capsys: pytest.CaptureFixtu
     configure_logging("warning", "json")
     logging.getLogger("x").info("not seen")
     assert [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()] == ["seen"]
+
+
+HOSTILE_FIELDS: dict[str, object] = {
+    "path": '/a\n{"forged": 1}\u2028\u0085\x7f"é',
+    "ms": 0.1,
+    "status": 404,
+    "replicas": ["http://a"],
+}
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_request_line_is_as_any_other_and_ascii(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "json")
+    logger = logging.getLogger("shared.http.request_context")
+    log_request(logger, HOSTILE_FIELDS | {"request_id": "r-1"})
+    logger.info("request", extra=HOSTILE_FIELDS | {"request_id": "r-1"})
+    out = capsys.readouterr().err
+    assert out.isascii()
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line.pop("time")[:10] for line in lines]
+    assert lines[0] == lines[1]
+    assert list(lines[0]) == list(lines[1])
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_request_line_honours_the_level_and_the_text_form(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("warning", "json")
+    log_request(logging.getLogger("x"), HOSTILE_FIELDS)
+    configure_logging("info", "text")
+    log_request(logging.getLogger("x"), {"status": 404})
+    assert [line[9:] for line in capsys.readouterr().err.splitlines()] == ["INFO x request status=404"]
+
+
+class _FullDisk(io.StringIO):
+    @override
+    def write(self, s: str, /) -> int:
+        raise OSError(errno.ENOSPC, s)
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_full_disk_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", _FullDisk())
+    configure_logging("info", "json")
+    log_request(logging.getLogger("x"), {"status": 200})
