@@ -1,8 +1,6 @@
 """Visible text of HTML and Markdown, extracted roughly, for language detection.
 
-The API server parses markup properly. Here words are separated from markup twice: roughly, for the language; and where
-that finds no words, strictly: what is not clearly markup counts as words, so that nothing comes back untranslated by
-mistake.
+The API server parses markup properly, and decides where no words are found here.
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from html.entities import html5
 from typing import Final
 
 from shared.literals import needs_translation
@@ -25,6 +22,8 @@ INLINE_CHARS: Final = 8192
 
 # Elements whose content tells nothing of the language; it is translated only where ``translate`` says so.
 _CODE_ELEMENTS: Final = frozenset({"script", "style", "code", "kbd", "samp", "var"})
+# What makes a "<" the beginning of a tag.
+_AFTER_OPEN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COMMENT_END: Final = re.compile(r"--!?>")
 # The attributes that the API server translates (apiserver/formats/html/attributes.py), here on any element.
@@ -42,6 +41,10 @@ _ATTRIBUTE: Final = re.compile(r"""([^\s/>=]++)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?
 _REFERENCE: Final = re.compile(r"&(?:#0*+([0-9]*+);?|#[xX]0*+([0-9A-Fa-f]*+);?|[A-Za-z][A-Za-z0-9]*+;?)")
 # Seven digits hold every character there is (U+10FFFF is 1114111).
 _MAX_DIGITS: Final = 7
+# What is no word wherever it stands: a tag without attributes, of an element in which no "<" is a word's, and a space.
+_PLAIN: Final = re.compile(
+    r"</?(?:p|br|hr|div|span|b|i|u|em|strong|li|ul|ol|table|tr|td|th|h[1-6]) *+/?>|&nbsp;", re.IGNORECASE
+)
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
 # Code spans, and the targets of links.
 _MARKDOWN: Final = re.compile(r"`[^`\n]*`|\]\([^()\s]*\)")
@@ -50,8 +53,8 @@ _MARKDOWN: Final = re.compile(r"`[^`\n]*`|\]\([^()\s]*\)")
 def visible_text(text: str, text_format: TextFormat) -> str | None:
     """Return the beginning of what a reader reads of the text, or None where nothing of it needs a translation.
 
-    None is certain: the API server would find no words either. What is not looked at counts as words. Work is linear
-    in the text and bounded. Thread-safe.
+    None is certain: the API server would find no words either. Where none is found though there may be some, in code or
+    comments, the text is empty. What is not looked at counts as words. Work is linear in the text and bounded. Thread-safe.
     """
     seen = text[:MAX_SEEN_CHARS]
     if text_format is TextFormat.TEXT:
@@ -67,8 +70,8 @@ def visible_text(text: str, text_format: TextFormat) -> str | None:
     unescaped = _unescape(" ".join(pieces))
     if size >= ENOUGH_CHARS or len(text) > MAX_SEEN_CHARS or needs_translation(unescaped):
         return unescaped
-    rest = _uncertain_markdown_text(seen) if text_format is TextFormat.MARKDOWN else _uncertain_html_text(seen)
-    return None if rest is None else " ".join(rest.split())[:ENOUGH_CHARS]
+    rest = _PLAIN.sub(" ", seen)
+    return "" if any(map(str.isalpha, rest + _unescape(rest))) else None
 
 
 def _unescape(text: str) -> str:
@@ -131,10 +134,6 @@ def _outside_tags(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-# What makes a "<" the beginning of a tag.
-_AFTER_OPEN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
-
-
 def _outside_fences(text: str) -> Iterator[str]:
     """Yield Markdown's lines outside of fenced code; a fence that is never closed is none."""
     fenced_lines: list[str] = []
@@ -150,174 +149,4 @@ def _outside_fences(text: str) -> Iterator[str]:
             fence, fenced_lines = None, []
         else:
             fenced_lines.append(line)
-    yield from fenced_lines
-
-
-# What is clearly one thing wherever it stands among words: a tag without "<" and ">" in its values, a comment, a doctype.
-_CLEAR_TAG: Final = re.compile(
-    r"""<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<attributes>(?:[ \t\n\f\r]++[A-Za-z][A-Za-z0-9_:.-]*+"""
-    r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'=<>`]++))?)*+)[ \t\n\f\r]*+(?P<closed>/?)>"""
-)
-_CLEAR_OTHER: Final = re.compile(r"<!--(?!-?>)(?:(?!--!?>).)*+-->|<![A-Za-z][^<>]*+>", re.DOTALL)
-# Elements whose content, up to the end tag, is clearly code: nothing in it may be a tag. In ASCII: U+017F is no s.
-_CLEAR_CODE: Final = {
-    name: re.compile(
-        (rf"(?:(?!</{name}|<!--).)*+</{name}" if name in {"script", "style"} else rf"[^<]*+</{name}")
-        + r"[ \t\n\f\r]*+>",
-        re.ASCII | re.DOTALL | re.IGNORECASE,
-    )
-    for name in sorted(_CODE_ELEMENTS)
-}
-# Elements in which a "<" may be a word's.
-_RAW: Final = frozenset(
-    {"iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp"}
-)
-_VISIBLE_ATTRIBUTE_VALUE: Final = re.compile(
-    rf"(?:{'|'.join(sorted(_VISIBLE_ATTRIBUTES | _VISIBLE_VALUES.keys()))})[\s/]*+=(.*)", re.IGNORECASE | re.DOTALL
-)
-
-
-def _uncertain_html_text(text: str) -> str | None:
-    """Return what is not clearly markup or code, or None where nothing of it needs a translation.
-
-    Read as the standard reads it as long as each tag is clear. From the first unclear one on, only what stands between
-    a "<" and the next ">" is no words: a browser never ends a tag sooner.
-    """
-    pieces, at = list[str](), 0
-    clear = "translate" not in text.lower()
-    while clear and (start := text.find("<", at)) >= 0:
-        pieces.append(_unescape(text[at:start]))
-        at = start
-        if text[start + 1 : start + 2] not in _AFTER_OPEN:
-            pieces.append("<")
-            at += 1
-        elif (end := _clear_end(text, start, pieces)) is not None:
-            at = end
-        else:
-            clear = False
-    if clear:
-        pieces.append(_unescape(text[at:]))
-        rest = "".join(pieces)
-        return rest if needs_translation(rest) else None
-    return _text_if_letters(" ".join((*pieces, *_between_tags(text, at))))
-
-
-def _clear_end(text: str, start: int, pieces: list[str]) -> int | None:
-    """Return where the markup that begins here ends, and add what is read of it; None where it is unclear."""
-    tag = _CLEAR_TAG.match(text, start)
-    if tag is None:
-        other = _CLEAR_OTHER.match(text, start)
-        pieces.append("\n")
-        return None if other is None else other.end()
-    name, end = tag["name"].lower(), tag.end()
-    if not tag["end"] and name in _CLEAR_CODE and not tag["closed"]:
-        code = _CLEAR_CODE[name].match(text, end)
-        if code is None:
-            return None
-        end = code.end()
-    elif (
-        not tag["end"] and name in _RAW and not re.compile(f"[^<]*+</{name}", re.ASCII | re.IGNORECASE).match(text, end)
-    ):
-        return None
-    pieces.append("\n")
-    pieces.extend(f"\n{_unescape_strictly(value)}\n" for value in _visible_attributes(tag["attributes"]))
-    return end
-
-
-def _between_tags(text: str, at: int) -> Iterator[str]:
-    while (start := text.find("<", at)) >= 0 and (end := text.find(">", start)) >= 0:
-        yield text[at:start]
-        name = _NAME.match(text, start + 1)
-        if text[start + 1] not in _AFTER_OPEN or (name is not None and name[0].lower() in _RAW):
-            at = start + 1
-            if name is None:
-                continue
-            break
-        attribute = _VISIBLE_ATTRIBUTE_VALUE.search(text, start, end)
-        if attribute is not None:
-            yield attribute[1]
-        at = end + 1
-    yield text[at:]
-
-
-def _text_if_letters(text: str) -> str | None:
-    """Return the text, read, if there is any letter in it, as it is written or as it is read."""
-    unescaped = _unescape(text)
-    return next((each for each in (unescaped, text) if any(map(str.isalpha, each))), None)
-
-
-_CLOSED_REFERENCE: Final = re.compile(r"&(?!(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)(?:([A-Za-z][A-Za-z0-9]*+;?))?")
-
-
-def _unescape_strictly(text: str) -> str:
-    """Read references that end with a semicolon alone, as Markdown and attributes (nearly) do."""
-    return _unescape(
-        _CLOSED_REFERENCE.sub(lambda match: match[0] if match[1] in _NAMED else f"&amp;{match[1] or ''}", text)
-    )
-
-
-_NAMED: Final = frozenset(name for name in html5 if name.endswith(";"))
-_CODE_LINE: Final = re.compile(r"(?:[^`]*+`[^`]++`(?!`))*+[^`]*+")
-_CODE_SPAN: Final = re.compile(r"`[^`\n]++`")
-_FENCE_LINE: Final = re.compile(r"(`{3,}+|~{3,}+)[^`]*+")
-_FRONT_MATTER: Final = re.compile(r"^[ \t>]*+(?:---|\+\+\+)", re.MULTILINE)
-_AUTOLINK: Final = re.compile(r"""<https?://[^\s<>"'`|]++>""")
-_LINK: Final = re.compile(r"""(?<!\])\[([^\[\]!^|\n]*+)\]\([^\s()\[\]<>"'`|]*+\)""")
-_SYNTAX: Final = re.compile(r"[*_~|\[\]<>]")
-
-
-def _uncertain_markdown_text(text: str) -> str | None:
-    """Return what is not clearly syntax or code, or None where nothing of it needs a translation.
-
-    Where anything in the text could make something else of the rest, any letter counts.
-    """
-    rest = _strip_clear_markdown(text.replace("\r\n", "\n").replace("\r", "\n"))
-    if rest is None:
-        return _text_if_letters(text)
-    rest = _unescape_strictly(_SYNTAX.sub("\n", rest))
-    return rest if needs_translation(rest) else None
-
-
-def _strip_clear_markdown(text: str) -> str | None:
-    """Return the text without code, tags and targets, or None where it is unclear what these are."""
-    rest = "\n".join(_outside_clear_fences(text.split("\n")))
-    fenced = rest != text
-    if any(each in rest for each in ("```", "~~~", "\\", "$")) or _FRONT_MATTER.search(rest):
-        return None
-    if "`" in rest:
-        if any(each in rest for each in "[<|") or not all(map(_CODE_LINE.fullmatch, rest.split("\n"))):
-            return None
-        rest = _CODE_SPAN.sub("\n", rest)
-    rest = _AUTOLINK.sub("\n", rest)
-    if "<" not in rest:
-        return _LINK.sub(r"\n\1\n", rest)
-    if fenced or "[" in rest or "|" in rest:  # a block of HTML may hold what looks like a fence
-        return None
-    pieces, at = list[str](), 0
-    for tag in _CLEAR_TAG.finditer(rest):
-        if tag["name"].lower() in _RAW or "\n" in tag[0]:
-            return None
-        pieces += [rest[at : tag.start()], *_visible_attributes(tag["attributes"])]
-        at = tag.end()
-    pieces.append(rest[at:])
-    return None if any("<" in piece for piece in pieces) else "\n".join(pieces)
-
-
-def _outside_clear_fences(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of fenced code that begins where no list, quotation or paragraph can hold it."""
-    fence: str | None = None
-    fenced_lines: list[str] = []
-    for line in lines:
-        if fence is None:
-            match = _FENCE_LINE.fullmatch(line)
-            if match is None:
-                yield line
-            else:
-                fence, fenced_lines = match[1], [line]
-        else:
-            fenced_lines.append(line)
-            mark = line.rstrip(" \t").removeprefix(" ").removeprefix(" ").removeprefix(" ")
-            if len(mark) >= len(fence) and not mark.strip(fence[0]):
-                fence, fenced_lines = None, []
-                yield ""
     yield from fenced_lines

@@ -106,7 +106,7 @@ class Dispatcher:
     async def _translate_detected(self, call: TranslationCall) -> bytes:
         """Detect and route each text; send texts of one language together."""
         request, on_delta = call.request, call.on_delta
-        groups = await self._language_grouper.group(request, self._registry.snapshot.source_languages)
+        groups = await self._language_grouper.group(request, self._registry.snapshot)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
         pairs = groups.pairs
         for pair in pairs.values():

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.visible_text import INLINE_CHARS, visible_text
 from shared.languages import LanguagePair, closeness
+from shared.protocol.errors import LanguageUndetectedError
 from shared.protocol.messages import Detected, TextFormat, TranslateRequest, Translation, same_language, unchanged
 
 
@@ -55,22 +57,32 @@ class LanguageGrouper:
         self._detector = detector
         self._metrics = metrics
 
-    async def group(self, request: TranslateRequest, source_languages: Collection[str]) -> LanguageGroups:
+    async def group(self, request: TranslateRequest, snapshot: Snapshot) -> LanguageGroups:
         """Group the texts by language: a source language or the target language.
+
+        Of markup in which no words are found the whole is looked at, for a pair whose API server decides; where that is
+        no language either, it comes back as it came.
 
         Raises:
             LanguageUndetectedError: a text seems to be in none of them.
         """
         groups = LanguageGroups(request)
         # The target too, though nothing may be served from it: a text in it has nothing to be done.
-        languages = {*source_languages, request.target_lang}
+        languages = {*snapshot.source_languages, request.target_lang}
+        direct = {pair.source for pair in snapshot.by_target.get(request.target_lang, ())}
         for index, text in enumerate(request.texts):
             visible = await _visible_text(text, request.format)
             if visible is None:
                 groups.results[index] = unchanged(text, None, request.target_lang)
                 continue
             where = "text" if isinstance(request.text, str) else f"text[{index}]"
-            detected = self._detector.detect(visible, languages, where)
+            try:
+                detected = self._detector.detect(visible or text, languages if visible else direct, where)
+            except LanguageUndetectedError:
+                if visible:
+                    raise
+                groups.results[index] = unchanged(text, None, request.target_lang)
+                continue
             self._metrics.detected.labels(detected.lang).inc()
             if closeness(request.target_lang, detected.lang) is not None:
                 groups.results[index] = same_language(text, detected.lang, request.target_lang, detected)

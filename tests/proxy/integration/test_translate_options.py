@@ -72,15 +72,43 @@ async def test_invalid_option_is_refused_without_replica(
 
 
 WORDLESS = ["", " \n", "123", EMOJI, URL]
-WORDLESS_MARKUP = [("<p>42</p>", "html"), ("<script>let words</script>", "html"), ("`words`", "markdown")]
+WORDLESS_MARKUP = [("<p>42</p>", "html"), ("<br>\n&nbsp;", "html"), ("**42**", "markdown")]
+# Whether these hold words only the API server can tell.
+DOUBTFUL_MARKUP = [
+    ("<script>let words = 'of the day'</script>", "html"),
+    (f"<code translate=yes>{ENGLISH}</code>", "html"),
+    ("[1](https://example.org/words/of/the/day)", "markdown"),
+]
 
 
-@pytest.mark.parametrize(("text", "text_format"), WORDLESS_MARKUP)
+@pytest.mark.parametrize(("text", "text_format"), [*WORDLESS_MARKUP, *DOUBTFUL_MARKUP])
 async def test_markup_of_named_language_is_sent_unseen(
     running: RunningProxy, fake: FakeReplica, text: str, text_format: str
 ) -> None:
     assert (await post(running, text, "en", format=text_format))[0] == 200
     assert [sent.body["text"] for sent in fake.requests] == [text]
+
+
+@pytest.mark.parametrize(("text", "text_format"), DOUBTFUL_MARKUP)
+async def test_api_server_decides_about_markup_without_visible_words(
+    running: RunningProxy, fake: FakeReplica, text: str, text_format: str
+) -> None:
+    status, answer = await post(running, text, "auto", format=text_format)
+    assert (status, answer["detected"]["lang"], answer["route"]) == (200, "en", ["en", "de"])
+    assert [sent.body["text"] for sent in fake.requests] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("`привет, как дела?`", "de"), (f"<code>{GERMAN}</code>", "de"), (f"<code>{ENGLISH}</code>", "ja")],
+)
+async def test_markup_without_visible_words_in_no_language_is_unchanged(
+    running: RunningProxy, fake: FakeReplica, text: str, target: str
+) -> None:
+    request = {"text": text, "source_lang": "auto", "target_lang": target, "format": "markdown"}
+    answer = (await running.client.post("/translate", json=request)).json()
+    assert (answer["translation"], answer["source_lang"], answer["route"]) == (text, None, [target])
+    assert fake.requests == []
 
 
 @pytest.mark.parametrize("text", ["<pre>Guten Morgen, wie geht es dir?</pre>", f"<img alt='{GERMAN}'>"])
