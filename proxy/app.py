@@ -37,7 +37,6 @@ from proxy.forwarding.retry_budget import RetryBudget
 from proxy.forwarding.retry_policy import RetryPolicy
 from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.keys.authenticator import Authenticator
-from proxy.keys.cached_store import Clocks
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
@@ -162,12 +161,12 @@ def build_keys(foundation: Foundation) -> KeysContext:
     authenticator = Authenticator(
         store,
         foundation.metrics,
-        Clocks(time.time, time.monotonic),
+        time.monotonic,
         on=settings.keys_on,
         serves_without_redis=settings.keys_without_redis is WithoutRedis.OPEN,
         operator_token=settings.operator_token,
     )
-    stack.push_async_callback(authenticator.close)
+    stack.push_async_callback(authenticator.meter.close)
     return KeysContext(authenticator, store)
 
 

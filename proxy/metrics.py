@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from prometheus_client import Histogram
 
+from shared.protocol.errors import PairwayError
 from shared.runtime.metrics import LATENCY_BUCKETS, ServerMetrics
+
+E = TypeVar("E", bound=PairwayError)
 
 
 class ProxyMetrics(ServerMetrics):
@@ -57,6 +62,11 @@ class ProxyMetrics(ServerMetrics):
         self.cache_entries = self.gauge("pairway_proxy_cache_entries", "Translations in the cache in memory.")
         evictions = "Translations that left the cache in memory to make space for others."
         self.cache_evictions = self.counter("pairway_proxy_cache_evictions_total", evictions).labels()
+
+    def refused(self, reason: str, error: E) -> E:
+        """Count a refusal by its reason; return its error."""
+        self.refusals.labels(reason).inc()
+        return error
 
     def forget(self, url: str) -> None:
         """Drop what was counted of a replica: addresses of containers come and go."""

@@ -35,9 +35,9 @@ class RedisKeys:
         """Return the key of an API key's record."""
         return f"{self._prefix}key:{key_id}"
 
-    def usage(self, key_id: str) -> str:
-        """Return the key of what an API key has used."""
-        return f"{self._prefix}use:{key_id}"
+    def usage(self, key_id: str, unit: str, window: str) -> str:
+        """Return the key of how many units an API key has used in a window."""
+        return f"{self._prefix}use:{key_id}:{unit}:{window}"
 
 
 class StoreUnavailableError(Exception):

@@ -73,7 +73,7 @@ class ProxySettings(ServerSettings):
     )
     keys_without_redis: WithoutRedis = Field(
         default=WithoutRedis.OPEN,
-        description='While Redis is away: "open" lets in keys seen in the last hour, "closed" none at all.',
+        description='While Redis is away: "open" lets in keys read in the last hour, uncounted; "closed" none at all.',
     )
     operator_port: int = Field(
         default=0,

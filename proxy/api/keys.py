@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from proxy.api import auth, bodies
 from proxy.context import context
 from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint
-from proxy.keys.refusals import RETRY_AFTER_SECONDS
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from shared.http.openapi import body_documentation, problem_documentation
@@ -68,7 +67,7 @@ def _keys(request: Request) -> Generator[KeyStore]:
     try:
         yield context(request).keys.store
     except StoreUnavailableError as error:
-        raise KeysUnavailableError(f"Keys can not be kept now: {error}.", retry_after=RETRY_AFTER_SECONDS) from None
+        raise KeysUnavailableError(f"Keys can not be kept now: {error}.") from None
 
 
 @routes.post(

@@ -4,9 +4,8 @@
 - ``caller``: who asks, and which pairs they may use.
 - ``authenticator``: lets callers and operators in.
 - ``metering``: counts requests and characters, and refunds what was not served.
-- ``refusals``: the error for each reason to refuse, counted.
-- ``quota``: usage of a key's limits, and the headers that show it.
-- ``cached_store``: keys read lately, and counts while Redis is away.
+- ``quota``: windows of a key's limits, what was used in them, and the headers that show it.
+- ``cached_store``: keys read lately, and whether Redis is away.
 - ``store``: keys and their usage in Redis.
 - ``cli``: the command line.
 - ``__main__``: runs the command line.

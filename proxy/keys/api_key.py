@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 
 from proxy.keys.caller import Caller
 from shared.languages import LanguagePair, canonical_tag
+from shared.protocol.access_errors import KeyRefusedError
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.priority import Priority
 
@@ -89,10 +90,13 @@ class Grant(BaseModel):
         WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(Scope)}, "minItems": 1}),  # as below
     ] = (Scope.TRANSLATE,)
     requests_per_minute: Annotated[
-        int | None, Field(ge=1, le=MAX_REQUESTS, strict=True, description="In any 60 s; null: no limit.")
+        int | None, Field(ge=1, le=MAX_REQUESTS, strict=True, description="Per minute of the clock; null: no limit.")
     ] = None
     chars_per_day: Annotated[
         int | None, Field(ge=1, le=MAX_CHARS, strict=True, description="Of texts, per UTC day; null: no limit.")
+    ] = None
+    chars_per_month: Annotated[
+        int | None, Field(ge=1, le=MAX_CHARS, strict=True, description="Of texts, per UTC month; null: no limit.")
     ] = None
     pairs: Annotated[
         tuple[Annotated[str, Field(max_length=80), AfterValidator(_pair)], ...] | None,
@@ -189,6 +193,12 @@ def id_of(shown: str) -> str | None:
 def opens(shown: str, key: ApiKey | None) -> bool:
     """Say whether this is the key; the time it takes tells nothing of the secret, nor whether there is such a key."""
     return hmac.compare_digest(_digest(shown), key.digest if key else _NOTHING) and key is not None
+
+
+def key_refusal(key_id: str | None = None) -> KeyRefusedError:
+    """Return the error for a key that is wrong, or over: then with its id for the log."""
+    log_fields = None if key_id is None else {"key": key_id}
+    return KeyRefusedError("This key is not valid here: it is wrong, revoked or expired.", log_fields=log_fields)
 
 
 def _digest(shown: str) -> str:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import SecretStr
 
-from proxy.keys.api_key import ApiKey, Scope, id_of, opens
-from proxy.keys.cached_store import CachedKeyStore, Clocks
+from proxy.keys.api_key import ApiKey, Scope, id_of, key_refusal, opens
+from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.caller import Caller, at_address
 from proxy.keys.metering import KeyMeter
-from proxy.keys.refusals import Refusals
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.redis_client import StoreUnavailableError
 from shared.protocol import bearer_token
-from shared.protocol.access_errors import OperatorOffError
+from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
 
 log = logging.getLogger(__name__)
 
@@ -44,30 +43,25 @@ class Authenticator:
     """Lets callers in by their keys, or anybody where keys are off.
 
     ``meter`` counts what they use. Errors carry the headers of the key's limits, and the key's id for the log. With
-    ``serves_without_redis`` keys seen lately are let in while Redis is away.
+    ``serves_without_redis`` keys seen lately are let in while Redis is away. ``clock`` gives monotonic seconds.
     """
 
     def __init__(
         self,
         store: KeyStore,
         metrics: ProxyMetrics,
-        clocks: Clocks,
+        clock: Callable[[], float],
         *,
         on: bool,
         serves_without_redis: bool,
         operator_token: SecretStr,
     ) -> None:
         self._store = store
-        self._clocks = clocks
-        self._token = operator_token
-        self._refusals = Refusals(metrics)
-        self._cached_store = CachedKeyStore(store, clocks, serves_without_redis=serves_without_redis)
-        self.meter = KeyMeter(self._cached_store, self._refusals)
+        self._metrics = metrics
+        self._token = operator_token.get_secret_value()
+        self.cached_store = CachedKeyStore(store, clock, serves_without_redis=serves_without_redis)
+        self.meter = KeyMeter(self.cached_store, metrics)
         self.on = on
-
-    async def close(self) -> None:
-        """Wait for the refunds under way."""
-        await self.meter.close()
 
     @staticmethod
     def anonymous(address: str) -> Authentication:
@@ -90,14 +84,13 @@ class Authenticator:
             OperatorOffError: there is neither to have.
             PairwayError: what was shown does not open this.
         """
-        token = self._token.get_secret_value()
-        if not token and not self.on:
+        if not self._token and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
-        if token and secrets.compare_digest(shown.encode(), token.encode()):
+        if self._token and secrets.compare_digest(shown.encode(), self._token.encode()):
             return OPERATOR
         if not self.on:
-            raise self._refusals.wrong_token()
+            raise self._metrics.refused("key", KeyRefusedError("This is not the operator token."))
         return (await self.identify(authorization, Scope.OPERATE)).id
 
     async def identify(self, authorization: str | None, scope: Scope) -> ApiKey:
@@ -109,15 +102,16 @@ class Authenticator:
         shown = self._shown(authorization)
         key_id = id_of(shown)
         try:
-            key = None if key_id is None else await self._cached_store.look_up(key_id)
-        except StoreUnavailableError:
-            raise self._refusals.unavailable() from None
+            key = None if key_id is None else await self.cached_store.look_up(key_id)
+        except KeysUnavailableError as error:
+            raise self._metrics.refused("unavailable", error) from None
         if not opens(shown, key) or key is None:
-            raise self._refusals.invalid_key()
-        if key.is_over(self._clocks.unix()):
-            raise self._refusals.invalid_key(key.id)
+            raise self._metrics.refused("key", key_refusal())
+        if key.is_over(self._store.clock()):
+            raise self._metrics.refused("key", key_refusal(key.id))
         if scope not in key.scopes:
-            raise self._refusals.missing_scope(key, scope)
+            detail = f"This key is not for this: it lacks the scope {scope}."
+            raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
         return key
 
     async def warn(self, *, published: bool) -> None:
@@ -131,7 +125,7 @@ class Authenticator:
         if not self.on:
             return
         try:
-            missing = all(key.is_over(self._clocks.unix()) for key in await self._store.all())
+            missing = all(key.is_over(self._store.clock()) for key in await self._store.all())
         except StoreUnavailableError as error:
             log.warning("keys can not be looked up", extra={"error": str(error)})
             return
@@ -142,5 +136,6 @@ class Authenticator:
     def _shown(self, authorization: str | None) -> str:
         shown = bearer_token.parse(authorization)
         if shown is None:
-            raise self._refusals.no_key()
+            error = KeyRequiredError(f"This needs the header Authorization: {bearer_token.SCHEME} KEY.")
+            raise self._metrics.refused("none", error)
         return shown

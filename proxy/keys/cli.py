@@ -19,10 +19,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from proxy.keys.api_key import ID, MAX_UNIX, Grant, KeyChanges, KeyView, Scope, mint
-from proxy.keys.quota import Usage, UsageDelta
+from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
-from proxy.settings import PREFIX, ProxySettings
+from proxy.settings import PREFIX, REMOVED_SETTINGS, ProxySettings
 from shared.protocol.access_errors import UnknownKeyError
 from shared.protocol.errors import PairwayError
 from shared.protocol.priority import Priority
@@ -44,9 +44,24 @@ _OPTIONS: Final = {
     "name": "--name",
     "requests_per_minute": "--requests-per-minute",
     "chars_per_day": "--chars-per-day",
+    "chars_per_month": "--chars-per-month",
     "pairs": "--pairs",
 }
-_COLUMNS: Final = ("id", "name", "scopes", "requests/min", "chars/day", "pairs", "ceiling", "cached", "until", "state")
+_COLUMNS: Final = (
+    *(
+        "id",
+        "name",
+        "scopes",
+        "requests/min",
+        "chars/day",
+        "chars/month",
+        "pairs",
+        "ceiling",
+        "cached",
+        "until",
+        "state",
+    ),
+)
 
 
 def _limit(text: str) -> int | None:
@@ -119,8 +134,9 @@ def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
 
     add("--name", "whose key it is", required=required)
     add("--scope", "what it opens; may be repeated", dest="scopes", action="append", choices=list(map(str, Scope)))
-    add("--requests-per-minute", f"in any 60 s, or {NONE}", type=_limit, metavar="N")
+    add("--requests-per-minute", f"per minute of the clock, or {NONE}", type=_limit, metavar="N")
     add("--chars-per-day", f"per UTC day, or {NONE}", type=_limit, metavar="N")
+    add("--chars-per-month", f"per UTC month, or {NONE}", type=_limit, metavar="N")
     add("--pairs", f"such as en-de,en-fr, or {NONE} for all", type=_pairs)
     add("--ceiling", "the most urgent class it gets", choices=list(map(str, Priority)))
     add("--cached", "whether its texts may be kept in the cache", action=argparse.BooleanOptionalAction)
@@ -146,12 +162,13 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
             keys = [key.view for key in await store.all()]
             return {"keys": [key.model_dump(mode="json") for key in keys]}, _table(keys)
         case "show":
-            key, usage = await store.read(options.id), await store.count(options.id, UsageDelta())
+            key, usage = await store.read(options.id), await store.count(options.id)
             if key is None:
                 raise UnknownKeyError(options.id)
             if usage is None:  # revoked: nothing is counted any more
                 return {"key": key.view.model_dump(mode="json")}, _table([key.view])
-            used = f"used: {usage.requests} requests in 60 s, {usage.chars} characters today"
+            requests, today, month = usage.used
+            used = f"used: {requests} requests this minute, {today} characters today, {month} this month"
             return Usage.of(key.view, usage).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
         case "limit":
             changes = KeyChanges.model_validate(fields)
@@ -178,6 +195,7 @@ def _row(key: KeyView) -> tuple[str, ...]:
         ",".join(key.scopes),
         str(key.requests_per_minute or "-"),
         str(key.chars_per_day or "-"),
+        str(key.chars_per_month or "-"),
         ",".join(key.pairs or ("-",)),
         key.ceiling,
         "yes" if key.cached else "no",
@@ -190,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do one command; return the exit status."""
     options = parse(arguments)
     try:
-        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ)
+        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ, REMOVED_SETTINGS)
         settings = ProxySettings()
     except (ValidationError, UnknownSettingError) as error:
         message = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else str(error)

@@ -1,40 +1,45 @@
-"""Metering: counts what each key uses, within its limits."""
+"""Metering: counts what each key uses, and refuses what is over its limits."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from proxy.keys.api_key import ApiKey
+from proxy.keys.api_key import ApiKey, key_refusal
 from proxy.keys.cached_store import CachedKeyStore
-from proxy.keys.quota import UsageDelta, UsageResult, limit_headers
-from proxy.keys.refusals import Refusals
-from proxy.redis_client import StoreUnavailableError
+from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, limit_headers
+from proxy.metrics import ProxyMetrics
+from shared.protocol.access_errors import KeysUnavailableError, RateLimitedError
+from shared.protocol.errors import TooLargeError
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Charge:
-    """Characters charged to a key for one request; ``headers`` are those of its limits, for the answer."""
+    """Characters charged to a key for one request; ``headers`` are those of its limits, for the answer.
 
-    key: ApiKey
+    ``counters`` are where they were counted: none where Redis was away.
+    """
+
+    key_id: str
     chars: int
-    usage: UsageResult
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    counters: Sequence[str]
+    headers: Mapping[str, str]
 
 
 class KeyMeter:
     """Counts requests and characters of keys, and refuses what is over their limits.
 
-    Mutable state: the refunds under way, at most one for each request.
+    While Redis is away, keys that are let in without it pass uncounted. Mutable state: the refunds under way, at most
+    one for each request.
     """
 
-    def __init__(self, store: CachedKeyStore, refusals: Refusals) -> None:
+    def __init__(self, store: CachedKeyStore, metrics: ProxyMetrics) -> None:
         self._store = store
-        self._refusals = refusals
+        self._metrics = metrics
         self._refunds: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -47,55 +52,79 @@ class KeyMeter:
         Raises:
             PairwayError: the key is over its limit or was revoked, or cannot be looked up now.
         """
-        usage = await self._count(key, UsageDelta(requests=1))
-        if not usage.granted:
-            raise self._refusals.too_many_requests(key, usage)
-        return limit_headers(key, usage)
+        usage = await self._count(key, requests=1)
+        return {} if usage is None else limit_headers(key, usage)
 
     async def charge(self, key: ApiKey, chars: int) -> Charge:
-        """Charge characters to a key's day.
+        """Charge characters to a key's day and month.
 
         Raises:
-            RateLimitedError: the day has not so many left.
-            TooLargeError: no day has so many.
+            RateLimitedError: the day or the month has not so many left.
+            TooLargeError: no day or month has so many.
+            PairwayError: the key was revoked, or cannot be looked up now.
         """
-        limit = key.chars_per_day
-        if limit is not None and chars > limit:
-            raise self._refusals.larger_than_a_day(chars, limit)
-        usage = await self._count(key, UsageDelta(chars=chars))
-        if not usage.fits_day:
-            raise self._refusals.too_many_characters(key, chars, usage)
-        return Charge(key, chars, usage, limit_headers(key, usage))
+        for limit in (CHARS_PER_DAY, CHARS_PER_MONTH):
+            most = limit.of(key)
+            if most is not None and chars > most:
+                detail = f"The request has {chars} characters, and this key may translate {most} a {limit.window}; send less."
+                error = TooLargeError("The request", size=chars, limit=most, unit=limit.unit, detail=detail)
+                raise self._metrics.refused("characters", error)
+        usage = await self._count(key, chars=chars)
+        if usage is None:
+            return Charge(key.id, chars, (), {})
+        return Charge(key.id, chars, usage.counters[1:], limit_headers(key, usage))
 
     async def refund(self, charge: Charge) -> None:
         """Give back what a request was charged, also when it is cancelled."""
-        # The task outlives a cancelled request, for one call of Redis.
-        task = asyncio.create_task(self._give_back(charge))
-        self._refunds.add(task)
-        task.add_done_callback(self._refunds.discard)
-        await asyncio.shield(task)
+        if charge.counters:
+            # The task outlives a cancelled request, for one call of Redis.
+            task = asyncio.create_task(self._give_back(charge))
+            self._refunds.add(task)
+            task.add_done_callback(self._refunds.discard)
+            await asyncio.shield(task)
 
     async def usage(self, key: ApiKey) -> UsageResult:
-        """Return what a key has used."""
-        return await self._count(key, UsageDelta())
-
-    async def _count(self, key: ApiKey, delta: UsageDelta) -> UsageResult:
-        """Count, or refuse.
+        """Return what a key has used.
 
         Raises:
-            KeyRefusedError: the key was revoked a moment ago.
-            KeysUnavailableError: Redis is away, and nobody is let in without.
+            PairwayError: the key was revoked, or Redis is away.
         """
-        try:
-            usage = await self._store.count(key, delta)
-        except StoreUnavailableError:
-            raise self._refusals.unavailable() from None
+        usage = await self._count(key)
         if usage is None:
-            raise self._refusals.invalid_key(key.id)
+            raise self._metrics.refused("unavailable", KeysUnavailableError())
         return usage
+
+    async def _count(self, key: ApiKey, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
+        """Count, or refuse; None where Redis is away and the key passes uncounted."""
+        try:
+            usage = await self._store.count(key.id, requests=requests, chars=chars)
+        except KeysUnavailableError as error:
+            if self._store.serves_without_redis:
+                return None
+            raise self._metrics.refused("unavailable", error) from None
+        if usage is None:
+            raise self._metrics.refused("key", key_refusal(key.id))
+        if usage.exceeded is not None:
+            raise self._over_limit(key, usage, chars)
+        return usage
+
+    def _over_limit(self, key: ApiKey, usage: UsageResult, chars: int) -> RateLimitedError:
+        limit = usage.exceeded or REQUESTS_PER_MINUTE
+        most, used = limit.of(key) or 0, usage.used_of(limit)
+        if limit is REQUESTS_PER_MINUTE:
+            detail = f"This key may send {most} requests a minute, and has."
+        else:
+            detail = (
+                f"This key may translate {most} characters a {limit.window} (UTC) and has {max(0, most - used)} left, "
+                f"too few for {chars}."
+            )
+        error = RateLimitedError(
+            detail, retry_after=usage.seconds_left(limit), headers=limit_headers(key, usage), log_fields={"key": key.id}
+        )
+        return self._metrics.refused(limit.unit, error)
 
     async def _give_back(self, charge: Charge) -> None:
         try:
-            await self._store.give_back(charge.key, charge.chars, charge.usage)
-        except StoreUnavailableError:
-            log.info("characters not given back", extra={"key": charge.key.id, "chars": charge.chars})
+            await self._store.refund(charge.counters, charge.chars)
+        except KeysUnavailableError:
+            log.info("characters not given back", extra={"key": charge.key_id, "chars": charge.chars})

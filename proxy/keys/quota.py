@@ -1,182 +1,105 @@
-"""Quotas: what each key has used of its limits.
-
-``LocalCounts`` counts as the script in Redis does; ``limit_headers`` and ``Usage`` show it to callers.
-"""
+"""Quotas: the fixed windows that keys are limited in, what was used of them, and how callers see it."""
 
 from __future__ import annotations
 
+import calendar
 import math
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, Self
+import time
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple, Self
 
 from pydantic import BaseModel, Field
 
-from proxy.keys.api_key import KeyView
+from proxy.keys.api_key import Grant, KeyView
 
-DAY_SECONDS: Final = 86_400
 MINUTE_SECONDS: Final = 60
-# Requests are counted by the second they came in. Any 60 s touch 61 of those, so the limit holds for 61 together.
-BUCKETS: Final = MINUTE_SECONDS + 1
-# Keys counted at once, the least recently used forgotten first; one is 63 numbers at most, about 5 KiB.
-MAX_COUNTED: Final = 10_000
+DAY_SECONDS: Final = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class UsageDelta:
-    """What is to be counted: requests and characters together or not at all.
+class Limit(NamedTuple):
+    """A limit that a key may have: its field in the record, what it counts, and its window in words."""
 
-    Characters below 0 are given back, to the UTC day (counted since 1970) they were taken from.
-    """
+    field: str
+    unit: str
+    window: str
 
-    requests: int = 0
-    chars: int = 0
-    day: int | None = None
+    def of(self, key: Grant) -> int | None:
+        """Return a key's limit, None where it has none."""
+        return getattr(key, self.field)
 
 
-@dataclass(frozen=True, slots=True)
-class UsageResult:
-    """What a key has used, after it asked for more.
+REQUESTS_PER_MINUTE: Final = Limit("requests_per_minute", "requests", "minute")
+CHARS_PER_DAY: Final = Limit("chars_per_day", "characters", "day")
+CHARS_PER_MONTH: Final = Limit("chars_per_month", "characters", "month")
+# In the order of a count's windows and numbers.
+LIMITS: Final = (REQUESTS_PER_MINUTE, CHARS_PER_DAY, CHARS_PER_MONTH)
 
-    ``fits_minute`` and ``fits_day`` say whether its limits allow that. ``wait`` are the seconds until it may ask once
-    more than now: until the oldest request leaves its minute, or those leave that are over the limit; 0 with none.
-    ``now`` is the Unix time it was counted at, and ``is_local`` says that a proxy did so by itself: Redis knows nothing of it.
-    """
 
-    fits_minute: bool
-    fits_day: bool
-    requests: int
-    wait: float
-    chars: int
-    now: float
-    is_local: bool = False
+class Window(NamedTuple):
+    """A minute, day or month of the UTC calendar, from ``start`` until before ``end`` (Unix seconds)."""
 
-    @property
-    def day(self) -> int:
-        """The UTC day that the characters were counted for, since 1970."""
-        return int(self.now // DAY_SECONDS)
+    name: str
+    start: int
+    end: int
 
-    @property
-    def day_left(self) -> float:
-        """Seconds until the next day."""
-        return (self.day + 1) * DAY_SECONDS - self.now
 
-    def stricter(self, other: UsageResult) -> UsageResult:
-        """Return what Redis counted, with what is left by the stricter of it and a proxy's own count."""
-        return replace(
-            self,
-            requests=max(self.requests, other.requests),
-            wait=max(self.wait, other.wait),
-            chars=max(self.chars, other.chars),
-        )
-
-    @property
-    def granted(self) -> bool:
-        """Whether it was counted."""
-        return self.fits_minute and self.fits_day
+def windows_at(now: float) -> tuple[Window, Window, Window]:
+    """Return the minute, the day and the month of a Unix time, in the order of ``LIMITS``."""
+    utc = time.gmtime(now)
+    stamp = time.strftime("%Y-%m-%dT%H:%M", utc)
+    minute, day = (int(now // seconds) * seconds for seconds in (MINUTE_SECONDS, DAY_SECONDS))
+    month = calendar.timegm((utc.tm_year, utc.tm_mon, 1, 0, 0, 0))
+    next_month = calendar.timegm((utc.tm_year + utc.tm_mon // 12, utc.tm_mon % 12 + 1, 1, 0, 0, 0))
+    return (
+        Window(stamp, minute, minute + MINUTE_SECONDS),
+        Window(stamp[:10], day, day + DAY_SECONDS),
+        Window(stamp[:7], month, next_month),
+    )
 
 
 @dataclass(slots=True)
-class KeyUsage:
-    """One key's requests by second, and characters of one day; and when some were last counted without Redis."""
+class UsageResult:
+    """What a key has used in the windows of ``now``, after it asked for more.
 
-    seconds: dict[int, int] = field(default_factory=dict[int, int])
-    chars: int = 0
-    day: int = 0
-    local_second: int | None = None
-    local_day: int | None = None
-
-
-class LocalCounts:
-    """What this proxy has let through, of at most ``MAX_COUNTED`` keys.
-
-    Mutable state: the usage of each key. ``clock`` gives Unix seconds.
+    ``used`` and ``windows`` are in the order of ``LIMITS``; ``exceeded`` is the limit that did not allow more, of
+    several the one that lasts longest, None where it was counted. ``counters`` are the keys in Redis of ``windows``.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self.usages: OrderedDict[str, KeyUsage] = OrderedDict()
+    now: float
+    windows: tuple[Window, ...]
+    counters: tuple[str, ...]
+    used: tuple[int, ...]
+    exceeded: Limit | None = None
 
-    def count(self, key: KeyView, delta: UsageDelta, *, with_redis: bool = False) -> UsageResult:
-        """Count, if the key's limits allow it.
+    def seconds_left(self, limit: Limit) -> float:
+        """Return the seconds until the limit's window ends."""
+        return self.windows[LIMITS.index(limit)].end - self.now
 
-        ``with_redis``: Redis decides, and a limit holds here only while something that Redis never heard of is in its window.
-        """
-        now = self._clock()
-        second, day = int(now), int(now // DAY_SECONDS)
-        usage = self.usages.setdefault(key.id, KeyUsage())
-        self.usages.move_to_end(key.id)
-        if len(self.usages) > MAX_COUNTED:
-            self.usages.popitem(last=False)
-        # What lies ahead was counted before a clock was set back; by more than a minute, it is believed no longer.
-        usage.seconds = {at: n for at, n in usage.seconds.items() if abs(second - at) < BUCKETS}
-        if usage.day != day:
-            usage.day, usage.chars = day, 0
-        local_minute = usage.local_second is not None and abs(second - usage.local_second) < BUCKETS
-        local_today = usage.local_day == day
-        limit = None if with_redis and not local_minute else key.requests_per_minute
-        chars_limit = None if with_redis and not local_today else key.chars_per_day
-        used = sum(usage.seconds.values())
-        fits_minute = not delta.requests or limit is None or used + delta.requests <= limit
-        fits_day = delta.chars <= 0 or chars_limit is None or usage.chars + delta.chars <= chars_limit
-        if fits_minute and fits_day:
-            if delta.requests:
-                usage.seconds[second] = usage.seconds.get(second, 0) + delta.requests
-                used += delta.requests
-            if delta.day is None or delta.day == day:
-                usage.chars = max(0, usage.chars + delta.chars)
-            if not with_redis:
-                usage.local_second = second if delta.requests else usage.local_second
-                usage.local_day = day if delta.chars > 0 else usage.local_day
-        wait = _seconds_until_next(usage.seconds, used, key.requests_per_minute, now)
-        return UsageResult(
-            fits_minute, fits_day, used, wait, usage.chars, now, is_local=not with_redis or local_minute or local_today
-        )
-
-    def undo(self, key_id: str, delta: UsageDelta, result: UsageResult) -> None:
-        """Take back what was counted: Redis did not allow or answer it."""
-        usage = self.usages.get(key_id)
-        if usage is None or not result.granted:
-            return
-        if left := usage.seconds.get(int(result.now), 0):
-            usage.seconds[int(result.now)] = max(0, left - delta.requests)
-        if usage.day == result.day and delta.day in {None, result.day}:
-            usage.chars = max(0, usage.chars - delta.chars)
+    def used_of(self, limit: Limit) -> int:
+        """Return what was used of a limit."""
+        return self.used[LIMITS.index(limit)]
 
 
-def _seconds_until_next(seconds: dict[int, int], used: int, limit: int | None, now: float) -> float:
-    """Return the seconds until one more fits than now."""
-    excess = 1 if limit is None else max(1, used - limit + 1)
-    for at in sorted(seconds):
-        excess -= seconds[at]
-        if excess <= 0:
-            return at + BUCKETS - now
-    return 0.0
-
-
-def limit_headers(key: KeyView, result: UsageResult, *, of_day: bool = False) -> dict[str, str]:
+def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
     """Return the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-06) of a key's limits, {} where it has none.
 
-    The policy names all limits; the others are of the requests in a minute, or where only that is limited or
-    ``of_day`` is what was refused, of the characters in a day.
+    The policy names all limits; the other fields are of the limit that was exceeded, else of the first one.
     """
-    minute, day = key.requests_per_minute, key.chars_per_day
-    policies = [f"{minute};w={MINUTE_SECONDS}"] if minute else []
-    if day:
-        policies.append(f'{day};w={DAY_SECONDS};comment="characters"')
-    if minute and not of_day:
-        limit, used, reset = minute, result.requests, result.wait
-    elif day:
-        limit, used, reset = day, result.chars, result.day_left
-    else:
-        return {}
-    return {
-        "RateLimit-Limit": str(limit),
-        "RateLimit-Remaining": str(max(0, limit - used)),
-        "RateLimit-Reset": str(math.ceil(reset)),
-        "RateLimit-Policy": ", ".join(policies),
-    }
+    policies: list[str] = []
+    headers: dict[str, str] = {}
+    for limit, window, used in zip(LIMITS, usage.windows, usage.used, strict=True):
+        most = limit.of(key)
+        if most is None:
+            continue
+        comment = "" if limit is REQUESTS_PER_MINUTE else f';comment="{limit.unit}"'
+        policies.append(f"{most};w={window.end - window.start}{comment}")
+        if not headers or limit is usage.exceeded:
+            headers = {
+                "RateLimit-Limit": str(most),
+                "RateLimit-Remaining": str(max(0, most - used)),
+                "RateLimit-Reset": str(math.ceil(window.end - usage.now)),
+            }
+    return headers | {"RateLimit-Policy": ", ".join(policies)} if policies else {}
 
 
 class LimitUsage(BaseModel):
@@ -185,27 +108,24 @@ class LimitUsage(BaseModel):
     limit: int | None
     used: int
     remaining: int | None
-    reset_seconds: Annotated[float, Field(description="Until there is more: one request, or all of the day.")]
-
-    @classmethod
-    def of(cls, limit: int | None, used: int, reset: float) -> Self:
-        """Return what is left of a limit; one that was lowered may be passed by far."""
-        remaining = None if limit is None else max(0, limit - used)
-        return cls(limit=limit, used=used, remaining=remaining, reset_seconds=round(reset, 3))
+    reset_seconds: Annotated[float, Field(description="Until the window ends, and all of the limit is there again.")]
 
 
 class Usage(BaseModel):
-    """A key, what was used of it in the last 60 s, and in the day (UTC)."""
+    """A key, and what was used of it in this minute, day and month (UTC)."""
 
     key: KeyView
     requests_per_minute: LimitUsage
     chars_per_day: LimitUsage
+    chars_per_month: LimitUsage
 
     @classmethod
-    def of(cls, key: KeyView, result: UsageResult) -> Self:
-        """Return the usage of a key."""
-        return cls(
-            key=key,
-            requests_per_minute=LimitUsage.of(key.requests_per_minute, result.requests, result.wait),
-            chars_per_day=LimitUsage.of(key.chars_per_day, result.chars, result.day_left),
-        )
+    def of(cls, key: KeyView, usage: UsageResult) -> Self:
+        """Return the usage of a key; of a limit that was lowered, more than all may be used."""
+        limits: dict[str, LimitUsage] = {}
+        for limit, window, used in zip(LIMITS, usage.windows, usage.used, strict=True):
+            most = limit.of(key)
+            remaining = None if most is None else max(0, most - used)
+            reset = round(window.end - usage.now, 3)
+            limits[limit.field] = LimitUsage(limit=most, used=used, remaining=remaining, reset_seconds=reset)
+        return cls.model_validate({"key": key, **limits})

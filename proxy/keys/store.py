@@ -1,17 +1,17 @@
-"""Keys in Redis: their records, and what each has used, counted for all proxies by one script and Redis' own clock."""
+"""Keys in Redis: their records, and what each has used, counted for all proxies by one script."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from proxy.keys.api_key import ApiKey
-from proxy.keys.quota import BUCKETS, DAY_SECONDS, UsageDelta, UsageResult
+from proxy.keys.quota import LIMITS, UsageResult, windows_at
 from proxy.redis_client import RedisKeys, StoreUnavailableError, connect, mapped_errors
 from shared.protocol.access_errors import KeysFullError, UnknownKeyError
 
@@ -29,71 +29,42 @@ MAX_CONNECTIONS: Final = MAX_CALLS + 8
 # Two operators who change one key in the same millisecond: the second one reads again.
 MAX_TRIES: Final = 5
 
-# Count for a key if its record allows it; see proxy/keys/quota.py, which does the same. KEYS[1] record, KEYS[2] use;
-# ARGV[1] requests, ARGV[2] characters, ARGV[3] day to give characters back to, or ''.
+# How long a counter outlives its window: clocks of proxies differ a little.
+GRACE_SECONDS: Final = 60
+
+# Count for a key if its record allows it. KEYS[1] record, KEYS[2..] counters in the order of LIMITS; ARGV[1..3] what each
+# is to count, ARGV[4..6] seconds it is kept. Returns the last limit that was exceeded (0: none, counted), and the counts.
 COUNT_SCRIPT: Final = f"""
-local record = redis.call('GET', KEYS[1])
-local key = record and cjson.decode(record)
+local limits = {{{", ".join(f"'{limit.field}'" for limit in LIMITS)}}}
+local values = redis.call('MGET', unpack(KEYS))
+local key = values[1] and cjson.decode(values[1])
 if not key or type(key.revoked_at) == 'number' then
     return false
 end
-local clock = redis.call('TIME')
-local second, micros = tonumber(clock[1]), tonumber(clock[2])
-local day = math.floor(second / {DAY_SECONDS})
-local requests, chars, of_day, seconds = 0, 0, 0, {{}}
-local fields = redis.call('HGETALL', KEYS[2])
-for i = 1, #fields, 2 do
-    local name, n = fields[i], tonumber(fields[i + 1])
-    if name == 'chars' then
-        chars = n
-    elseif name == 'day' then
-        of_day = n
-    elseif math.abs(second - tonumber(name)) < {BUCKETS} then
-        requests = requests + n
-        seconds[#seconds + 1] = {{tonumber(name), n}}
-    else
-        redis.call('HDEL', KEYS[2], name)
+local answer = {{0}}
+for i, name in ipairs(limits) do
+    local used, more, limit = tonumber(values[i + 1] or 0), tonumber(ARGV[i]), key[name]
+    answer[i + 1] = used
+    if more > 0 and type(limit) == 'number' and used + more > limit then
+        answer[1] = i
     end
 end
-if of_day ~= day then
-    chars = 0
-end
-local asked, more = tonumber(ARGV[1]), tonumber(ARGV[2])
-local limit = type(key.requests_per_minute) == 'number' and key.requests_per_minute
-local chars_limit = type(key.chars_per_day) == 'number' and key.chars_per_day
-local fits_minute = asked == 0 or not limit or requests + asked <= limit
-local fits_day = more <= 0 or not chars_limit or chars + more <= chars_limit
-if fits_minute and fits_day and (asked > 0 or more ~= 0) then
-    if asked > 0 then
-        redis.call('HINCRBY', KEYS[2], second, asked)
-        requests = requests + asked
-        local counted = false
-        for _, each in ipairs(seconds) do
-            if each[1] == second then
-                each[2] = each[2] + asked
-                counted = true
-            end
-        end
-        if not counted then
-            seconds[#seconds + 1] = {{second, asked}}
-        end
-    end
-    if ARGV[3] == '' or tonumber(ARGV[3]) == day then
-        chars = math.max(0, chars + more)
-        redis.call('HSET', KEYS[2], 'day', day, 'chars', string.format('%.0f', chars))
-    end
-    redis.call('EXPIRE', KEYS[2], {DAY_SECONDS + BUCKETS})
-end
-table.sort(seconds, function(a, b) return a[1] < b[1] end)
-local leaving, wait = limit and math.max(1, requests - limit + 1) or 1, 0
-for _, each in ipairs(seconds) do
-    leaving = leaving - each[2]
-    if leaving <= 0 then
-        wait = (each[1] + {BUCKETS} - second) * 1000000 - micros
-        break
+for i = 1, #limits do
+    if answer[1] == 0 and tonumber(ARGV[i]) > 0 then
+        answer[i + 1] = redis.call('INCRBY', KEYS[i + 1], ARGV[i])
+        redis.call('EXPIRE', KEYS[i + 1], ARGV[i + #limits])
     end
 end
-return {{fits_minute and 1 or 0, fits_day and 1 or 0, requests, wait, chars, second, micros}}
+return answer
+"""
+# Take ARGV[1] off the counters KEYS that are still there.
+REFUND_SCRIPT: Final = """
+for _, counter in ipairs(KEYS) do
+    local used = tonumber(redis.call('GET', counter) or 0)
+    if used > 0 then
+        redis.call('DECRBY', counter, math.min(used, tonumber(ARGV[1])))
+    end
+end
 """
 # Write a record if it still is as it was read. KEYS[1] record, KEYS[2] index; ARGV[1] as it was, or '' for none,
 # ARGV[2] as it is to be, ARGV[3] Unix milliseconds of its end or '', ARGV[4] id, ARGV[5] its creation, ARGV[6] most keys.
@@ -117,16 +88,15 @@ class KeyStore:
     """Keys in Redis, over connections of its own: a flood of wrong keys never delays the fleet's health.
 
     Every call is bounded by ``timeout`` seconds, the wait for its turn by as many, and raises StoreUnavailableError
-    (``all`` is a call for each page). A record lives until
-    ``OVER_SECONDS`` after its key is over, what was used of it for a day.
+    (``all`` is a call for each page). A record lives until ``OVER_SECONDS`` after its key is over.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
-        """Connect lazily; ``clock`` gives Unix seconds."""
+        """Connect lazily; ``clock`` gives Unix seconds, by which windows begin and end."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
         self._keys = RedisKeys(prefix)
         self._timeout = timeout
-        self._clock = clock
+        self.clock = clock
         self._slots = asyncio.Semaphore(MAX_CALLS)
         self._failures = 0
 
@@ -139,16 +109,28 @@ class KeyStore:
         async with self._slot():
             return _parse(await self._execute("GET", self._keys.api_key(key_id)))
 
-    async def count(self, key_id: str, delta: UsageDelta) -> UsageResult | None:
-        """Count if the key's limits allow it; None where there is no such key, or it was revoked."""
-        keys = (self._keys.api_key(key_id), self._keys.usage(key_id))
-        day = "" if delta.day is None else delta.day
+    async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
+        """Count all of it if the key's limits allow that, else nothing; None: there is no such key in force."""
+        now = self.clock()
+        windows = windows_at(now)
+        counters = tuple(
+            self._keys.usage(key_id, limit.unit, window.name) for limit, window in zip(LIMITS, windows, strict=True)
+        )
+        lifetimes = (window.end + GRACE_SECONDS - int(now) for window in windows)
+        keys = (self._keys.api_key(key_id), *counters)
         async with self._slot():
-            counts = await self._execute("EVAL", COUNT_SCRIPT, 2, *keys, delta.requests, delta.chars, day)
-        if counts is None:
+            answer: list[int] | None = await self._execute(
+                "EVAL", COUNT_SCRIPT, len(keys), *keys, requests, chars, chars, *lifetimes
+            )
+        if answer is None:
             return None
-        fits_minute, fits_day, requests, wait, chars, second, micros = counts
-        return UsageResult(bool(fits_minute), bool(fits_day), requests, wait / 1e6, chars, second + micros / 1e6)
+        exceeded, *used = answer
+        return UsageResult(now, windows, counters, tuple(used), LIMITS[exceeded - 1] if exceeded else None)
+
+    async def refund(self, counters: Sequence[str], chars: int) -> None:
+        """Take characters off the counters that they were counted in."""
+        async with self._slot():
+            await self._execute("EVAL", REFUND_SCRIPT, len(counters), *counters, chars)
 
     async def all(self) -> list[ApiKey]:
         """Return all keys, the oldest first; what is no longer there leaves the index."""
@@ -199,7 +181,7 @@ class KeyStore:
         Raises:
             UnknownKeyError: there is none, or it was revoked before.
         """
-        return await self.change(key_id, {"revoked_at": self._clock()})
+        return await self.change(key_id, {"revoked_at": self.clock()})
 
     async def _write(self, before: str, key: ApiKey) -> int:
         """Write a record unless it is not as before; 1 if written, 0 if it changed, -1 if there are too many."""
@@ -207,9 +189,10 @@ class KeyStore:
         # In the past only for a key that was over long ago; Redis would take such a time as a deletion too.
         end = "" if over_at is None else int((over_at + OVER_SECONDS) * 1000)
         keys = (self._keys.api_key(key.id), self._keys.api_keys)
+        record = key.model_dump_json(exclude_none=True)  # without limits that it lacks, older proxies read it too
         async with self._slot():
             return await self._execute(
-                "EVAL", WRITE_SCRIPT, 2, *keys, before, key.model_dump_json(), end, key.id, key.created_at, MAX_KEYS
+                "EVAL", WRITE_SCRIPT, 2, *keys, before, record, end, key.id, key.created_at, MAX_KEYS
             )
 
     @asynccontextmanager

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shared.protocol import errors
-from shared.protocol.errors import PairwayError
+from shared.protocol.errors import RETRY_AFTER_MIN, PairwayError
 
 
 class KeyRequiredError(PairwayError):
@@ -125,6 +125,9 @@ class KeysUnavailableError(PairwayError):
     code = "keys-unavailable"
     http_status = 503
     title = "Keys unavailable"
+
+    def __init__(self, detail: str = "Keys can not be looked up now.") -> None:
+        super().__init__(detail, retry_after=RETRY_AFTER_MIN)
 
 
 # Every code that a server of ours can answer with: those of both files of errors.

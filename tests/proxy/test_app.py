@@ -14,7 +14,7 @@ from proxy.cache.redis_cache import RedisCache
 from proxy.context import ProxyContext
 from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.prober import Prober
-from proxy.keys.authenticator import Authenticator
+from proxy.keys.metering import KeyMeter
 from proxy.keys.store import KeyStore
 from proxy.settings import ProxySettings
 from tests.proxy.proxies import nowhere
@@ -81,7 +81,7 @@ async def test_lifespan_closes_what_serves_before_what_it_uses(monkeypatch: pyte
     for part, method in (
         (Prober, "close"),
         (LeaderLease, "resign"),
-        (Authenticator, "close"),
+        (KeyMeter, "close"),
         (KeyStore, "close"),
         (RedisCache, "close"),
     ):
@@ -89,4 +89,4 @@ async def test_lifespan_closes_what_serves_before_what_it_uses(monkeypatch: pyte
     app = create_app(settings(cache_bytes=1 << 20, cache_redis_url=nowhere(2)))
     async with app.router.lifespan_context(app):
         assert not closed
-    assert closed == ["Prober", "LeaderLease", "Authenticator", "KeyStore", "RedisCache"]
+    assert closed == ["Prober", "LeaderLease", "KeyMeter", "KeyStore", "RedisCache"]

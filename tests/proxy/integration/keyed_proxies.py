@@ -43,5 +43,13 @@ async def guarded(fake: FakeReplica, url: str, **settings: Any) -> AsyncGenerato
         yield running
 
 
+def stop_clock(*proxies: RunningProxy) -> float:
+    """Stop the clock of the proxies' keys, so that no window ends during a test; return its Unix time."""
+    now = time.time()
+    for running in proxies:
+        running.context.keys.store.clock = lambda: now
+    return now
+
+
 async def used_today(running: RunningProxy, shown: str) -> int:
     return (await usage(running, shown))["chars_per_day"]["used"]

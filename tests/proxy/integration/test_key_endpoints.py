@@ -42,7 +42,7 @@ async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServe
         path = f"/keys/{key['id']}"
         assert await send_request(running, "GET", path) == (200, view)
         assert await send_request(running, "GET", "/keys") == (200, {"keys": [view]})
-        changes = {"requests_per_minute": None, "chars_per_day": 9, "cached": False}
+        changes = {"requests_per_minute": None, "chars_per_day": 9, "chars_per_month": 90, "cached": False}
         status, changed = await send_request(running, "PATCH", path, changes)
         assert (status, changed) == (200, view | changes)
         assert await send_request(running, "PATCH", path, {}) == (200, changed)
@@ -74,6 +74,7 @@ async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServe
         ({"name": "a", "requests_per_minute": True}, "requests_per_minute"),
         ({"name": "a", "requests_per_minute": "5"}, "requests_per_minute"),
         ({"name": "a", "chars_per_day": 10**13}, "chars_per_day"),
+        ({"name": "a", "chars_per_month": 0}, "chars_per_month"),
         ({"name": "a", "pairs": []}, "pairs"),
         ({"name": "a", "pairs": ["en"]}, "pairs"),
         ({"name": "a", "pairs": ["zh-Hant-de"]}, "pairs"),

@@ -15,6 +15,7 @@ from tests.proxy.integration.keyed_proxies import (
     ask,
     guarded,
     new_key,
+    stop_clock,
     usage,
     used_today,
 )
@@ -34,6 +35,7 @@ async def test_request_limit_is_exact_for_concurrent_requests(
     one: FakeReplica, redis: RedisServer, *, identical: bool
 ) -> None:
     async with guarded(one, redis.url) as running:
+        stop_clock(running)
         shown, _ = await new_key(running, requests_per_minute=20)
         texts = ["the same" if identical else f"text {n}" for n in range(60)]
         answers = await asyncio.gather(*(ask(running, shown, text) for text in texts))

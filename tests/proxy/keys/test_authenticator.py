@@ -12,25 +12,31 @@ from pydantic import SecretStr
 
 from proxy.keys.api_key import ApiKey, Grant, Scope, mint
 from proxy.keys.authenticator import OPERATOR, Authenticator
-from proxy.keys.cached_store import Clocks
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, OperatorOffError
 from shared.protocol.errors import PairwayError
 from tests.conftest import PREFIX, RedisServer
+from tests.proxy.proxies import nowhere
 
 TOKEN = "an-operator-token-of-tests"
 
 
 @asynccontextmanager
-async def authenticator(redis: RedisServer, *, on: bool = True, token: str = TOKEN) -> AsyncGenerator[Authenticator]:
-    store = KeyStore(redis.url, PREFIX, 5.0, time.time)
-    clocks = Clocks(time.time, time.monotonic)
+async def authenticator(
+    redis: RedisServer | str, *, on: bool = True, token: str = TOKEN, metrics: ProxyMetrics | None = None
+) -> AsyncGenerator[Authenticator]:
+    store = KeyStore(redis if isinstance(redis, str) else redis.url, PREFIX, 5.0, time.time)
     one = Authenticator(
-        store, ProxyMetrics(), clocks, on=on, serves_without_redis=False, operator_token=SecretStr(token)
+        store,
+        metrics or ProxyMetrics(),
+        time.monotonic,
+        on=on,
+        serves_without_redis=False,
+        operator_token=SecretStr(token),
     )
     yield one
-    await one.close()
+    await one.meter.close()
     await store.close()
 
 
@@ -95,3 +101,22 @@ async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: Re
     async with authenticator(redis, on=False, token="") as one:
         with pytest.raises(OperatorOffError):
             await one.require_operator(f"Bearer {TOKEN}")
+
+
+async def test_each_refusal_says_why_and_is_counted(redis: RedisServer) -> None:
+    metrics = ProxyMetrics()
+    _, header = await new_key(redis)
+    async with authenticator(redis, metrics=metrics) as one, authenticator(nowhere(), metrics=metrics) as without_redis:
+        for refused, reason, code, detail in (
+            (one.authenticate(None), "none", "key-required", "Authorization: Bearer KEY"),
+            (one.authenticate("Bearer x"), "key", "key-refused", "wrong, revoked or expired"),
+            (one.require_operator(header), "scope", "key-refused", "lacks the scope operate"),
+            (without_redis.authenticate(header), "unavailable", "keys-unavailable", "looked up"),
+        ):
+            with pytest.raises(PairwayError) as caught:
+                await refused
+            assert (caught.value.code, detail in caught.value.detail) == (code, True)
+            assert metrics.registry.get_sample_value("pairway_proxy_access_refusals_total", {"reason": reason}) == 1
+    async with authenticator(redis, on=False, metrics=metrics) as one:
+        with pytest.raises(KeyRefusedError, match="not the operator token"):
+            await one.require_operator("Bearer not-the-token")

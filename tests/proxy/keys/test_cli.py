@@ -51,13 +51,17 @@ def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisSe
     assert [line.split()[:4] for line in listed.splitlines()][1] == [key_id, "alice", "translate", "20"]
     assert "en-de,zh-Hant>de" in listed
     assert shown.split("_")[2].strip() not in listed
-    status, changed, _ = command("limit", key_id, "--requests-per-minute", "none", "--no-cached", "--json")
+    status, changed, _ = command(
+        "limit", key_id, "--requests-per-minute", "none", "--chars-per-month", "500", "--no-cached", "--json"
+    )
     view = json.loads(changed)
     assert (view["requests_per_minute"], view["cached"], view["name"]) == (None, False, "alice")
+    assert view["chars_per_month"] == 500
+    assert command("list")[1].splitlines()[1].split()[3:6] == ["-", "-", "500"]
     assert view["expires_at"] == pytest.approx(time.time() + 30 * 86_400, abs=60)
     assert json.loads(command("limit", key_id, "--expires", "2999-01-01", "--json")[1])["expires_at"] == 32472144000
     assert json.loads(command("show", key_id, "--json")[1])["requests_per_minute"]["used"] == 0
-    assert "used: 0 requests in 60 s, 0 characters today" in command("show", key_id)[1]
+    assert "used: 0 requests this minute, 0 characters today, 0 this month" in command("show", key_id)[1]
     assert command("revoke", key_id)[0] == 0
     assert "revoked" in command("show", key_id)[1]
     assert json.loads(command("show", key_id, "--json")[1])["key"]["revoked_at"] > 0
@@ -78,6 +82,7 @@ def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisSe
         ([*CREATE, "--requests-per-minute", "0"], 2, "--requests-per-minute: 0 is too small; 1 is the least\n"),
         ([*CREATE, "--requests-per-minute", "-5"], 2, "--requests-per-minute: -5 is too small; 1 is the least\n"),
         ([*CREATE, "--chars-per-day", "2.5"], 2, "'2.5' is no whole number; write one such as 20, or none\n"),
+        ([*CREATE, "--chars-per-month", "0"], 2, "--chars-per-month: 0 is too small; 1 is the least\n"),
         ([*CREATE, "--pairs", "en-de,xx"], 2, "--pairs: 'xx' is no pair; write en-de, or zh-Hant>de where "),
         ([*CREATE, "--expires", "soon"], 2, "--expires: 'soon' is no time; write 30d, 12h, a date such as "),
         ([*CREATE, "--expires", "2001-01-01"], 2, "--expires: '2001-01-01' has been; write 30d, "),

@@ -9,66 +9,125 @@ from typing import Any
 import pytest
 
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.cached_store import CachedKeyStore, Clocks
+from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.metering import KeyMeter
-from proxy.keys.refusals import Refusals
+from proxy.keys.quota import DAY_SECONDS
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from shared.protocol.access_errors import KeysUnavailableError, RateLimitedError
+from shared.protocol.access_errors import KeyRefusedError, KeysUnavailableError, RateLimitedError
 from shared.protocol.errors import TooLargeError
 from tests.conftest import PREFIX, RedisServer
+from tests.proxy.clock import HandClock
 from tests.proxy.proxies import nowhere
 
+# Twelve hours and 30.25 seconds before the end of 2027.
+NOON = 1_830_297_600 - DAY_SECONDS / 2 - 30.25
 
-def meter_over(store: KeyStore, *, serves_without_redis: bool = False) -> KeyMeter:
-    clocks = Clocks(time.time, time.monotonic)
-    cached = CachedKeyStore(store, clocks, serves_without_redis=serves_without_redis)
-    return KeyMeter(cached, Refusals(ProxyMetrics()))
+
+class Metered:
+    """A meter with its store, clock and metrics."""
+
+    def __init__(self, url: str, *, serves_without_redis: bool = False) -> None:
+        self.clock = HandClock()
+        self.clock.now = NOON
+        self.store = KeyStore(url, PREFIX, 5.0, self.clock)
+        self.metrics = ProxyMetrics()
+        cached = CachedKeyStore(self.store, time.monotonic, serves_without_redis=serves_without_redis)
+        self.meter = KeyMeter(cached, self.metrics)
+
+    async def new_key(self, **granted: Any) -> ApiKey:
+        key, _ = mint(Grant(name="a", **granted), 0.0)
+        await self.store.add(key)
+        return key
+
+    async def used(self, key: ApiKey) -> tuple[int, ...]:
+        return (await self.meter.usage(key)).used
+
+    def refusals(self, reason: str) -> float | None:
+        return self.metrics.registry.get_sample_value("pairway_proxy_access_refusals_total", {"reason": reason})
 
 
 @pytest.fixture
-async def store(redis: RedisServer) -> AsyncGenerator[KeyStore]:
-    one = KeyStore(redis.url, PREFIX, 5.0, time.time)
+async def metered(redis: RedisServer) -> AsyncGenerator[Metered]:
+    one = Metered(redis.url)
     yield one
-    await one.close()
+    await one.meter.close()
+    await one.store.close()
 
 
-async def new_key(store: KeyStore, **granted: Any) -> ApiKey:
-    key, _ = mint(Grant(name="a", **granted), time.time())
-    await store.add(key)
-    return key
-
-
-async def test_request_over_the_limit_is_refused_with_headers(store: KeyStore) -> None:
-    meter, key = meter_over(store), await new_key(store, requests_per_minute=1)
+async def test_request_over_the_limit_is_refused_with_headers(metered: Metered) -> None:
+    meter, key = metered.meter, await metered.new_key(requests_per_minute=1)
     assert (await meter.count_request(key))["RateLimit-Remaining"] == "0"
-    with pytest.raises(RateLimitedError) as caught:
+    with pytest.raises(RateLimitedError, match="1 requests a minute") as caught:
         await meter.count_request(key)
-    assert caught.value.headers["RateLimit-Remaining"] == "0"
+    error = caught.value
+    assert (error.retry_after, error.log_fields) == (30.25, {"key": key.id})
+    assert (error.headers["RateLimit-Remaining"], error.headers["RateLimit-Reset"]) == ("0", "31")
+    assert metered.refusals("requests") == 1
 
 
-async def test_charge_over_the_day_is_refused(store: KeyStore) -> None:
-    meter, key = meter_over(store), await new_key(store, chars_per_day=100)
+@pytest.mark.parametrize("window", ["day", "month"])
+async def test_charge_over_a_limit_is_refused(metered: Metered, window: str) -> None:
+    meter, key = metered.meter, await metered.new_key(**{f"chars_per_{window}": 100})
     await meter.charge(key, 60)
-    with pytest.raises(RateLimitedError, match="has 40 left"):
+    with pytest.raises(RateLimitedError, match=rf"a {window} \(UTC\) and has 40 left, too few for 41") as caught:
         await meter.charge(key, 41)
-    with pytest.raises(TooLargeError, match="101 characters"):
+    assert caught.value.retry_after == DAY_SECONDS / 2 + 30.25
+    assert caught.value.headers["RateLimit-Remaining"] == "40"
+    with pytest.raises(TooLargeError, match=f"101 characters, and this key may translate 100 a {window}"):
         await meter.charge(key, 101)
-    assert (await meter.usage(key)).chars == 60
+    assert await metered.used(key) == (0, 60, 60)
+    assert metered.refusals("characters") == 2
 
 
-async def test_refund_gives_charged_characters_back(store: KeyStore) -> None:
-    meter, key = meter_over(store), await new_key(store, chars_per_day=100)
+async def test_charge_shows_the_exceeded_limit_in_its_headers(metered: Metered) -> None:
+    meter, key = metered.meter, await metered.new_key(requests_per_minute=9, chars_per_day=100)
+    assert (await meter.charge(key, 60)).headers["RateLimit-Limit"] == "9"
+    with pytest.raises(RateLimitedError) as caught:
+        await meter.charge(key, 60)
+    assert (caught.value.headers["RateLimit-Limit"], caught.value.headers["RateLimit-Remaining"]) == ("100", "40")
+
+
+async def test_refund_gives_charged_characters_back(metered: Metered) -> None:
+    meter, key = metered.meter, await metered.new_key(chars_per_day=100, chars_per_month=200)
+    metered.clock.now -= DAY_SECONDS
     charge = await meter.charge(key, 60)
-    assert (await meter.usage(key)).chars == 60
+    assert await metered.used(key) == (0, 60, 60)
+    metered.clock.now += DAY_SECONDS
+    other = await meter.charge(key, 50)
     await meter.refund(charge)
-    assert (await meter.usage(key)).chars == 0
+    assert await metered.used(key) == (0, 50, 50), "to the day that was charged, and the month"
+    await meter.refund(other)
+    assert await metered.used(key) == (0, 0, 0)
 
 
-async def test_counts_are_unavailable_without_redis() -> None:
-    store = KeyStore(nowhere(), PREFIX, 0.25, time.time)
-    key, _ = mint(Grant(name="a"), time.time())
+async def test_revoked_key_is_refused_at_once(metered: Metered) -> None:
+    key = await metered.new_key()
+    await metered.store.revoke(key.id)
+    with pytest.raises(KeyRefusedError) as caught:
+        await metered.meter.charge(key, 1)
+    assert (caught.value.log_fields, metered.refusals("key")) == ({"key": key.id}, 1)
+
+
+async def test_closed_meter_refuses_without_redis() -> None:
+    metered, key = Metered(nowhere()), mint(Grant(name="a"), 0.0)[0]
+    for refused in (metered.meter.count_request(key), metered.meter.charge(key, 1), metered.meter.usage(key)):
+        with pytest.raises(KeysUnavailableError):
+            await refused
+    assert metered.refusals("unavailable") == 3
+    await metered.store.close()
+
+
+async def test_open_meter_lets_keys_pass_uncounted_without_redis() -> None:
+    metered = Metered(nowhere(), serves_without_redis=True)
+    key = mint(Grant(name="a", requests_per_minute=1, chars_per_day=5), 0.0)[0]
+    for _ in range(3):
+        assert await metered.meter.count_request(key) == {}
+        charge = await metered.meter.charge(key, 5)
+        assert (charge.headers, charge.counters) == ({}, ())
+        await metered.meter.refund(charge)
+    with pytest.raises(TooLargeError):
+        await metered.meter.charge(key, 6)
     with pytest.raises(KeysUnavailableError):
-        await meter_over(store).count_request(key)
-    await meter_over(store, serves_without_redis=True).count_request(key)
-    await store.close()
+        await metered.meter.usage(key)
+    await metered.store.close()

@@ -22,7 +22,7 @@ def every_error() -> list[errors.PairwayError]:
         access_errors.KeysFullError(9),
         access_errors.PairRefusedError("en-de", ["en-fr"]),
         access_errors.RateLimitedError("too many", retry_after=3.2),
-        access_errors.KeysUnavailableError("not now", retry_after=1.0),
+        access_errors.KeysUnavailableError("not now"),
         errors.NotFoundError("x"),
         errors.MethodNotAllowedError("x"),
         errors.TooLargeError("text", size=5, limit=4, unit="characters"),
