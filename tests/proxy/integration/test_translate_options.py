@@ -90,7 +90,7 @@ async def test_markup_of_named_language_is_sent_unseen(
 
 
 @pytest.mark.parametrize(("text", "text_format"), DOUBTFUL_MARKUP)
-async def test_api_server_decides_about_markup_without_visible_words(
+async def test_api_server_decides_about_wordless_markup(
     running: RunningProxy, fake: FakeReplica, text: str, text_format: str
 ) -> None:
     status, answer = await post(running, text, "auto", format=text_format)
@@ -102,7 +102,7 @@ async def test_api_server_decides_about_markup_without_visible_words(
     ("text", "target"),
     [("`привет, как дела?`", "de"), (f"<code>{GERMAN}</code>", "de"), (f"<code>{ENGLISH}</code>", "ja")],
 )
-async def test_markup_without_visible_words_in_no_language_is_unchanged(
+async def test_wordless_markup_in_no_language_is_unchanged(
     running: RunningProxy, fake: FakeReplica, text: str, target: str
 ) -> None:
     request = {"text": text, "source_lang": "auto", "target_lang": target, "format": "markdown"}

@@ -201,7 +201,7 @@ def test_markup_without_words_has_no_visible_text(text: str, text_format: TextFo
 
 
 @pytest.mark.parametrize(("text", "text_format"), DOUBTFUL)
-def test_markup_that_may_hold_words_is_left_to_the_api_server(text: str, text_format: TextFormat) -> None:
+def test_markup_that_may_hold_words_is_doubtful(text: str, text_format: TextFormat) -> None:
     assert visible_text(text, text_format) == ""
 
 
