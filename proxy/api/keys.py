@@ -108,7 +108,7 @@ async def change(request: Request, key_id: KeyId) -> KeyView:
     changes = await bodies.read(request, KeyChanges)
     check_end(changes.expires_at, time.time())
     with _keys(request) as keys:
-        return (await keys.change(key_id, changes.named)).view
+        return (await keys.change(key_id, changes.model_dump(exclude_unset=True))).view
 
 
 @routes.delete("/keys/{key_id}", responses=PROBLEMS)

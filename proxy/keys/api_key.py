@@ -125,11 +125,6 @@ class KeyChanges(Grant):
 
     name: Name = ""
 
-    @property
-    def named(self) -> dict[str, object]:
-        """The fields that were named."""
-        return self.model_dump(exclude_unset=True)
-
 
 class KeyView(Grant):
     """A key as operators see it: everything but what would let somebody in."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import UsageResult
@@ -22,85 +21,56 @@ T = TypeVar("T")
 FRESH_SECONDS: Final = 1.0
 # How long a key is let in after it was last read, where Redis is away.
 KNOWN_SECONDS: Final = 3600.0
-# Records kept, the least recently used forgotten first (2 KiB each), and as many ids that no key has (0.1 KiB each).
+# Records kept (2 KiB each): the one that was read longest ago is forgotten first.
 MAX_KNOWN: Final = 10_000
 # How long Redis is not asked again after it failed; then one request tries, while the others go on without.
 AWAY_SECONDS: Final = 0.5
 
 
-class RecentlyUsed(Generic[T]):
-    """Mutable state: the values used last, with the time each was put in; at most ``max_values``."""
-
-    def __init__(self, max_values: int) -> None:
-        self._max_values = max_values
-        self._values: OrderedDict[str, tuple[T, float]] = OrderedDict()
-
-    def put(self, name: str, value: T, now: float) -> None:
-        """Keep a value; the one least recently used goes."""
-        self._values[name] = (value, now)
-        self._values.move_to_end(name)
-        if len(self._values) > self._max_values:
-            self._values.popitem(last=False)
-
-    def get(self, name: str, now: float, within: float) -> T | None:
-        """Return a value put in less than so many seconds ago."""
-        value, at = self._values.get(name, (None, 0.0))
-        if value is None or now - at >= within:
-            return None
-        self._values.move_to_end(name)
-        return value
-
-    def drop(self, name: str) -> None:
-        """Forget a value."""
-        self._values.pop(name, None)
-
-
 class CachedKeyStore:
-    """Mutable state: keys read lately, and whether Redis is away. ``clock`` gives monotonic seconds.
+    """Mutable state: keys with the time each was read, and whether Redis is away. ``clock`` gives monotonic seconds.
 
     ``serves_without_redis``: keys read within the last hour are known while it is. Every method raises
     KeysUnavailableError where Redis is needed and away.
     """
 
     def __init__(self, store: KeyStore, clock: Callable[[], float], *, serves_without_redis: bool) -> None:
-        self._store = store
+        self.store = store
         self.clock = clock
         self.serves_without_redis = serves_without_redis
-        self._known: RecentlyUsed[ApiKey] = RecentlyUsed(MAX_KNOWN)
-        self._unknown: RecentlyUsed[bool] = RecentlyUsed(MAX_KNOWN)
+        self._known: dict[str, tuple[ApiKey, float]] = {}
         self._away = False
         self._ask_after = 0.0
 
     async def look_up(self, key_id: str) -> ApiKey | None:
         """Return a key, None where there is none."""
         now = self.clock()
-        if key := self._known.get(key_id, now, FRESH_SECONDS):
-            return key
-        if self._unknown.get(key_id, now, FRESH_SECONDS):
-            return None
+        known, read_at = self._known.get(key_id, (None, 0.0))
+        if known is not None and now - read_at < FRESH_SECONDS:
+            return known
         try:
-            key = await self._call_redis(lambda: self._store.read(key_id))
+            key = await self._call_redis(lambda: self.store.read(key_id))
         except KeysUnavailableError:
-            if self.serves_without_redis and (known := self._known.get(key_id, now, KNOWN_SECONDS)):
+            if known is not None and self.serves_without_redis and now - read_at < KNOWN_SECONDS:
                 return known
             raise
-        if key is None:
-            self._unknown.put(key_id, value=True, now=now)
-            self._known.drop(key_id)
-        else:
-            self._known.put(key_id, key, now)
+        self._known.pop(key_id, None)  # what is put in anew is the newest
+        if key is not None:
+            self._known[key_id] = (key, now)
+            if len(self._known) > MAX_KNOWN:
+                del self._known[next(iter(self._known))]
         return key
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
         """Count for all proxies if the key's limits allow it; None where it is no longer in force."""
-        usage = await self._call_redis(lambda: self._store.count(key_id, requests=requests, chars=chars))
+        usage = await self._call_redis(lambda: self.store.count(key_id, requests=requests, chars=chars))
         if usage is None:
-            self._known.drop(key_id)
+            self._known.pop(key_id, None)
         return usage
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
         """Take characters off the counters that they were counted in."""
-        await self._call_redis(lambda: self._store.refund(counters, chars))
+        await self._call_redis(lambda: self.store.refund(counters, chars))
 
     async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
         """Ask Redis, unless it failed a moment ago."""

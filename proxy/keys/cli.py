@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -39,29 +39,28 @@ TIMEOUT_SECONDS: Final = 5.0
 
 NONE: Final = "none"
 _UNITS: Final = {"h": 3600, "d": 86_400}
-# What a field is called on the command line.
-_OPTIONS: Final = {
-    "name": "--name",
-    "requests_per_minute": "--requests-per-minute",
-    "chars_per_day": "--chars-per-day",
-    "chars_per_month": "--chars-per-month",
-    "pairs": "--pairs",
+_COMMANDS: Final = {
+    "create": "create a key and show it, once",
+    "list": "list all keys",
+    "show": "show a key and what was used of it",
+    "limit": "change what a key may; what is not named stays",
+    "revoke": "let nobody in with a key any more",
 }
-_COLUMNS: Final = (
-    *(
-        "id",
-        "name",
-        "scopes",
-        "requests/min",
-        "chars/day",
-        "chars/month",
-        "pairs",
-        "ceiling",
-        "cached",
-        "until",
-        "state",
+_COLUMNS: Final[Mapping[str, Callable[[KeyView], str]]] = {
+    "id": lambda key: key.id,
+    "name": lambda key: key.name,
+    "scopes": lambda key: ",".join(key.scopes),
+    "requests/min": lambda key: str(key.requests_per_minute or "-"),
+    "chars/day": lambda key: str(key.chars_per_day or "-"),
+    "chars/month": lambda key: str(key.chars_per_month or "-"),
+    "pairs": lambda key: ",".join(key.pairs or ("-",)),
+    "ceiling": lambda key: key.ceiling,
+    "cached": lambda key: "yes" if key.cached else "no",
+    "until": lambda key: (
+        "-" if key.expires_at is None else datetime.fromtimestamp(key.expires_at, UTC).strftime("%Y-%m-%d %H:%M")
     ),
-)
+    "state": lambda key: "revoked" if key.revoked_at else "expired" if key.is_over(time.time()) else "in force",
+}
 
 
 def _limit(text: str) -> int | None:
@@ -110,14 +109,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m proxy.keys", description="Keys of callers.")
     commands = parser.add_subparsers(dest="command", required=True)
-    each = {
-        "create": commands.add_parser("create", help="create a key and show it, once"),
-        "list": commands.add_parser("list", help="list all keys"),
-        "show": commands.add_parser("show", help="show a key and what was used of it"),
-        "limit": commands.add_parser("limit", help="change what a key may; what is not named stays"),
-        "revoke": commands.add_parser("revoke", help="let nobody in with a key any more"),
-    }
-    for name, command in each.items():
+    for name, text in _COMMANDS.items():
+        command = commands.add_parser(name, help=text)
         command.add_argument("--json", action="store_true", help="print JSON")
         if name in {"show", "limit", "revoke"}:
             command.add_argument("id", type=_id, help="12 hexadecimal digits, the middle of the key")
@@ -167,12 +160,12 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
                 raise UnknownKeyError(options.id)
             if usage is None:  # revoked: nothing is counted any more
                 return {"key": key.view.model_dump(mode="json")}, _table([key.view])
-            requests, today, month = usage.used
+            requests, today, month = (window.used for window in usage.windows)
             used = f"used: {requests} requests this minute, {today} characters today, {month} this month"
             return Usage.of(key.view, usage).model_dump(mode="json"), f"{_table([key.view])}\n{used}"
         case "limit":
             changes = KeyChanges.model_validate(fields)
-            view = (await store.change(options.id, changes.named)).view
+            view = (await store.change(options.id, changes.model_dump(exclude_unset=True))).view
         case _:
             view = (await store.revoke(options.id)).view
     return view.model_dump(mode="json"), _table([view])
@@ -180,28 +173,10 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
 
 def _table(keys: Sequence[KeyView]) -> str:
     """Return keys for people."""
-    rows = [_COLUMNS, *map(_row, keys)]
+    rows = [tuple(_COLUMNS), *(tuple(cell(key) for cell in _COLUMNS.values()) for key in keys)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _row(key: KeyView) -> tuple[str, ...]:
-    end = "-" if key.expires_at is None else datetime.fromtimestamp(key.expires_at, UTC).strftime("%Y-%m-%d %H:%M")
-    state = "revoked" if key.revoked_at else "expired" if key.is_over(time.time()) else "in force"
-    return (
-        key.id,
-        key.name,
-        ",".join(key.scopes),
-        str(key.requests_per_minute or "-"),
-        str(key.chars_per_day or "-"),
-        str(key.chars_per_month or "-"),
-        ",".join(key.pairs or ("-",)),
-        key.ceiling,
-        "yes" if key.cached else "no",
-        end,
-        state,
-    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -226,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(run_once())
     except ValidationError as error:
-        message = "; ".join(f"{_OPTIONS.get(field, field)}: {wrong}" for field, wrong in operator_errors(error, Grant))
+        message = "; ".join(f"--{field.replace('_', '-')}: {wrong}" for field, wrong in operator_errors(error, Grant))
         sys.stderr.write(f"keys: {message}\n")
         return EXIT_USAGE
     except PairwayError as error:

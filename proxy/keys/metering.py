@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from proxy.keys.api_key import ApiKey, key_refusal
 from proxy.keys.cached_store import CachedKeyStore
-from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, limit_headers
+from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, Window, limit_headers
 from proxy.metrics import ProxyMetrics
 from shared.protocol.access_errors import KeysUnavailableError, RateLimitedError
 from shared.protocol.errors import TooLargeError
@@ -105,21 +105,21 @@ class KeyMeter:
         if usage is None:
             raise self._metrics.refused("key", key_refusal(key.id))
         if usage.exceeded is not None:
-            raise self._over_limit(key, usage, chars)
+            raise self._over_limit(key, usage, usage.exceeded, chars)
         return usage
 
-    def _over_limit(self, key: ApiKey, usage: UsageResult, chars: int) -> RateLimitedError:
-        limit = usage.exceeded or REQUESTS_PER_MINUTE
-        most, used = limit.of(key) or 0, usage.used_of(limit)
+    def _over_limit(self, key: ApiKey, usage: UsageResult, window: Window, chars: int) -> RateLimitedError:
+        limit, most = window.limit, window.limit.of(key) or 0
         if limit is REQUESTS_PER_MINUTE:
             detail = f"This key may send {most} requests a minute, and has."
         else:
-            detail = (
-                f"This key may translate {most} characters a {limit.window} (UTC) and has {max(0, most - used)} left, "
-                f"too few for {chars}."
-            )
+            left = max(0, most - window.used)
+            detail = f"This key may translate {most} characters a {limit.window} (UTC) and has {left} left, too few for {chars}."
         error = RateLimitedError(
-            detail, retry_after=usage.seconds_left(limit), headers=limit_headers(key, usage), log_fields={"key": key.id}
+            detail,
+            retry_after=window.end - usage.now,
+            headers=limit_headers(key, usage),
+            log_fields={"key": key.id},
         )
         return self._metrics.refused(limit.unit, error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple, Self
 
@@ -31,29 +32,34 @@ class Limit(NamedTuple):
 REQUESTS_PER_MINUTE: Final = Limit("requests_per_minute", "requests", "minute")
 CHARS_PER_DAY: Final = Limit("chars_per_day", "characters", "day")
 CHARS_PER_MONTH: Final = Limit("chars_per_month", "characters", "month")
-# In the order of a count's windows and numbers.
 LIMITS: Final = (REQUESTS_PER_MINUTE, CHARS_PER_DAY, CHARS_PER_MONTH)
 
 
-class Window(NamedTuple):
-    """A minute, day or month of the UTC calendar, from ``start`` until before ``end`` (Unix seconds)."""
+@dataclass(slots=True)
+class Window:
+    """A minute, day or month of the UTC calendar, from ``start`` until before ``end`` (Unix seconds).
 
+    ``used`` is what a key used of the limit in it.
+    """
+
+    limit: Limit
     name: str
     start: int
     end: int
+    used: int = 0
 
 
-def windows_at(now: float) -> tuple[Window, Window, Window]:
-    """Return the minute, the day and the month of a Unix time, in the order of ``LIMITS``."""
+def windows_at(now: float) -> tuple[Window, ...]:
+    """Return the windows of a Unix time, in the order of ``LIMITS``."""
     utc = time.gmtime(now)
     stamp = time.strftime("%Y-%m-%dT%H:%M", utc)
     minute, day = (int(now // seconds) * seconds for seconds in (MINUTE_SECONDS, DAY_SECONDS))
     month = calendar.timegm((utc.tm_year, utc.tm_mon, 1, 0, 0, 0))
     next_month = calendar.timegm((utc.tm_year + utc.tm_mon // 12, utc.tm_mon % 12 + 1, 1, 0, 0, 0))
     return (
-        Window(stamp, minute, minute + MINUTE_SECONDS),
-        Window(stamp[:10], day, day + DAY_SECONDS),
-        Window(stamp[:7], month, next_month),
+        Window(REQUESTS_PER_MINUTE, stamp, minute, minute + MINUTE_SECONDS),
+        Window(CHARS_PER_DAY, stamp[:10], day, day + DAY_SECONDS),
+        Window(CHARS_PER_MONTH, stamp[:7], month, next_month),
     )
 
 
@@ -61,23 +67,14 @@ def windows_at(now: float) -> tuple[Window, Window, Window]:
 class UsageResult:
     """What a key has used in the windows of ``now``, after it asked for more.
 
-    ``used`` and ``windows`` are in the order of ``LIMITS``; ``exceeded`` is the limit that did not allow more, of
-    several the one that lasts longest, None where it was counted. ``counters`` are the keys in Redis of ``windows``.
+    ``exceeded`` is the window that did not allow more, of several the longest, None where it was counted. ``counters``
+    are the keys in Redis of the ``windows``.
     """
 
     now: float
-    windows: tuple[Window, ...]
-    counters: tuple[str, ...]
-    used: tuple[int, ...]
-    exceeded: Limit | None = None
-
-    def seconds_left(self, limit: Limit) -> float:
-        """Return the seconds until the limit's window ends."""
-        return self.windows[LIMITS.index(limit)].end - self.now
-
-    def used_of(self, limit: Limit) -> int:
-        """Return what was used of a limit."""
-        return self.used[LIMITS.index(limit)]
+    windows: Sequence[Window]
+    counters: Sequence[str]
+    exceeded: Window | None = None
 
 
 def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
@@ -87,16 +84,16 @@ def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
     """
     policies: list[str] = []
     headers: dict[str, str] = {}
-    for limit, window, used in zip(LIMITS, usage.windows, usage.used, strict=True):
-        most = limit.of(key)
+    for window in usage.windows:
+        most = window.limit.of(key)
         if most is None:
             continue
-        comment = "" if limit is REQUESTS_PER_MINUTE else f';comment="{limit.unit}"'
+        comment = "" if window.limit is REQUESTS_PER_MINUTE else f';comment="{window.limit.unit}"'
         policies.append(f"{most};w={window.end - window.start}{comment}")
-        if not headers or limit is usage.exceeded:
+        if not headers or window is usage.exceeded:
             headers = {
                 "RateLimit-Limit": str(most),
-                "RateLimit-Remaining": str(max(0, most - used)),
+                "RateLimit-Remaining": str(max(0, most - window.used)),
                 "RateLimit-Reset": str(math.ceil(window.end - usage.now)),
             }
     return headers | {"RateLimit-Policy": ", ".join(policies)} if policies else {}
@@ -123,9 +120,10 @@ class Usage(BaseModel):
     def of(cls, key: KeyView, usage: UsageResult) -> Self:
         """Return the usage of a key; of a limit that was lowered, more than all may be used."""
         limits: dict[str, LimitUsage] = {}
-        for limit, window, used in zip(LIMITS, usage.windows, usage.used, strict=True):
-            most = limit.of(key)
-            remaining = None if most is None else max(0, most - used)
-            reset = round(window.end - usage.now, 3)
-            limits[limit.field] = LimitUsage(limit=most, used=used, remaining=remaining, reset_seconds=reset)
+        for window in usage.windows:
+            most, reset = window.limit.of(key), round(window.end - usage.now, 3)
+            remaining = None if most is None else max(0, most - window.used)
+            limits[window.limit.field] = LimitUsage(
+                limit=most, used=window.used, remaining=remaining, reset_seconds=reset
+            )
         return cls.model_validate({"key": key, **limits})

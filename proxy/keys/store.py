@@ -113,9 +113,7 @@ class KeyStore:
         """Count all of it if the key's limits allow that, else nothing; None: there is no such key in force."""
         now = self.clock()
         windows = windows_at(now)
-        counters = tuple(
-            self._keys.usage(key_id, limit.unit, window.name) for limit, window in zip(LIMITS, windows, strict=True)
-        )
+        counters = [self._keys.usage(key_id, window.limit.unit, window.name) for window in windows]
         lifetimes = (window.end + GRACE_SECONDS - int(now) for window in windows)
         keys = (self._keys.api_key(key_id), *counters)
         async with self._slot():
@@ -125,7 +123,9 @@ class KeyStore:
         if answer is None:
             return None
         exceeded, *used = answer
-        return UsageResult(now, windows, counters, tuple(used), LIMITS[exceeded - 1] if exceeded else None)
+        for window, count in zip(windows, used, strict=True):
+            window.used = count
+        return UsageResult(now, windows, counters, windows[exceeded - 1] if exceeded else None)
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
         """Take characters off the counters that they were counted in."""

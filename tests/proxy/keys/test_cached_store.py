@@ -7,22 +7,15 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from proxy.keys import cached_store
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.cached_store import AWAY_SECONDS, FRESH_SECONDS, KNOWN_SECONDS, CachedKeyStore, RecentlyUsed
+from proxy.keys.cached_store import AWAY_SECONDS, FRESH_SECONDS, KNOWN_SECONDS, CachedKeyStore
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from shared.protocol.access_errors import KeysUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.support.waiting import wait_until
-
-
-def test_recently_used_values_are_bounded_and_expire() -> None:
-    memory: RecentlyUsed[int] = RecentlyUsed(2)
-    for n in range(3):
-        memory.put(str(n), n, now=float(n))
-    assert [memory.get(str(n), 3.0, 10.0) for n in range(3)] == [None, 1, 2]
-    assert memory.get("1", 3.0, 2.0) is None, "too old"
 
 
 @pytest.fixture
@@ -41,14 +34,29 @@ async def new_key(store: KeyStore) -> ApiKey:
 async def test_record_is_believed_unread_for_a_second(store: KeyStore) -> None:
     clock = HandClock()
     cached, key = CachedKeyStore(store, clock, serves_without_redis=True), await new_key(store)
-    unknown = "0" * 12
-    assert [await cached.look_up(key.id), await cached.look_up(unknown)] == [key, None]
+    assert [await cached.look_up(key.id), await cached.look_up("0" * 12)] == [key, None]
     changed = await store.change(key.id, {"cached": False})
-    await store.add(key.model_copy(update={"id": unknown}))
-    assert [await cached.look_up(key.id), await cached.look_up(unknown)] == [key, None]
+    assert await cached.look_up(key.id) == key
     clock.now += FRESH_SECONDS
     assert await cached.look_up(key.id) == changed
-    assert await cached.look_up(unknown) is not None
+
+
+async def test_known_keys_are_bounded_and_the_oldest_goes(
+    store: KeyStore, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cached_store, "MAX_KNOWN", 2)
+    clock = HandClock()
+    cached, keys = CachedKeyStore(store, clock, serves_without_redis=True), [await new_key(store) for _ in range(3)]
+    for key in (keys[0], keys[1], keys[0], keys[2]):
+        clock.now += FRESH_SECONDS
+        assert await cached.look_up(key.id) == key
+    for n in range(5):
+        assert await cached.look_up(f"{n:012}") is None
+    own_redis.server.kill()
+    clock.now += FRESH_SECONDS
+    assert [await cached.look_up(keys[n].id) for n in (0, 2)] == [keys[0], keys[2]], "no unknown id takes a place"
+    with pytest.raises(KeysUnavailableError):
+        await cached.look_up(keys[1].id)
 
 
 async def test_revoked_key_is_forgotten_when_it_is_counted(store: KeyStore) -> None:

@@ -41,7 +41,7 @@ class Metered:
         return key
 
     async def used(self, key: ApiKey) -> tuple[int, ...]:
-        return (await self.meter.usage(key)).used
+        return tuple(window.used for window in (await self.meter.usage(key)).windows)
 
     def refusals(self, reason: str) -> float | None:
         return self.metrics.registry.get_sample_value("pairway_proxy_access_refusals_total", {"reason": reason})

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxy.keys.api_key import MAX_UNIX, ApiKey, Grant, mint
-from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, Usage, UsageResult, limit_headers, windows_at
+from proxy.keys.quota import LIMITS, Usage, UsageResult, limit_headers, windows_at
 
 
 def unix(text: str) -> float:
@@ -23,7 +23,10 @@ def key(**granted: Any) -> ApiKey:
 
 def used(at: str, requests: int, day: int, month: int) -> UsageResult:
     now = unix(at)
-    return UsageResult(now, windows_at(now), ("minute", "day", "month"), (requests, day, month))
+    windows = windows_at(now)
+    for window, count in zip(windows, (requests, day, month), strict=True):
+        window.used = count
+    return UsageResult(now, windows, ("minute", "day", "month"))
 
 
 @pytest.mark.parametrize(
@@ -41,9 +44,10 @@ def used(at: str, requests: int, day: int, month: int) -> UsageResult:
     ],
 )
 def test_windows_end_with_the_calendar(at: str, names: tuple[str, ...], month_days: int) -> None:
-    minute, day, month = windows_at(unix(at))
-    assert (minute.name, day.name, month.name) == names
-    assert [window.end - window.start for window in (minute, day, month)] == [60, 86_400, month_days * 86_400]
+    windows = windows_at(unix(at))
+    assert tuple(window.limit for window in windows) == LIMITS
+    assert tuple(window.name for window in windows) == names
+    assert [window.end - window.start for window in windows] == [60, 86_400, month_days * 86_400]
 
 
 @given(st.floats(0, MAX_UNIX - 70 * 86_400))
@@ -68,9 +72,9 @@ def test_limit_headers_show_the_first_limit_or_the_exceeded() -> None:
         "RateLimit-Reset": "60",
         "RateLimit-Policy": '3;w=60, 50;w=86400;comment="characters", 90;w=2505600;comment="characters"',
     }
-    usage.exceeded = CHARS_PER_DAY
+    usage.exceeded = usage.windows[1]
     assert limit_headers(holder, usage)["RateLimit-Remaining"] == "30"
-    usage.exceeded = CHARS_PER_MONTH
+    usage.exceeded = usage.windows[2]
     assert limit_headers(holder, usage)["RateLimit-Remaining"] == "0"
     assert limit_headers(holder, usage)["RateLimit-Reset"] == str(86_400 // 2)
     assert limit_headers(key(chars_per_day=50), usage)["RateLimit-Limit"] == "50"

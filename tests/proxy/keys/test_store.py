@@ -14,7 +14,7 @@ import pytest
 
 from proxy.keys import store as key_store
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult
+from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, Limit, UsageResult
 from proxy.redis_client import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
@@ -48,14 +48,27 @@ async def count(store: key_store.KeyStore, key: ApiKey, *, requests: int = 0, ch
     return usage
 
 
+def used(usage: UsageResult) -> tuple[int, ...]:
+    return tuple(window.used for window in usage.windows)
+
+
+def exceeded(usage: UsageResult) -> Limit | None:
+    return None if usage.exceeded is None else usage.exceeded.limit
+
+
+def seconds_left(usage: UsageResult) -> float:
+    assert usage.exceeded is not None
+    return usage.exceeded.end - usage.now
+
+
 async def test_request_limit_holds_until_the_minute_ends(store: key_store.KeyStore, clock: HandClock) -> None:
     key = await new_key(store, requests_per_minute=2)
     set_time(clock, "2028-02-29T23:59:59.5")
-    assert [(await count(store, key, requests=1)).exceeded for _ in range(3)] == [None, None, REQUESTS_PER_MINUTE]
+    assert [exceeded(await count(store, key, requests=1)) for _ in range(3)] == [None, None, REQUESTS_PER_MINUTE]
     refused = await count(store, key, requests=1)
-    assert (refused.used, refused.seconds_left(REQUESTS_PER_MINUTE)) == ((2, 0, 0), 0.5), "a refused one is not counted"
+    assert (used(refused), seconds_left(refused)) == ((2, 0, 0), 0.5), "a refused one is not counted"
     set_time(clock, "2028-03-01T00:00:00")
-    assert (await count(store, key, requests=1)).used == (1, 0, 0), (
+    assert used(await count(store, key, requests=1)) == (1, 0, 0), (
         "twice the limit across the edge: what a window costs"
     )
 
@@ -73,15 +86,15 @@ async def test_day_and_month_limits_end_with_the_calendar(
 ) -> None:
     key = await new_key(store, chars_per_day=60, chars_per_month=100)
     set_time(clock, f"{last[:8]}20T12:00:00")
-    assert (await count(store, key, chars=60)).exceeded is None
-    assert (await count(store, key, chars=1)).exceeded == CHARS_PER_DAY
+    assert exceeded(await count(store, key, chars=60)) is None
+    assert exceeded(await count(store, key, chars=1)) == CHARS_PER_DAY
     set_time(clock, last)
-    assert (await count(store, key, chars=41)).exceeded == CHARS_PER_MONTH
-    assert (await count(store, key, chars=40)).used == (0, 40, 100), "nothing of a refused request is counted"
+    assert exceeded(await count(store, key, chars=41)) == CHARS_PER_MONTH
+    assert used(await count(store, key, chars=40)) == (0, 40, 100), "nothing of a refused request is counted"
     both = await count(store, key, chars=21)
-    assert (both.exceeded, both.seconds_left(CHARS_PER_MONTH)) == (CHARS_PER_MONTH, 1.0), "the longer wait of two"
+    assert (exceeded(both), seconds_left(both)) == (CHARS_PER_MONTH, 1.0), "the longer wait of two"
     set_time(clock, first)
-    assert (await count(store, key, chars=60)).used == (0, 60, 60)
+    assert used(await count(store, key, chars=60)) == (0, 60, 60)
 
 
 async def test_leap_day_belongs_to_february(store: key_store.KeyStore, clock: HandClock) -> None:
@@ -89,8 +102,8 @@ async def test_leap_day_belongs_to_february(store: key_store.KeyStore, clock: Ha
     set_time(clock, "2028-02-28T23:59:59")
     await count(store, key, chars=90)
     set_time(clock, "2028-02-29T00:00:00")
-    assert (await count(store, key, chars=11)).exceeded == CHARS_PER_MONTH
-    assert (await count(store, key, chars=10)).used == (0, 10, 100)
+    assert exceeded(await count(store, key, chars=11)) == CHARS_PER_MONTH
+    assert used(await count(store, key, chars=10)) == (0, 10, 100)
 
 
 async def test_refund_goes_to_the_windows_that_were_charged(store: key_store.KeyStore, clock: HandClock) -> None:
@@ -100,13 +113,13 @@ async def test_refund_goes_to_the_windows_that_were_charged(store: key_store.Key
     set_time(clock, "2027-04-30T00:00:00")
     await count(store, key, chars=30)
     await store.refund(charged.counters[1:], 60)
-    assert (await count(store, key)).used == (0, 30, 30), "yesterday's day, and the month of both"
+    assert used(await count(store, key)) == (0, 30, 30), "yesterday's day, and the month of both"
     set_time(clock, "2027-04-29T23:59:59")
-    assert (await count(store, key)).used == (0, 0, 30)
+    assert used(await count(store, key)) == (0, 0, 30)
     set_time(clock, "2027-05-01T00:00:00")
     charged = await count(store, key, chars=5)
     await store.refund(charged.counters[1:], 6)
-    assert (await count(store, key)).used == (0, 0, 0), "never below nothing"
+    assert used(await count(store, key)) == (0, 0, 0), "never below nothing"
 
 
 async def test_refund_of_a_forgotten_window_leaves_nothing(store: key_store.KeyStore, redis: RedisServer) -> None:
@@ -137,19 +150,19 @@ async def test_counts_of_two_proxies_are_exact(redis: RedisServer, limits: dict[
     stores = [key_store.KeyStore(redis.url, PREFIX, 5.0, clock) for clock in clocks]
     key = await new_key(stores[0], **limits)
     answers = await asyncio.gather(*(count(stores[n % 2], key, requests=1, chars=10) for n in range(60)))
-    assert Counter(each.exceeded is None for each in answers) == {True: granted, False: 60 - granted}
-    assert (await count(stores[1], key)).used == (granted, granted * 10, granted * 10)
+    assert Counter(exceeded(each) is None for each in answers) == {True: granted, False: 60 - granted}
+    assert used(await count(stores[1], key)) == (granted, granted * 10, granted * 10)
     for each in stores:
         await each.close()
 
 
 async def test_changed_limit_and_revocation_hold_at_once(store: key_store.KeyStore) -> None:
     key = await new_key(store)
-    assert (await count(store, key, requests=1, chars=10)).exceeded is None
+    assert exceeded(await count(store, key, requests=1, chars=10)) is None
     await store.change(key.id, {"chars_per_month": 10})
-    assert (await count(store, key, chars=1)).exceeded == CHARS_PER_MONTH
+    assert exceeded(await count(store, key, chars=1)) == CHARS_PER_MONTH
     await store.change(key.id, {"chars_per_month": None})
-    assert (await count(store, key, chars=1)).exceeded is None
+    assert exceeded(await count(store, key, chars=1)) is None
     await store.revoke(key.id)
     assert await store.count(key.id) is None
     assert await store.count("0" * 12) is None
@@ -162,7 +175,7 @@ async def test_record_of_an_earlier_version_loads(store: key_store.KeyStore, red
     assert earlier["chars_per_day"] is None, "it wrote down what it had no limit for"
     redis.client.set(f"{PREFIX}key:{key.id}", json.dumps(earlier))
     assert await store.read(key.id) == key
-    assert [(await count(store, key, requests=1)).exceeded for _ in range(2)] == [None, REQUESTS_PER_MINUTE]
+    assert [exceeded(await count(store, key, requests=1)) for _ in range(2)] == [None, REQUESTS_PER_MINUTE]
     changed = await store.change(key.id, {"chars_per_month": 5})
     assert await store.read(key.id) == changed
     assert "chars_per_month" in redis.client.get(f"{PREFIX}key:{key.id}")
