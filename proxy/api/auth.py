@@ -10,6 +10,7 @@ from fastapi.security import HTTPBearer
 
 from proxy.context import context
 from proxy.keys.authenticator import Authentication
+from proxy.keys.caller import at_address
 from shared.http.request_context import add_log_fields, add_response_headers
 from shared.protocol.deadline import Deadline
 
@@ -30,7 +31,7 @@ async def authenticate(request: Request, deadline: Deadline) -> Authentication:
     """
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
-        return authenticator.anonymous(request.client.host if request.client else "")
+        return Authentication(at_address(request.client.host if request.client else ""))
     try:
         async with asyncio.timeout(deadline.remaining()):
             authentication = await authenticator.authenticate(request.headers.get("authorization"))

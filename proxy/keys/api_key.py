@@ -25,13 +25,11 @@ _ALPHABET: Final = string.digits + string.ascii_letters
 SECRET_CHARS: Final = 32
 ID: Final = re.compile(r"[0-9a-f]{12}")
 _SHOWN: Final = re.compile(r"pw_([0-9a-f]{12})_[0-9A-Za-z]{32}")
-# Compared with where there is no such key, so that an unknown id costs what a wrong secret does. No hash is empty.
-_NOTHING: Final = ""
 
 MAX_NAME_CHARS: Final = 100
 # So many fit in an operator's order.
 MAX_PAIRS: Final = 200
-# Ten times what a machine of the year 2026 does: beyond that somebody mistyped. Both are exact in a script's numbers.
+# Ten times what a machine of the year 2026 does: beyond that somebody mistyped. All are exact in a script's numbers.
 MAX_REQUESTS: Final = 1_000_000
 MAX_CHARS: Final = 1_000_000_000_000
 # 9999-12-31 23:59:59 UTC: no calendar of ours goes further.
@@ -61,7 +59,7 @@ def parse_pair(text: str) -> LanguagePair:
 
 def _pair(text: str) -> str:
     pair = parse_pair(text)
-    return str(pair) if "-" not in f"{pair.source}{pair.target}" else f"{pair.source}>{pair.target}"
+    return f"{pair.source}>{pair.target}" if "-" in f"{pair.source}{pair.target}" else str(pair)
 
 
 def _printable(name: str) -> str:
@@ -156,11 +154,7 @@ class ApiKey(KeyView):
 
 
 def check_end(expires_at: float | None, now: float) -> None:
-    """Refuse an end that has been: a key is revoked for that, and a number of days is no time.
-
-    Raises:
-        InvalidRequestError: it has been.
-    """
+    """Raise InvalidRequestError for an end that has been: a key is revoked for that, and a number of days is no time."""
     if expires_at is not None and expires_at <= now:
         message = f"{expires_at:.0f} has been; write Unix seconds after {now:.0f}, which is now, or null for never"
         raise InvalidRequestError([("expires_at", message)])
@@ -187,7 +181,7 @@ def id_of(shown: str) -> str | None:
 
 def opens(shown: str, key: ApiKey | None) -> bool:
     """Say whether this is the key; the time it takes tells nothing of the secret, nor whether there is such a key."""
-    return hmac.compare_digest(_digest(shown), key.digest if key else _NOTHING) and key is not None
+    return hmac.compare_digest(_digest(shown), key.digest if key else "") and key is not None
 
 
 def key_refusal(key_id: str | None = None) -> KeyRefusedError:

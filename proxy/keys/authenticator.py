@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from proxy.keys.api_key import ApiKey, Scope, id_of, key_refusal, opens
 from proxy.keys.cached_store import CachedKeyStore
-from proxy.keys.caller import Caller, at_address
+from proxy.keys.caller import Caller
 from proxy.keys.metering import KeyMeter
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
@@ -61,11 +61,6 @@ class Authenticator:
         self.cached_store = CachedKeyStore(store, clock, serves_without_redis=serves_without_redis)
         self.meter = KeyMeter(self.cached_store, metrics)
         self.on = on
-
-    @staticmethod
-    def anonymous(address: str) -> Authentication:
-        """Let in whoever asks from an address, where keys are off."""
-        return Authentication(at_address(address))
 
     async def authenticate(self, authorization: str | None) -> Authentication:
         """Let in a caller for one translation request, and count it; return the caller, the key and its headers.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -88,7 +87,7 @@ class KeyStore:
     """Keys in Redis, over connections of its own: a flood of wrong keys never delays the fleet's health.
 
     Every call is bounded by ``timeout`` seconds, the wait for its turn by as many, and raises StoreUnavailableError
-    (``all`` is a call for each page). A record lives until ``OVER_SECONDS`` after its key is over.
+    (``all`` is a call for each page, or two). A record lives until ``OVER_SECONDS`` after its key is over.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
@@ -106,8 +105,7 @@ class KeyStore:
 
     async def read(self, key_id: str) -> ApiKey | None:
         """Return a key, also one that is over; None where there is none."""
-        async with self._slot():
-            return _parse(await self._execute("GET", self._keys.api_key(key_id)))
+        return _parse(await self._call("GET", self._keys.api_key(key_id)))
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
         """Count all of it if the key's limits allow that, else nothing; None: there is no such key in force."""
@@ -116,10 +114,8 @@ class KeyStore:
         counters = [self._keys.usage(key_id, window.limit.unit, window.name) for window in windows]
         lifetimes = (window.end + GRACE_SECONDS - int(now) for window in windows)
         keys = (self._keys.api_key(key_id), *counters)
-        async with self._slot():
-            answer: list[int] | None = await self._execute(
-                "EVAL", COUNT_SCRIPT, len(keys), *keys, requests, chars, chars, *lifetimes
-            )
+        amounts = (requests, chars, chars)
+        answer: list[int] | None = await self._call("EVAL", COUNT_SCRIPT, len(keys), *keys, *amounts, *lifetimes)
         if answer is None:
             return None
         exceeded, *used = answer
@@ -129,21 +125,18 @@ class KeyStore:
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
         """Take characters off the counters that they were counted in."""
-        async with self._slot():
-            await self._execute("EVAL", REFUND_SCRIPT, len(counters), *counters, chars)
+        await self._call("EVAL", REFUND_SCRIPT, len(counters), *counters, chars)
 
     async def all(self) -> list[ApiKey]:
         """Return all keys, the oldest first; what is no longer there leaves the index."""
         index = self._keys.api_keys
-        async with self._slot():
-            ids: list[str] = await self._execute("ZRANGE", index, 0, -1)
+        ids: list[str] = await self._call("ZRANGE", index, 0, -1)
         keys: list[ApiKey | None] = []
         for first in range(0, len(ids), PAGE):
             page = ids[first : first + PAGE]
-            async with self._slot():
-                records: list[str | None] = await self._execute("MGET", *map(self._keys.api_key, page))
-                if missing := [key_id for key_id, record in zip(page, records, strict=True) if record is None]:
-                    await self._execute("ZREM", index, *missing)
+            records: list[str | None] = await self._call("MGET", *map(self._keys.api_key, page))
+            if missing := [key_id for key_id, record in zip(page, records, strict=True) if record is None]:
+                await self._call("ZREM", index, *missing)
             keys += map(_parse, records)
         return [key for key in keys if key is not None]
 
@@ -165,8 +158,7 @@ class KeyStore:
             UnknownKeyError: there is none, or it was revoked.
         """
         for _ in range(MAX_TRIES):
-            async with self._slot():
-                record = await self._execute("GET", self._keys.api_key(key_id))
+            record = await self._call("GET", self._keys.api_key(key_id))
             key = _parse(record)
             if key is None or key.revoked_at is not None:
                 raise UnknownKeyError(key_id)
@@ -190,14 +182,10 @@ class KeyStore:
         end = "" if over_at is None else int((over_at + OVER_SECONDS) * 1000)
         keys = (self._keys.api_key(key.id), self._keys.api_keys)
         record = key.model_dump_json(exclude_none=True)  # without limits that it lacks, older proxies read it too
-        async with self._slot():
-            return await self._execute(
-                "EVAL", WRITE_SCRIPT, 2, *keys, before, record, end, key.id, key.created_at, MAX_KEYS
-            )
+        return await self._call("EVAL", WRITE_SCRIPT, 2, *keys, before, record, end, key.id, key.created_at, MAX_KEYS)
 
-    @asynccontextmanager
-    async def _slot(self) -> AsyncGenerator[None]:
-        """Wait for a turn, and for Redis within it; who waits gives up as soon as another has waited in vain."""
+    async def _call(self, *command: str | float) -> Any:
+        """Wait for a turn, then for Redis; who waits gives up as soon as another has waited in vain."""
         failures = self._failures
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
@@ -208,7 +196,7 @@ class KeyStore:
             try:
                 with mapped_errors(self._timeout):
                     async with asyncio.timeout(self._timeout):
-                        yield
+                        return await self._execute(*command)
             except StoreUnavailableError:
                 self._failures += 1
                 raise

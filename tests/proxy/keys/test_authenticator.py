@@ -81,12 +81,6 @@ async def test_authenticate_without_key_is_refused(redis: RedisServer) -> None:
             await one.authenticate("Bearer pw_x")
 
 
-def test_anonymous_caller_has_no_key() -> None:
-    authentication = Authenticator.anonymous("192.0.2.1")
-    assert authentication.key is None
-    assert "192.0.2.1" in authentication.caller.identity
-
-
 async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisServer) -> None:
     operator, header = await new_key(redis, scopes=(Scope.OPERATE,))
     _, other = await new_key(redis)
