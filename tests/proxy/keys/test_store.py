@@ -181,9 +181,7 @@ async def test_record_of_an_earlier_version_loads(store: key_store.KeyStore, red
     assert "chars_per_month" in redis.client.get(f"{PREFIX}key:{key.id}")
 
 
-async def test_record_without_month_limit_is_read_by_earlier_versions(
-    store: key_store.KeyStore, redis: RedisServer
-) -> None:
+async def test_record_without_month_limit_suits_earlier_versions(store: key_store.KeyStore, redis: RedisServer) -> None:
     key = await new_key(store, chars_per_day=1)
     assert "chars_per_month" not in json.loads(redis.client.get(f"{PREFIX}key:{key.id}"))
 
