@@ -9,7 +9,7 @@ import socket
 import time
 import uuid
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from fastapi import FastAPI
@@ -79,7 +79,8 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
             log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
             await stack.enter_async_context(running(*context.process.loops))
             await stack.enter_async_context(context.translation.coalescer.closing())
-            await context.fleet.registry.wait_for_first_sweep(FIRST_SWEEP_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(context.fleet.registry.swept.wait(), FIRST_SWEEP_SECONDS)
             yield
 
     app = FastAPI(

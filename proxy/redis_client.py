@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -68,3 +70,16 @@ def mapped_errors(timeout: float) -> Generator[None]:
     except (RedisError, OSError, ValueError) as error:  # the last where a value is no UTF-8
         message = f"Redis: {type(error).__name__}: {error}"
         raise StoreUnavailableError(message) from error
+
+
+@asynccontextmanager
+async def pipeline(redis: Redis, seconds: float) -> AsyncGenerator[Pipeline]:
+    """Send the block's commands together at its end, within ``seconds``.
+
+    Raises:
+        StoreUnavailableError: Redis did not take them all.
+    """
+    with mapped_errors(seconds):
+        async with asyncio.timeout(seconds), redis.pipeline(transaction=False) as commands:
+            yield commands
+            await commands.execute()

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 from proxy.api import auth, bodies, fleet_view
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
+from proxy.fleet.admin import AppliedOverride
 from proxy.urls import MAX_CHARS, replica_url
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
@@ -43,9 +44,13 @@ class Added(Addressed):
 routes = APIRouter()
 
 # The empty one beside the operator's says that neither may be needed.
-WATCH_DOC: Final[dict[str, Any]] = {"security": [{}]}
+WATCH: Final[dict[str, Any]] = {"dependencies": [auth.WATCHER], "openapi_extra": {"security": [{}]}}
 WATCH_PROBLEMS: Final = problem_documentation((401, 403, 503))
-CHANGE_PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
+CHANGE: Final[dict[str, Any]] = {
+    "dependencies": [auth.OPERATOR],
+    "responses": problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504)),
+}
+URL_DOCUMENTATION: Final = {"name": "url", "in": "query", "required": True}
 
 
 def _view(request: Request) -> fleet_view.FleetView:
@@ -53,19 +58,17 @@ def _view(request: Request) -> fleet_view.FleetView:
     return fleet_view.FleetView(parts.fleet.registry, parts.local_stats, time.time())
 
 
-@routes.get("/fleet", responses=WATCH_PROBLEMS, dependencies=[auth.WATCHER], openapi_extra=WATCH_DOC)
+def _changed(request: Request, applied: AppliedOverride) -> fleet_view.Changed:
+    return _view(request).changed(applied)  # as of now, not as of before the change
+
+
+@routes.get("/fleet", responses=WATCH_PROBLEMS, **WATCH)
 async def fleet(request: Request) -> fleet_view.Fleet:
     """Every replica: state, score, breakers, texts in flight, last report, why it is out. Open where keys are off."""
     return _view(request).fleet()
 
 
-@routes.get(
-    "/metrics",
-    response_class=PlainTextResponse,
-    responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS,
-    dependencies=[auth.WATCHER],
-    openapi_extra=WATCH_DOC,
-)
+@routes.get("/metrics", response_class=PlainTextResponse, responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS, **WATCH)
 async def metrics(request: Request) -> Response:
     """This proxy's metrics in Prometheus' text format. Open where keys are off."""
     parts = context(request)
@@ -79,62 +82,34 @@ async def metrics(request: Request) -> Response:
     return metrics_response(process.metrics.registry)
 
 
-@routes.post(
-    "/fleet/replicas",
-    response_model=fleet_view.Changed,
-    responses=CHANGE_PROBLEMS,
-    dependencies=[auth.OPERATOR],
-    openapi_extra=body_documentation(Added),
-)
+@routes.post("/fleet/replicas", openapi_extra=body_documentation(Added), **CHANGE)
 async def add(request: Request) -> fleet_view.Changed:
     """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
     body = await bodies.read(request, Added)
     keeps = "weight" not in body.model_fields_set
-    applied = await context(request).fleet.admin.add(body.url, body.weight, keeps_weight=keeps)
-    return _view(request).changed(applied)
+    return _changed(request, await context(request).fleet.admin.add(body.url, body.weight, keeps_weight=keeps))
 
 
 @routes.delete(
     "/fleet/replicas",
-    response_model=fleet_view.Changed,
-    responses=CHANGE_PROBLEMS,
-    dependencies=[auth.OPERATOR],
-    openapi_extra={
-        "parameters": [
-            {"name": "url", "in": "query", "required": True, "schema": {"type": "string", "maxLength": MAX_CHARS}}
-        ]
-    },
+    openapi_extra={"parameters": [URL_DOCUMENTATION | {"schema": {"type": "string", "maxLength": MAX_CHARS}}]},
+    **CHANGE,
 )
 async def remove(request: Request) -> fleet_view.Changed:
     """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
     query = bodies.validated(Addressed, dict(request.query_params))
-    applied = await context(request).fleet.admin.remove(query.url)
-    return _view(request).changed(applied)
+    return _changed(request, await context(request).fleet.admin.remove(query.url))
 
 
-@routes.post(
-    "/fleet/replicas/drain",
-    response_model=fleet_view.Changed,
-    responses=CHANGE_PROBLEMS,
-    dependencies=[auth.OPERATOR],
-    openapi_extra=body_documentation(Addressed),
-)
+@routes.post("/fleet/replicas/drain", openapi_extra=body_documentation(Addressed), **CHANGE)
 async def drain(request: Request) -> fleet_view.Changed:
     """Send no new requests there; what is in flight goes on."""
     body = await bodies.read(request, Addressed)
-    applied = await context(request).fleet.admin.drain(body.url)
-    return _view(request).changed(applied)
+    return _changed(request, await context(request).fleet.admin.drain(body.url))
 
 
-@routes.post(
-    "/fleet/replicas/resume",
-    response_model=fleet_view.Changed,
-    responses=CHANGE_PROBLEMS,
-    dependencies=[auth.OPERATOR],
-    openapi_extra=body_documentation(Addressed),
-)
+@routes.post("/fleet/replicas/resume", openapi_extra=body_documentation(Addressed), **CHANGE)
 async def resume(request: Request) -> fleet_view.Changed:
     """Send requests there again."""
     body = await bodies.read(request, Addressed)
-    applied = await context(request).fleet.admin.resume(body.url)
-    return _view(request).changed(applied)
+    return _changed(request, await context(request).fleet.admin.resume(body.url))

@@ -80,5 +80,5 @@ async def readyz(request: Request) -> Response:
     """200 after the first sweep and until draining."""
     parts = context(request)
     draining = parts.process.draining.is_set()
-    ready = parts.fleet.registry.first_sweep_done and not draining
+    ready = parts.fleet.registry.swept.is_set() and not draining
     return JSONResponse({"ready": ready, "draining": draining}, 200 if ready else 503)

@@ -25,7 +25,8 @@ class AppliedOverride:
 class FleetAdmin:
     """Changes the registry for operators.
 
-    Each override holds here before it is written to Redis.
+    Each override holds here before it is written to Redis. A command is about a replica, or all that a name stands for.
+    All raise FleetFullError where there are too many overrides already.
     """
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
@@ -33,12 +34,9 @@ class FleetAdmin:
         self._discovery = discovery
 
     async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
-        """Add a replica, or all that a name stands for; one that is there stays as it is, but for its weight.
+        """Add a replica; one that is there stays as it is, but for its weight.
 
         Its weight is what is given, None for the one that it reports; one that is there can keep what it has.
-
-        Raises:
-            FleetFullError: there are too many overrides already.
         """
         before = self._registry.overrides.get(url)
         removed = before is not None and before.verdict is OverrideKind.REMOVED
@@ -54,11 +52,10 @@ class FleetAdmin:
         return await self._share(override)
 
     async def remove(self, url: str) -> AppliedOverride:
-        """Take a replica, or all that a name stands for, out of the fleet; what is in flight there goes on.
+        """Take a replica out of the fleet; what is in flight there goes on.
 
         Raises:
             UnknownReplicaError: the fleet has none at this URL.
-            FleetFullError: there are too many overrides already.
         """
         self._check_known(url)
         own = url not in self._registry.configured and self._registry.names.get(url, (url,)) == (url,)
@@ -66,28 +63,25 @@ class FleetAdmin:
         return await self._share(override)
 
     async def drain(self, url: str) -> AppliedOverride:
-        """Give a replica, or all that a name stands for, no new requests; what is in flight there goes on.
+        """Give a replica no new requests; what is in flight there goes on.
 
         Raises:
             UnknownReplicaError: the fleet has none at this URL.
-            FleetFullError: there are too many overrides already.
         """
         return await self._set_kind(url, OverrideKind.DRAINED)
 
     async def resume(self, url: str) -> AppliedOverride:
-        """Give a replica, or all that a name stands for, requests again.
+        """Give a replica requests again.
 
         Raises:
             UnknownReplicaError: the fleet has none at this URL.
-            FleetFullError: there are too many overrides already.
         """
         return await self._set_kind(url, OverrideKind.SERVING)
 
     async def _set_kind(self, url: str, kind: OverrideKind) -> AppliedOverride:
         self._check_known(url)
         before = self._registry.overrides.get(url)
-        added = before is not None and before.added
-        weight = before.weight if before else None
+        added, weight = (before.added, before.weight) if before else (False, None)
         return await self._share(self._registry.override(url, kind, added=added, weight=weight, new_verdict=True))
 
     async def _share(self, override: Override) -> AppliedOverride:

@@ -6,8 +6,8 @@ import asyncio
 import ipaddress
 import logging
 import socket
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 from urllib.parse import urlsplit
 
 log = logging.getLogger(__name__)
@@ -18,12 +18,8 @@ RESOLVE_SECONDS: Final = 1.0
 MAX_ADDRESSES: Final = 1000
 
 
-class Resolver(Protocol):
-    """Returns the addresses of a host name, IPv4 before IPv6; raises OSError when it can not."""
-
-    async def __call__(self, host: str) -> list[str]:
-        """Resolve one name."""
-        ...
+# Returns the addresses of a host name, IPv4 before IPv6; raises OSError when it can not.
+Resolver = Callable[[str], Awaitable[list[str]]]
 
 
 async def system_resolver(host: str) -> list[str]:
@@ -65,13 +61,8 @@ class Discovery:
             if host not in self._last_addresses:
                 log.debug("name not resolved", extra={"host": host, "error": str(error)})
                 return [url]  # probing it will say in /health that the name is not known
-            return self._urls_at(url, self._last_addresses[host])
+            addresses = self._last_addresses[host]
         self._last_addresses[host] = addresses
-        return self._urls_at(url, addresses)
-
-    @staticmethod
-    def _urls_at(url: str, addresses: Sequence[str]) -> list[str]:
-        parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"
         return [f"{parts.scheme}://{f'[{each}]' if ':' in each else each}{port}" for each in addresses]
 

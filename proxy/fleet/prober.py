@@ -92,13 +92,13 @@ class Prober:
             if healthy:
                 registry.update(healthy.values())
             probes = self._start_probes(url for url in registry.probed_replicas if url not in healthy)
-            for _ in range(SWEEP_ROUNDS) if registry.first_sweep_done else count():
+            for _ in range(SWEEP_ROUNDS) if registry.swept.is_set() else count():
                 if not probes:
                     break
                 done, probes = await asyncio.wait(probes, timeout=ROUND_SECONDS)
                 self._publish_results(done)
             await registry.publish()
-        registry.mark_sweep_done()
+        registry.swept.set()
         self._log_changes()
         self._update_metrics()
 
@@ -136,14 +136,14 @@ class Prober:
         try:
             if pause:
                 await asyncio.sleep(pause)
-            self._results[url] = await self._request_report(url)
+            async with self._probing:
+                self._results[url] = await self._request_report(url)
         finally:
             del self._tasks[url]
 
     async def _request_report(self, url: str) -> Replica:
         try:
-            async with self._probing:
-                report = await self._client.report(url, self._last_state(url).report)
+            report = await self._client.report(url, self._last_state(url).report)
         except UnreachableError as error:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:

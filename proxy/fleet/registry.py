@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -32,7 +32,8 @@ class Registry:
     it, on the event loop only; with Redis gone it goes on with what this proxy knows by itself.
 
     ``configured`` are the settings' URLs, ``report_ttl`` is how long a report is believed, in seconds, ``clock`` gives Unix
-    seconds, and ``on_snapshot`` is called with each new snapshot.
+    seconds, and ``on_snapshot`` is called with each new snapshot. ``swept`` is set once a sweep has ended, so that every
+    replica was asked.
     """
 
     def __init__(
@@ -59,22 +60,7 @@ class Registry:
         self.names: dict[str, tuple[str, ...]] = {}
         self.probed_replicas: dict[str, Replica] = {}
         self.snapshot = Snapshot.of((), ())
-        self._swept = asyncio.Event()
-
-    @property
-    def first_sweep_done(self) -> bool:
-        """Whether a sweep has ended, so that every replica was asked once."""
-        return self._swept.is_set()
-
-    def mark_sweep_done(self) -> None:
-        """Note that a sweep has ended."""
-        self._swept.set()
-
-    async def wait_for_first_sweep(self, seconds: float) -> None:
-        """Return when the first sweep has ended, or after so many seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._swept.wait()
+        self.swept = asyncio.Event()
 
     @property
     def redis_error(self) -> str | None:
@@ -218,15 +204,12 @@ class Registry:
 
 def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> bool:
     """Say whether the same replicas are ready for the same pairs, with the same revisions of their models."""
+
+    def served(replica: Replica) -> object:
+        report = replica.report
+        pairs = report and (report.pairs_version or report.pairs)
+        return replica.state, pairs, report and [(name, model.revision) for name, model in report.models.items()]
+
     return list(before) == list(now) and all(
-        old is new or (old.state is new.state and _report_key(old) == _report_key(new))
-        for old, new in zip(before.values(), now.values(), strict=True)
-    )
-
-
-def _report_key(replica: Replica) -> object:
-    report = replica.report
-    return report and (
-        report.pairs_version or report.pairs,
-        [(name, model.revision) for name, model in report.models.items()],
+        old is new or served(old) == served(new) for old, new in zip(before.values(), now.values(), strict=True)
     )

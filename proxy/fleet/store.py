@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
-from proxy.redis_client import MAX_CONNECTIONS, RedisKeys, connect, mapped_errors
+from proxy.redis_client import MAX_CONNECTIONS, RedisKeys, connect, mapped_errors, pipeline
 from shared.languages import LanguagePair
 
 M = TypeVar("M", Replica, Override)
@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 class FleetStore:
     """The fleet's health in Redis; every key has a TTL.
 
-    Every call is bounded by ``timeout`` seconds or twice that; of many replicas each batch is.
+    Each command is bounded by ``timeout`` seconds, a batch of records by twice that.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
@@ -77,19 +77,17 @@ class FleetStore:
 
     async def hold_lease(self, owner: str, ttl: float) -> bool:
         """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(self._timeout):
-                return bool(await self._execute("EVAL", LEASE_SCRIPT, 1, self._keys.lease, owner, int(ttl * 1000)))
+        return bool(await self._execute("EVAL", LEASE_SCRIPT, 1, self._keys.lease, owner, int(ttl * 1000)))
 
     async def release_lease(self, owner: str) -> None:
         """Give the lease back, so that another proxy need not wait for its end."""
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(self._timeout):
-                await self._execute("EVAL", RELEASE_SCRIPT, 1, self._keys.lease, owner)
+        await self._execute("EVAL", RELEASE_SCRIPT, 1, self._keys.lease, owner)
 
-    async def _execute(self, *command: str | int) -> Any:
-        # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
-        return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
+    async def _execute(self, *command: str | int, timeouts: int = 1) -> Any:
+        with mapped_errors(self._timeout):
+            async with asyncio.timeout(timeouts * self._timeout):
+                # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
+                return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
     async def write(self, replicas: Iterable[Replica], known: Mapping[LanguagePair, float], ttl: float) -> None:
         """Write every replica's record for ``ttl`` seconds, the index of them, and the known pairs with their times.
@@ -98,43 +96,37 @@ class FleetStore:
         """
         now, index, ttl_ms = self._clock(), self._keys.replicas, int(ttl * 1000)
         for batch in _batches(tuple(replicas)):
-            with mapped_errors(self._timeout):
-                async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
-                    for replica in batch:
-                        pipe.set(self._keys.replica(replica.url), replica.model_dump_json(), px=ttl_ms)
-                    pipe.zadd(index, dict.fromkeys((replica.url for replica in batch), now))
-                    pipe.pexpire(index, ttl_ms)
-                    await pipe.execute()
-        pairs = {_pair_member(pair): seen for pair, seen in known.items()}
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(2 * self._timeout), self._redis.pipeline(transaction=False) as pipe:
-                pipe.zremrangebyscore(index, "-inf", now - ttl)
+            async with pipeline(self._redis, 2 * self._timeout) as pipe:
+                for replica in batch:
+                    pipe.set(self._keys.replica(replica.url), replica.model_dump_json(), px=ttl_ms)
+                pipe.zadd(index, dict.fromkeys((replica.url for replica in batch), now))
                 pipe.pexpire(index, ttl_ms)
-                remembered = self._keys.pairs
-                if pairs:
-                    pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
-                pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
-                pipe.expire(remembered, REMEMBERED_SECONDS)
-                await pipe.execute()
+        # ``en>zh-Hant``: unlike the label, it can be taken apart again.
+        pairs = {f"{pair.source}>{pair.target}": seen for pair, seen in known.items()}
+        remembered = self._keys.pairs
+        async with pipeline(self._redis, 2 * self._timeout) as pipe:
+            pipe.zremrangebyscore(index, "-inf", now - ttl)
+            pipe.pexpire(index, ttl_ms)
+            if pairs:
+                pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
+            pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
+            pipe.expire(remembered, REMEMBERED_SECONDS)
 
     async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
         """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen.
 
         A record that a proxy of another version wrote in another form is left out, as if it had expired.
         """
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(2 * self._timeout):
-                urls: list[str] = await self._execute("ZRANGE", self._keys.replicas, 0, -1)
-                members = await self._execute("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
+        urls: list[str] = await self._execute("ZRANGE", self._keys.replicas, 0, -1)
+        members: list[tuple[str, float]] = await self._execute("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
         replicas: list[Replica] = []
         for batch in _batches(urls):
-            with mapped_errors(self._timeout):
-                async with asyncio.timeout(2 * self._timeout):
-                    records: list[str | None] = await self._execute("MGET", *map(self._keys.replica, batch))
-            parsed = (_parse_or_none(Replica, each) for each in records if each is not None)
-            replicas += (replica for replica in parsed if replica is not None)
-        pairs = {_parse_pair(member): float(seen) for member, seen in members if member.count(">") == 1}
-        return replicas, pairs
+            records: list[str | None] = await self._execute("MGET", *map(self._keys.replica, batch), timeouts=2)
+            replicas += _parsed(Replica, records)
+        parts = ((member.split(">"), seen) for member, seen in members)
+        return replicas, {
+            LanguagePair(*pair): float(seen) for pair, seen in parts if len(pair) == len(LanguagePair._fields)
+        }
 
     async def read_overrides(self, *, renew: bool) -> list[Override]:
         """Return operators' overrides, without those that a proxy of another version wrote in another form.
@@ -142,45 +134,32 @@ class FleetStore:
         With ``renew`` they live for ``OVERRIDES_SECONDS`` from now on.
         """
         key = self._keys.overrides
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(2 * self._timeout):
-                records: dict[str, str] = await self._execute("HGETALL", key)
-                if renew and records:
-                    await self._execute("EXPIRE", key, OVERRIDES_SECONDS)
-        overrides = (_parse_or_none(Override, record) for record in records.values())
-        return [override for override in overrides if override is not None]
+        records: dict[str, str] = await self._execute("HGETALL", key)
+        if renew and records:
+            await self._execute("EXPIRE", key, OVERRIDES_SECONDS)
+        return _parsed(Override, records.values())
 
     async def write_overrides(self, overrides: Iterable[Override]) -> None:
         """Write operators' overrides, each unless a later one of its URL is there."""
         parts = [part for each in overrides for part in (each.url, repr(each.at), each.model_dump_json())]
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(self._timeout):
-                await self._execute("EVAL", OVERRIDES_SCRIPT, 1, self._keys.overrides, OVERRIDES_SECONDS, *parts)
+        await self._execute("EVAL", OVERRIDES_SCRIPT, 1, self._keys.overrides, OVERRIDES_SECONDS, *parts)
 
     async def delete_overrides(self, urls: Sequence[str]) -> None:
         """Remove the overrides of these URLs (at least one)."""
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(self._timeout):
-                await self._execute("HDEL", self._keys.overrides, *urls)
+        await self._execute("HDEL", self._keys.overrides, *urls)
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
 
 
-def _parse_or_none(model: type[M], record: str) -> M | None:
-    try:
-        return model.model_validate_json(record)
-    except ValidationError as error:
-        log.debug("record can not be read", extra={"errors": error.error_count()})
-        return None
-
-
-def _pair_member(pair: LanguagePair) -> str:
-    """``en>zh-Hant``: unlike the label, it can be taken apart again."""
-    return f"{pair.source}>{pair.target}"
-
-
-def _parse_pair(member: str) -> LanguagePair:
-    source, target = member.split(">")
-    return LanguagePair(source, target)
+def _parsed(model: type[M], records: Iterable[str | None]) -> list[M]:
+    """Return the records that are there and can be read."""
+    parsed: list[M] = []
+    for record in records:
+        try:
+            if record is not None:
+                parsed.append(model.model_validate_json(record))
+        except ValidationError as error:
+            log.debug("record can not be read", extra={"errors": error.error_count()})
+    return parsed

@@ -40,7 +40,7 @@ async def test_probe_all_learns_the_state_of_every_replica() -> None:
     async with replicas(one, two), prober_of(one.url, two.url) as (prober, parts, metrics):
         await prober.probe_all()
         assert (parts.state(one.url), parts.state(two.url)) == (ReplicaState.READY, ReplicaState.DRAINING)
-        assert parts.registry.first_sweep_done
+        assert parts.registry.swept.is_set()
         assert metrics.registry.get_sample_value("pairway_proxy_replicas", {"state": "ready"}) == 1
         assert metrics.registry.get_sample_value("pairway_proxy_pair_ready_replicas", {"pair": "en-de"}) == 1
 
