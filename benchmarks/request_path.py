@@ -23,10 +23,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from benchmarks.harness.processes import ROOT, Server, free_port, redis_server
-from benchmarks.harness.report import RunFolder, table, target_table
-from benchmarks.harness.servers import ready_replicas
-from benchmarks.harness.targets import Checks
+from benchmarks.harness.processes import ROOT, Server, free_port, ready_replicas, redis_server
+from benchmarks.harness.report import Checks, RunFolder, table, target_table
 from benchmarks.harness.texts import read_sentences
 from shared.runtime.process_guard import ProcessGuard
 
@@ -145,8 +143,7 @@ def main() -> int:
         rows = [(file, ", ".join(functions)) for file, functions in files.items()]
         lines += ["", f"## {name}: {len(files)} files", "", *table(("file", "functions in every request"), rows)]
         checks.at_most(f"files on the {name}", len(files), most, timing=False)
-    folder.write("\n".join([*lines, "", *target_table(checks), ""]), results)
-    return 0 if checks.met else 1
+    return folder.write("\n".join([*lines, "", *target_table(checks), ""]), results, checks)
 
 
 if __name__ == "__main__":

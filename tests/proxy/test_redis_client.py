@@ -13,10 +13,8 @@ def test_key_names_are_those_that_running_proxies_use() -> None:
     assert (keys.lease, keys.replicas, keys.pairs) == ("pairway:prober", "pairway:replicas", "pairway:pairs")
     assert (keys.overrides, keys.api_keys) == ("pairway:changes", "pairway:keys")
     assert keys.replica("http://a:1") == "pairway:replica:http://a:1"
-    assert (keys.api_key("0123456789ab"), keys.usage("0123456789ab")) == (
-        "pairway:key:0123456789ab",
-        "pairway:use:0123456789ab",
-    )
+    assert keys.api_key("0123456789ab") == "pairway:key:0123456789ab"
+    assert keys.usage("0123456789ab", "requests", "minute") == "pairway:use:0123456789ab:requests:minute"
 
 
 @pytest.mark.parametrize(
