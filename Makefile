@@ -121,8 +121,9 @@ bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails whe
 	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(PARTS),--parts $(PARTS))
 
-bench-connections: dev  ## Idle connections, slow readers and writers; fails when a target is missed. (OUT=.run/connections)
-	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections)
+bench-connections: dev  ## Silent, slow and hostile clients beside normal ones; fails when a target is missed. (KINDS= HOLD= OUT=.run/connections)
+	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections) $(if $(KINDS),--kinds "$(KINDS)") \
+		$(if $(HOLD),--hold $(HOLD))
 
 bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fails when a target is missed. (PEERS= BEFORE=folder of another checkout ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
 	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) $(if $(BEFORE),--before $(BEFORE)) \

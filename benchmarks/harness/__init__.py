@@ -5,6 +5,7 @@
 - ``http_client``: their connections.
 - ``texts``: the texts that a load sends.
 - ``processes``: the launcher: free ports, servers with logs, and small questions to them.
+- ``replicas``: replicas that cost next to nothing.
 - ``waiting``: waiting for an outcome.
 - ``report``: percentiles, targets, tables, and the folder of a run.
 - ``engine``: one model on a real engine in this process, without HTTP.
