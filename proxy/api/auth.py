@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from proxy.context import context
 from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address
-from shared.http.request_context import add_log_fields, add_response_headers
+from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.deadline import Deadline
 
 # Documents what authenticate() and identify() read; the empty one beside it says that it may not be needed.
@@ -31,10 +31,11 @@ async def authenticate(request: Request, deadline: Deadline) -> Authentication:
     """
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
-        return Authentication(at_address(request.client.host if request.client else ""))
+        client = request.scope["client"]
+        return Authentication(at_address(client[0] if client else ""))
     try:
         async with asyncio.timeout(deadline.remaining()):
-            authentication = await authenticator.authenticate(request.headers.get("authorization"))
+            authentication = await authenticator.authenticate(request_header(request, "authorization"))
     except TimeoutError:
         raise deadline.exceeded_error() from None
     if authentication.key is not None:
@@ -49,7 +50,7 @@ async def require_operator(request: Request, _: Any = _OPERATOR_SCHEME) -> None:
     Raises:
         PairwayError: nothing was shown that opens this.
     """
-    operator = await context(request).keys.authenticator.require_operator(request.headers.get("authorization"))
+    operator = await context(request).keys.authenticator.require_operator(request_header(request, "authorization"))
     add_log_fields(request, key=operator)
 
 

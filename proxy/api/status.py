@@ -15,7 +15,7 @@ from proxy.keys.api_key import Scope
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
 from shared.http.probes import livez_response
-from shared.http.request_context import add_log_fields, add_response_headers
+from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.errors import NotFoundError
 
 routes = APIRouter()
@@ -32,7 +32,7 @@ async def usage(request: Request) -> Usage:
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
         raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
-    key = await authenticator.identify(request.headers.get("authorization"), Scope.TRANSLATE)
+    key = await authenticator.identify(request_header(request, "authorization"), Scope.TRANSLATE)
     add_log_fields(request, key=key.id)
     used = await authenticator.meter.usage(key)
     add_response_headers(request, limit_headers(key, used))
