@@ -10,7 +10,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from apiserver.context import context
-from apiserver.scheduling.work_item import WorkItem
 from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
@@ -66,18 +65,26 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
     _authorize(request)
     app = context(request)
     with app.metrics.request_timer(time.monotonic) as sample, app.bodies.reserve() as reservation:
-        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), app.time_limits.base, time.monotonic)
+        times = app.time_limits
+        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), times.base, time.monotonic)
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER))
         caller = caller_from_header(request_header(request, CALLER_HEADER))
         body = await read_body(request, app.limits.body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, app.limits)
+        deadline = deadline.extended(times.seconds(translate_request.chars))
         pair = app.model_server.resolve(translate_request)
-        request_id: str = request.scope["state"]["request_id"]
-        work = WorkItem(translate_request, pair, deadline, request_id, priority, caller, on_delta)
-        work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
-        add_log_fields(request, pair=sample.pair, texts=len(work.texts))
-        return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
+        add_log_fields(request, pair=sample.pair, texts=len(translate_request.texts))
+        work = app.model_server.translate(
+            pair,
+            translate_request,
+            deadline,
+            request.scope["state"]["request_id"],
+            on_delta,
+            priority=priority,
+            caller=caller,
+        )
+        return translate_request.answer(await while_connected(request, work))
 
 
 @routes.get("/report", responses=CLOSED)

@@ -22,9 +22,14 @@ from typing import Final, NamedTuple
 
 from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry
-from benchmarks.harness.engine import LocalModel, TextRequest, running_model, work_item
+from apiserver.protection.placeholders import Protection
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.planner import TranslateOptions
+from benchmarks.harness.engine import LocalModel, running_model
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
+from shared.protocol.lanes import cost_of
+from shared.protocol.messages import TextFormat
 
 SEED: Final = 11
 # Sentences in a text, and how many of ten texts have that many: chat and menus, paragraphs, a page.
@@ -33,6 +38,7 @@ LENGTHS: Final = ((1, 6), (3, 3), (12, 1))
 KNEE_SHARE: Final = 0.95
 # Before a measurement: the last one's texts end, the batch fills.
 WARM_UP_SECONDS: Final = 2.0
+PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 OUR_SENTENCES: Final = (
     "Where is the station?",
     "The house of my friend stands between the forest and the river.",
@@ -93,14 +99,17 @@ async def measure(
     units = 0.0
     took: list[float] = []
 
-    async def client() -> None:
+    def done(some: float) -> None:
         nonlocal units
+        units += some
+
+    async def client() -> None:
         for number in queue:
             text = texts[number % len(texts)]
             began = time.monotonic()
-            work = work_item(pair, TextRequest(text), f"tune-{at_once}-{number}")
-            await model.translator.translate(work)
-            units += work.cost
+            planned = await model.translator.prepare(pair, text, PLAIN)
+            work = WorkItem(on_done=done)
+            await model.translator.complete(planned, f"tune-{at_once}-{number}", work, cost=cost_of(len(text)))
             took.append(time.monotonic() - began)
 
     async with asyncio.TaskGroup() as group:

@@ -1,6 +1,9 @@
 """The HTTP client for replicas and what their responses mean.
 
-- ``client``: the HTTP client: translations and probes.
+- ``client``: the client for replicas: translations and probes.
+- ``http_client``: HTTP/1.1: endpoints, exchanges, connections.
+- ``answer_parser``: parses the answers on one connection.
+- ``address``: where a replica listens, and headers for it.
 - ``response``: a replica's response.
 - ``stream_reader``: reads streamed translations.
 - ``response_classifier``: what a response means for the client and for the replica.

@@ -22,15 +22,23 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
+from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.engine.step_metrics import StepCounter
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.guards.output_language import OutputLanguage
+from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
-from benchmarks.harness.engine import TextRequest, translator_of, work_item
+from apiserver.protection.placeholders import Protection
+from apiserver.scheduling.batch_slots import BatchSlots
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.planner import TranslateOptions
+from apiserver.translation.translator import RunningModel, Translator
 from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM, Sentence, joined, mixed
 from benchmarks.origin.workload.model import Prompts, read_entry
 from benchmarks.origin.workload.text_file import REVERSE, OriginText, TextSpec, text_spec
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
+from shared.protocol.messages import TextFormat
 
 # Candidates tried at once, and between two looks at whether there are enough.
 AT_ONCE: Final = 64
@@ -76,7 +84,13 @@ class CandidateFilter:
         self._engine = engine
         self._prompts = prompts
         self._pair = pair
-        self._translator = translator_of(entry, engine, ApiServerMetrics(), AT_ONCE, [pair])
+        encoders = {pair: PromptEncoder.of(entry.family, pair, engine)}
+        slots = BatchSlots(AT_ONCE, time.monotonic)
+        guards = QualityGuard(OutputLanguage())
+        sampling = sampling_for(entry, engine)
+        self._translator = Translator(
+            RunningModel(entry, engine, encoders, sampling), guards, ApiServerMetrics(), slots
+        )
         self._numbers = itertools.count()
         self.tried = 0
         self.seconds = 0.0
@@ -94,12 +108,15 @@ class CandidateFilter:
         own = self._prompts.asks(self._pair.source, self._pair.target, unit.text)
         if len(own) != 1:
             return False
+        planned = await self._translator.prepare(
+            self._pair, unit.text, TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
+        )
         try:
-            (translation,) = await self._translator.translate(work_item(self._pair, TextRequest(unit.text), request_id))
+            translation = await self._translator.complete(planned, request_id, WorkItem())
         except SecondRequestError:
             return False
         finally:
-            request = self._engine.requests.pop(f"{request_id}-0", None)
+            request = self._engine.requests.pop(request_id, None)
         # What the other designs ask is what Pairway asks.
         return (
             translation.translation is not None

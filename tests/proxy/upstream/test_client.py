@@ -8,10 +8,12 @@ import time
 from collections.abc import AsyncGenerator
 
 import pytest
+from pydantic import SecretStr
 
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from shared.protocol.deadline import Deadline
+from tests.proxy.upstream.wire_server import answer_all, wire_server
 from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
 from tests.support.waiting import Awake, wait_until
 
@@ -142,7 +144,7 @@ async def test_translate_ends_at_deadline(
 
 async def test_cancelled_translate_closes_connection(client: ReplicaClient, fake: FakeReplica) -> None:
     fake.translate.fault = "hang"
-    task = asyncio.create_task(client.translate(fake.url, BODY, deadline(60), {"X-Request-Id": "id"}))
+    task = asyncio.ensure_future(client.translate(fake.url, BODY, deadline(60), {"X-Request-Id": "id"}))
     await wait_until(lambda: fake.requests, 3, "the replica has it")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -165,3 +167,32 @@ async def test_restarted_replica_gets_new_connection(client: ReplicaClient, fake
         assert await client.report(fake.url)
         await fake.stop()
         await fake.start()
+
+
+async def test_unused_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.upstream.client.IDLE_SECONDS", 0.02)
+    async with (
+        wire_server(answer_all) as server,
+        ReplicaClient.open(connect_timeout=3, probe_timeout=3) as client,
+    ):
+        for number in (1, 2):
+            assert (await client.translate(server.url, BODY, deadline(), {})).status == 200
+            await wait_until(lambda number=number: server.closed_by_client == number, 3, "the connection was closed")
+
+
+async def test_request_has_the_clients_headers(fake: FakeReplica) -> None:
+    async with ReplicaClient.open(connect_timeout=3, probe_timeout=3, token=SecretStr("a-token")) as client:
+        await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
+        with pytest.raises(ValueError, match="no value of a header"):
+            client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id\r\nX-Other: y"})
+    headers = fake.requests[0].headers
+    assert 0 < int(headers.pop("x-timeout-ms")) <= 2000
+    assert headers == {
+        "host": fake.url.removeprefix("http://"),
+        "accept-encoding": "identity",
+        "authorization": "Bearer a-token",
+        "x-request-id": "id",
+        "accept": "application/json",
+        "content-type": "application/json",
+        "content-length": str(len(BODY)),
+    }

@@ -1,0 +1,127 @@
+"""Parser of the answers on one connection to a replica."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import httptools
+
+from proxy.upstream.errors import BrokenAnswerError, describe
+from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.stream_reader import StreamReader
+from shared.protocol.sse import EVENT_STREAM
+
+MAX_HEAD_BYTES: Final = 64 * 1024
+_EVENT_STREAM: Final = EVENT_STREAM.encode()
+
+
+class AnswerParser:
+    """Parser of one answer after the other, each within a limit of bytes; interim ones (1xx) are passed over.
+
+    Mutable state: what has come of the answer. After it, not a byte may come before the next request.
+    """
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._is_reusable = False
+        self.begin(0, None)
+        self.is_whole = True
+
+    def begin(self, limit: int, reader: StreamReader | None) -> None:
+        """Expect an answer of at most so many bytes; the ``reader`` gets it as it comes, if it is a translation."""
+        self._limit, self._reader = limit, reader
+        self.received = self._status = 0
+        self.is_whole = self._has_head = False
+        self._parts: list[bytes] = []
+
+    def feed(self, data: bytes) -> ReplicaResponse | None:
+        """Return the response once it is there: of a stream with its last event, else with the answer's end.
+
+        Raises:
+            BrokenAnswerError: the answer is too long, or it cannot be read.
+        """
+        self.received += len(data)
+        error: Exception | None = None
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as cause:
+            self._is_reusable, error = False, cause
+        response = self._response()
+        if response is None and error is not None:
+            raise BrokenAnswerError(describe(error)) from error
+        return response
+
+    def end(self, error: Exception | None) -> ReplicaResponse | None:
+        """Return the response that ends with its connection.
+
+        Raises:
+            BrokenAnswerError: it has not ended, or the connection broke with an error.
+        """
+        if error is not None or not self._has_head or self._is_framed:
+            raise BrokenAnswerError("the connection was closed" if error is None else describe(error))
+        self.is_whole = True
+        return self._response()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the connection can be used again: the answer has ended, nothing followed, and both sides keep it."""
+        return self.is_whole and self._is_reusable
+
+    def _response(self) -> ReplicaResponse | None:
+        if not self._has_head:
+            if self.received > MAX_HEAD_BYTES:
+                raise BrokenAnswerError(f"an answer whose head has more than {MAX_HEAD_BYTES} bytes")
+            return None
+        if max(self.received, self._length) > self._limit:
+            raise BrokenAnswerError(f"an answer of more than {self._limit} bytes")
+        if self._reader is not None and self._is_stream:
+            parts, self._parts = self._parts, []
+            for part in parts:
+                if (last := self._reader.feed(part)) is not None:
+                    return last
+            if self.is_whole:
+                raise BrokenAnswerError("a stream that ended without a result")
+        if not self.is_whole:
+            return None
+        body = b"".join(self._parts)
+        if self._reader is not None and self._status == HTTPStatus.OK:
+            self._reader.read_whole(body)
+        return ReplicaResponse(self._status, body, self._retry_after)
+
+    def on_message_begin(self) -> None:
+        """Begin an answer."""
+        if self.is_whole:
+            raise BrokenAnswerError("more than one answer")
+        self._is_framed = self._is_stream = False
+        self._length, self._retry_after = 0, None
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note the headers that matter; trailers do not."""
+        if self._has_head:
+            return
+        match name.lower():
+            case b"content-length":
+                self._is_framed, self._length = True, int(value)
+            case b"transfer-encoding":
+                self._is_framed = True
+            case b"content-type":
+                self._is_stream = value.partition(b";")[0].strip().lower() == _EVENT_STREAM
+            case b"retry-after":
+                self._retry_after = float(value) if value.isdigit() else None
+            case _:
+                pass
+
+    def on_headers_complete(self) -> None:
+        """Note the status."""
+        self._status = self._parser.get_status_code()
+        self._has_head = self._status >= HTTPStatus.OK
+        self._is_reusable = self._parser.should_keep_alive() and self._parser.get_http_version() == "1.1"
+
+    def on_body(self, part: bytes) -> None:
+        """Take a part of the body."""
+        self._parts.append(part)
+
+    def on_message_complete(self) -> None:
+        """Note the end of the answer, unless it is an interim one."""
+        self.is_whole = self._has_head

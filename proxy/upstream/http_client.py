@@ -1,0 +1,200 @@
+"""HTTP/1.1 client of our own (docs/decisions/0003-http-client.md): keep-alive connections, one request at a time each."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Generator
+from typing import Any, Final, cast
+
+from typing_extensions import override
+
+from proxy.upstream.address import Address
+from proxy.upstream.answer_parser import AnswerParser
+from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError, describe
+from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.stream_reader import StreamReader
+
+IDLE_SECONDS: Final = (
+    30.0  # servers keep idle connections for longer (75 s), so that they never close one under a request
+)
+MAX_IDLE: Final = 512  # connections to one replica; more requests than that at once are rare
+PART_BYTES: Final = 256 * 1024  # written at once; more than makes a transport call resume_writing() later (64 KiB)
+
+
+class Endpoint:
+    """One replica's address and its idle connections."""
+
+    def __init__(self, address: Address, connect_timeout: float) -> None:
+        self.address = address
+        self.connect_timeout = connect_timeout
+        self.idle: list[UpstreamConnection] = []  # the one that was used last is the last
+        self.max_idle = MAX_IDLE
+
+    def take_idle(self, now: float) -> UpstreamConnection | None:
+        """Return a connection that can be used again, if there is one."""
+        while self.idle:
+            connection = self.idle.pop()
+            if connection.idle_since + IDLE_SECONDS > now and connection.is_connected:
+                return connection
+            connection.abort()
+        return None
+
+    def close_idle(self, unused_since: float = math.inf) -> None:
+        """Close the connections that were not used since then; where that is all of them, keep none any more."""
+        old = [connection for connection in self.idle if connection.idle_since < unused_since]
+        self.idle = self.idle[len(old) :]
+        self.max_idle = MAX_IDLE if self.idle else 0
+        for connection in old:
+            connection.abort()
+
+
+class Exchange:
+    """One request and its response: await it once. Cancelling closes the connection, which aborts the work there."""
+
+    __slots__ = ("_future", "_timer", "connection", "endpoint", "is_repeatable", "limit", "message", "reader")
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        message: bytes,
+        seconds: float,
+        limit: int,
+        *,
+        reader: StreamReader | None = None,
+        is_repeatable: bool = False,
+    ) -> None:
+        """Send it; ``limit`` is of the answer's bytes. A repeatable one is sent again where a kept connection proves dead."""
+        loop = asyncio.get_running_loop()
+        self.endpoint, self.message, self.limit, self.reader = endpoint, message, limit, reader
+        self.is_repeatable = is_repeatable
+        self._future: asyncio.Future[ReplicaResponse] = loop.create_future()
+        self._timer = loop.call_later(seconds, lambda: self.abandon(SilentError("no answer in time")))
+        self.connection: UpstreamConnection | None = endpoint.take_idle(loop.time()) or UpstreamConnection(self)
+        if self.connection.idle_since:
+            self.connection.send(self)
+
+    def __await__(self) -> Generator[Any, None, ReplicaResponse]:
+        """Return the response, or raise: an error of ours, what it was abandoned for, or what the reader's callback raised."""
+        try:
+            return (yield from self._future.__await__())
+        finally:
+            self._timer.cancel()
+            self._close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no response and no error yet."""
+        return not self._future.done()
+
+    def abandon(self, error: Exception) -> None:
+        """End the wait for the response with this error, unless it has ended."""
+        if not self._future.done():
+            self._future.set_exception(error)
+            self._close()
+
+    def finish(self, response: ReplicaResponse) -> None:
+        """End the wait with the response; the connection sees to itself."""
+        self.connection = None
+        if not self._future.done():
+            self._future.set_result(response)
+
+    def _close(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.abort()
+
+
+class UpstreamConnection(asyncio.Protocol):
+    """One connection; used again only after a whole answer to a request that was sent whole, and nothing more.
+
+    Mutable state: the exchange under way, what of its body is still to be sent, and what has come of the answer.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        """Connect, and send the exchange's request."""
+        self.idle_since = 0.0
+        self._endpoint = exchange.endpoint
+        self._exchange: Exchange | None = exchange
+        self._answer = AnswerParser()
+        self._transport: asyncio.Transport | None = None
+        self._unsent = memoryview(b"")
+        self._opening = asyncio.create_task(self._open(exchange))
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether neither side has closed it."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def _open(self, exchange: Exchange) -> None:
+        address, loop = self._endpoint.address, asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._endpoint.connect_timeout):
+                await loop.create_connection(lambda: self, address.host, address.port, ssl=address.tls)
+        except TimeoutError:
+            exchange.abandon(ConnectTimeoutError("no connection in time"))
+        except (OSError, ValueError) as error:  # a ValueError: that can be no name of a host
+            exchange.abandon(UnreachableError(describe(error)))
+        else:
+            if self._exchange is not None:  # else it was abandoned
+                self.send(exchange)
+
+    def send(self, exchange: Exchange) -> None:
+        """Send the exchange's request."""
+        self._exchange = exchange
+        self._answer.begin(exchange.limit, exchange.reader)
+        self._unsent = memoryview(exchange.message)
+        self.resume_writing()
+
+    def abort(self) -> None:
+        """Close the connection now, or cease to open it."""
+        self._exchange = None
+        if self._transport is not None:
+            self._transport.abort()
+        else:
+            self._opening.cancel()
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    @override
+    def resume_writing(self) -> None:
+        while self._unsent and self._transport is not None and self._transport.get_write_buffer_size() < PART_BYTES:
+            part, self._unsent = self._unsent[:PART_BYTES], self._unsent[PART_BYTES:]
+            self._transport.write(part)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._exchange is None:  # nobody asked for that
+            self.abort()
+        else:
+            self._receive(self._exchange, data)
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        exchange, self._unsent = self._exchange, memoryview(b"")
+        if self in self._endpoint.idle:
+            self._endpoint.idle.remove(self)
+        if exchange is not None and exchange.is_repeatable and self.idle_since and not self._answer.received:
+            exchange.connection = UpstreamConnection(exchange)
+        elif exchange is not None:
+            self._receive(exchange, None, exc)
+
+    def _receive(self, exchange: Exchange, data: bytes | None, exc: Exception | None = None) -> None:
+        """Take a part of the answer, or None at the connection's end."""
+        try:
+            response = self._answer.end(exc) if data is None else self._answer.feed(data)
+        except Exception as error:  # noqa: BLE001 - who waits for the response gets it
+            exchange.abandon(error)
+            return
+        if response is None:
+            return
+        exchange.finish(response)
+        self._exchange = None
+        is_sent = not self._unsent and self._transport is not None and not self._transport.get_write_buffer_size()
+        if is_sent and self._answer.is_reusable and len(self._endpoint.idle) < self._endpoint.max_idle:
+            self.idle_since = asyncio.get_running_loop().time()
+            self._endpoint.idle.append(self)
+        else:
+            self.abort()
