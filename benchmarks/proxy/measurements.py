@@ -1,21 +1,35 @@
-"""Measurements round by round, their medians, ratios and targets. Pure."""
+"""Measurements round by round; their medians, ratios, targets and tables. Pure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.harness.report import Checks
-from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, DIRECT, OURS, PLAIN, RUST
+from benchmarks.harness.load import LoadResult, failures
+from benchmarks.harness.report import NONE, Checks, table, target_table
+from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DIRECT, OURS, RUST
 
 MEGABYTE: Final = 1 << 20
-# Where the targets are judged, and what they are.
+# Where the targets are judged, and what they are: ours at most so many times a peer's.
 JUDGED_AT: Final = 32
-MAX_OF_RUST: Final = 1.5
-MIN_TIMES_LESS_THAN_PLAIN: Final = 20.0
+MAX_TIMES: Final = {ASGI: 2.0, RUST: 4.0}
+HEADINGS: Final = (
+    "proxy",
+    "CPU µs a request (least – most)",
+    "requests/s",
+    "of direct",
+    "p50 ms",
+    "p99 ms",
+    "MB, most",
+    "failed",
+)
+RATIO_HEADINGS: Final = ("CPU per request", "connections", "rounds", "min", "median", "max")
+# Of the end of a log.
+MAX_REASON_CHARS: Final = 300
 
 
 @dataclass(frozen=True)
@@ -32,7 +46,25 @@ class ProxyMeasurement:
     rss: int
     p50: float
     p99: float
-    load_cpu: float
+    load_cpu_us: float
+
+    @classmethod
+    def of(cls, peer: str, number: int, connections: int, load: LoadResult) -> ProxyMeasurement:
+        """Take what a load measured."""
+        ended = [sample for sample in load.samples if load.since <= sample.ended < load.until]
+        return cls(
+            peer=peer,
+            round=number,
+            connections=connections,
+            answers=len(load.counted),
+            errors=failures(ended),
+            seconds=load.seconds,
+            cpu=load.server.cpu,
+            rss=load.server.rss,
+            p50=load.latency_ms(50),
+            p99=load.latency_ms(99),
+            load_cpu_us=1e6 * load.cpu / max(1, len(load.samples)),
+        )
 
     @property
     def cpu_us(self) -> float:
@@ -44,34 +76,13 @@ class ProxyMeasurement:
         """Good responses a second."""
         return self.answers / self.seconds
 
-
-@dataclass(frozen=True)
-class PeerRow:
-    """Medians over the rounds of one peer with so many connections; NaN where nothing was answered."""
-
-    peer: str
-    connections: int
-    cpu_us: float
-    cpu_range: tuple[float, float]
-    rate: float
-    of_direct: float
-    p50: float
-    p99: float
-    rss_mb: float
-    errors: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """CPU per request of one peer as a part of another's, within each round; NaN where no round has both."""
-
-    peer: str
-    other: str
-    connections: int
-    rounds: int
-    median: float
-    least: float
-    most: float
+    def line(self) -> str:
+        """Return what is printed of it."""
+        errors = f", failed: {self.errors}" if self.errors else ""
+        return (
+            f"round {self.round + 1} c={self.connections:<3} {self.peer:14} {self.cpu_us:8.1f} µs {self.rate:8.0f}/s "
+            f"p50 {self.p50:.2f} p99 {self.p99:.2f} ms, load {self.load_cpu_us:.0f} µs{errors}"
+        )
 
 
 class Rounds:
@@ -97,48 +108,44 @@ class Rounds:
     def ratios(
         self, peer: str, other: str, connections: int, value: Callable[[ProxyMeasurement], float]
     ) -> list[float]:
-        """Return the ratio within each round that has both."""
+        """Return the ratio within each round that has both; NaN where none has."""
         return [
             value(each) / value(beside)
             for each in self.of(peer, connections)
             if (beside := self._measurements.get((other, connections, each.round))) is not None and value(beside)
-        ]
+        ] or [math.nan]
 
-    def cpu_ratio(self, peer: str, other: str, connections: int) -> Ratio:
-        """Return the ratio of CPU per request."""
-        ratios = self.ratios(peer, other, connections, lambda each: each.cpu_us) or [math.nan]
-        return Ratio(peer, other, connections, len(ratios), median(ratios), min(ratios), max(ratios))
+    def cpu_ratios(self, peer: str, other: str, connections: int) -> list[float]:
+        """Return the ratios of CPU per request."""
+        return self.ratios(peer, other, connections, lambda each: each.cpu_us)
 
-    def version_ratios(self) -> list[Ratio]:
-        """Return our proxy's CPU beside that of another checkout, and of itself a second time."""
-        others = [other for other in (BEFORE, AGAIN) if other in self.peers]
-        return [self.cpu_ratio(OURS, other, connections) for connections in self.connections for other in others]
-
-    def row(self, peer: str, connections: int) -> PeerRow:
-        """Return a row of the table."""
+    def row(self, peer: str, connections: int) -> tuple[str, ...]:
+        """Return a row of the table: medians, and what failed in all rounds."""
         rounds = self.of(peer, connections)
         cpus = [each.cpu_us for each in rounds]
-        errors: dict[str, int] = {}
-        for each in rounds:
-            for error, count in each.errors.items():
-                errors[error] = errors.get(error, 0) + count
-        of_direct = self.ratios(peer, DIRECT, connections, lambda each: each.rate)
-        return PeerRow(
+        errors = sum((Counter(each.errors) for each in rounds), Counter[str]())
+        of_direct = median(self.ratios(peer, DIRECT, connections, lambda each: each.rate))
+        is_proxy = peer != DIRECT
+        return (
             peer,
-            connections,
-            median(cpus),
-            (min(cpus), max(cpus)),
-            median(each.rate for each in rounds),
-            median(of_direct) if of_direct else math.nan,
-            median(each.p50 for each in rounds),
-            median(each.p99 for each in rounds),
-            max(each.rss for each in rounds) / MEGABYTE,
-            errors,
+            f"{median(cpus):.0f} ({min(cpus):.0f} – {max(cpus):.0f})" if is_proxy else NONE,
+            f"{median(each.rate for each in rounds):.0f}",
+            NONE if math.isnan(of_direct) else f"{of_direct:.3f}",
+            f"{median(each.p50 for each in rounds):.2f}",
+            f"{median(each.p99 for each in rounds):.2f}",
+            f"{max(each.rss for each in rounds) / MEGABYTE:.0f}" if is_proxy else NONE,
+            ", ".join(f"{count} {error}" for error, count in errors.items()) or "0",
         )
 
-    def rows(self, connections: int) -> list[PeerRow]:
-        """Return the rows of one table."""
-        return [self.row(peer, connections) for peer in self.peers if self.of(peer, connections)]
+    def version_rows(self) -> list[tuple[str, ...]]:
+        """Return our proxy's CPU beside that of another checkout, and of itself a second time."""
+        rows: list[tuple[str, ...]] = []
+        for connections in self.connections:
+            for other in (each for each in (BEFORE, AGAIN) if each in self.peers):
+                ratios = self.cpu_ratios(OURS, other, connections)
+                figures = (f"{value:.3f}" for value in (min(ratios), median(ratios), max(ratios)))
+                rows.append((f"{OURS} / {other}", str(connections), str(len(ratios)), *figures))
+        return rows
 
 
 def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> Checks:
@@ -146,12 +153,26 @@ def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> C
     checks = Checks()
     if OURS not in peers or JUDGED_AT not in connections:
         return checks
-    if RUST in peers:
-        name = f"CPU per request at c = {JUDGED_AT}, as a part of {RUST}'s"
-        checks.at_most(name, rounds.cpu_ratio(OURS, RUST, JUDGED_AT).median, MAX_OF_RUST)
-    if PLAIN in peers:
-        name = f"CPU per request at c = {JUDGED_AT}: {PLAIN}'s as a multiple of ours"
-        checks.at_least(name, rounds.cpu_ratio(PLAIN, OURS, JUDGED_AT).median, MIN_TIMES_LESS_THAN_PLAIN)
+    for peer, most in MAX_TIMES.items():
+        if peer in peers:
+            name = f"CPU per request at c = {JUDGED_AT}, as a part of {peer}'s"
+            checks.at_most(name, median(rounds.cpu_ratios(OURS, peer, JUDGED_AT)), most)
     failed = sum(sum(each.errors.values()) for number in rounds.connections for each in rounds.of(OURS, number))
     checks.at_most("requests that failed through ours", failed, 0)
     return checks
+
+
+def report(rounds: Rounds, checks: Checks, machine: str, missing: Mapping[str, str]) -> str:
+    """Return all tables."""
+    lines = ["# The proxy against others", "", machine]
+    for connections in rounds.connections:
+        rows = (rounds.row(peer, connections) for peer in rounds.peers if rounds.of(peer, connections))
+        lines += ["", f"## {connections} connection{'s' if connections > 1 else ''}", "", *table(HEADINGS, rows)]
+    if versions := rounds.version_rows():
+        lines += ["", "## Versions", "", *table(RATIO_HEADINGS, versions)]
+    if missing:
+        lines += ["", "## Left out", ""]
+        lines += [f"* {name}: {' '.join(reason.split())[-MAX_REASON_CHARS:]}" for name, reason in missing.items()]
+    if checks.checks:
+        lines += ["", *target_table(checks)]
+    return "\n".join([*lines, ""])

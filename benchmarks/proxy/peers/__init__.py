@@ -2,6 +2,5 @@
 
 - ``definitions``: the table of peers.
 - ``environment``: a virtual environment for each peer that has packages of its own.
-- ``fastapi_httpx``: the proxy that one writes first.
 - ``asgi_aiohttp``: the least that a Python proxy of libraries costs.
 """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from benchmarks.proxy.requests import CHAT, TRANSLATE, RequestTemplate
+from benchmarks.harness.http_load import TEXT, TRANSLATE_BODY
 
 HERE: Final = Path(__file__).parent
 DIRECT: Final = "direct"
@@ -22,18 +22,30 @@ OURS: Final = "pairway"
 AGAIN: Final = "pairway-again"
 BEFORE: Final = "pairway-before"
 RUST: Final = "vllm-router"
-PLAIN: Final = "fastapi-httpx"
+ASGI: Final = "asgi-aiohttp"
+TRANSLATE: Final = ("/translate", TRANSLATE_BODY)
+CHAT: Final = ("/v1/chat/completions", f'{{"model":"m","messages":[{{"role":"user","content":{TEXT}}}]}}')
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A proxy: its name, how it is started, what it is sent."""
+    """A proxy: its name, how it is started, what it is sent (path and body)."""
 
     name: str
     command: str
-    request: RequestTemplate
+    request: tuple[str, str]
     config: str = ""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def path(self) -> str:
+        """Where it takes translations."""
+        return self.request[0]
+
+    @property
+    def body(self) -> str:
+        """JSON in which ``TEXT`` stands for a text."""
+        return self.request[1]
 
     @property
     def pins(self) -> Path | None:
@@ -67,12 +79,11 @@ _LITELLM_ALONE: Final = {
 PEERS: Final = (
     Peer(DIRECT, "", TRANSLATE),
     _pairway(OURS),
-    # vllm-router, nginx and the plain ones write no line for a request.
+    # vllm-router, nginx and asgi-aiohttp write no line for a request.
     _pairway("pairway-quiet", PROXY_LOG_LEVEL="warning"),
     Peer(RUST, _ROUTER, CHAT),
     Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", TRANSLATE, "nginx.conf"),
-    Peer(PLAIN, "$python -m benchmarks.proxy.peers.fastapi_httpx $port $first $second", TRANSLATE),
-    Peer("asgi-aiohttp", "$python -m benchmarks.proxy.peers.asgi_aiohttp $port $first $second", TRANSLATE),
+    Peer(ASGI, "$python -m benchmarks.proxy.peers.asgi_aiohttp $port $first $second", TRANSLATE),
     Peer("litellm", _LITELLM, CHAT, "litellm.yaml", _LITELLM_ALONE),
 )
 # Our proxy from another checkout, in its folder; and ours a second time: what the two differ by is noise.

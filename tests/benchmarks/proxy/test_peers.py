@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks.proxy.__main__ import chosen
-from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, OURS, PEERS, RUST, VERSIONS, Peer
+from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, OURS, PEERS, RUST, TRANSLATE, VERSIONS, Peer
 from benchmarks.proxy.peers.environment import STAMP, NotInstalledError, programs_of
-from benchmarks.proxy.requests import TRANSLATE
 
 
 def test_another_checkout_needs_its_folder() -> None:

@@ -1,0 +1,77 @@
+"""Replicas that cost next to nothing: their answers, addresses and pairs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from benchmarks.harness.replicas import (
+    TRANSLATION,
+    FleetShape,
+    ReplicaResponses,
+    SimulatedFleet,
+    fleet_from_json,
+)
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
+from shared.protocol.messages import Translation
+from shared.protocol.report import ReplicaReport
+
+
+def body_of(response: bytes) -> bytes:
+    head, body = response.split(b"\r\n\r\n", 1)
+    assert f"Content-Length: {len(body)}".encode() in head
+    return body
+
+
+def served(fleet: SimulatedFleet) -> Snapshot:
+    urls = enumerate(fleet.urls())
+    return Snapshot.of((Replica.reported(url, fleet.report(number), 1.0) for number, url in urls), ())
+
+
+def test_specialists_share_one_pair() -> None:
+    fleet = SimulatedFleet((80,), 100, 300)
+    ready = served(fleet).ready
+    assert len(ready) == 300
+    assert len(ready[fleet.all_pairs[0]]) == 100
+    assert {len(urls) for pair, urls in ready.items() if pair != fleet.all_pairs[0]} == {1, 2}
+
+
+def test_polyglots_serve_everything_at_urls_of_their_own() -> None:
+    fleet = SimulatedFleet((80,), 300, 12, FleetShape.POLYGLOTS)
+    assert {len(urls) for urls in served(fleet).ready.values()} == {300}
+    addresses = [url.removeprefix("http://").removesuffix(":80") for url in fleet.urls()]
+    assert [fleet.number_at(address, 80) for address in addresses] == list(range(300))
+
+
+def test_each_of_several_ports_is_a_replica() -> None:
+    fleet = SimulatedFleet((81, 82), 2)
+    assert fleet.urls() == ["http://127.0.0.1:81", "http://127.0.0.1:82"]
+    assert fleet.number_at("127.0.0.1", 82) == 1
+    assert fleet_from_json(json.dumps(asdict(fleet))).urls() == fleet.urls()
+
+
+def test_reports_differ_in_load_but_not_in_pairs() -> None:
+    first, second = (SimulatedFleet((80,), 3, 5, max_load=39).report(2, look) for look in range(2))
+    assert first.pairs == second.pairs
+    assert first.models != second.models
+
+
+@pytest.mark.parametrize("path", [b"/translate", b"/v1/chat/completions"])
+def test_translation_stands_in_every_answer(path: bytes) -> None:
+    body = body_of(ReplicaResponses(SimulatedFleet((80,), 1)).response(0, path))
+    assert TRANSLATION in str(json.loads(body))
+    if path == b"/translate":
+        assert Translation.model_validate_json(body).translation == TRANSLATION
+
+
+def test_known_pairs_are_left_out_of_a_report() -> None:
+    responses = ReplicaResponses(SimulatedFleet((80,), 1))
+    whole = ReplicaReport.model_validate_json(body_of(responses.response(0, b"/report")))
+    known = f"/report?pairs_version={whole.pairs_version}".encode()
+    assert whole.pairs["en-de"].ready
+    assert not ReplicaReport.model_validate_json(body_of(responses.response(0, known))).pairs
+    assert json.loads(body_of(responses.response(0, b"/counted"))) == {"reports": 2}
+    assert responses.response(0, b"/other").startswith(b"HTTP/1.1 404")
