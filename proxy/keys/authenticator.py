@@ -56,6 +56,7 @@ class Authenticator:
         serves_without_redis: bool,
         operator_token: SecretStr,
     ) -> None:
+        self._store = store
         self._metrics = metrics
         self._token = operator_token.get_secret_value()
         self.cached_store = CachedKeyStore(store, clock, serves_without_redis=serves_without_redis)
@@ -101,7 +102,7 @@ class Authenticator:
             raise self._metrics.refused("unavailable", error) from None
         if not opens(shown, key) or key is None:
             raise self._metrics.refused("key", key_refusal())
-        if key.is_over(self.cached_store.store.clock()):
+        if key.is_over(self._store.clock()):
             raise self._metrics.refused("key", key_refusal(key.id))
         if scope not in key.scopes:
             detail = f"This key is not for this: it lacks the scope {scope}."
@@ -118,9 +119,8 @@ class Authenticator:
             log.warning("keys are off, and a web server before us lets others in", extra={"set": how})
         if not self.on:
             return
-        store = self.cached_store.store
         try:
-            missing = all(key.is_over(store.clock()) for key in await store.all())
+            missing = all(key.is_over(self._store.clock()) for key in await self._store.all())
         except StoreUnavailableError as error:
             log.warning("keys can not be looked up", extra={"error": str(error)})
             return

@@ -35,7 +35,7 @@ class CachedKeyStore:
     """
 
     def __init__(self, store: KeyStore, clock: Callable[[], float], *, serves_without_redis: bool) -> None:
-        self.store = store
+        self._store = store
         self.clock = clock
         self.serves_without_redis = serves_without_redis
         self._known: dict[str, tuple[ApiKey, float]] = {}
@@ -49,7 +49,7 @@ class CachedKeyStore:
         if known is not None and now - read_at < FRESH_SECONDS:
             return known
         try:
-            key = await self._call_redis(lambda: self.store.read(key_id))
+            key = await self._call_redis(lambda: self._store.read(key_id))
         except KeysUnavailableError:
             if known is not None and self.serves_without_redis and now - read_at < KNOWN_SECONDS:
                 return known
@@ -63,14 +63,14 @@ class CachedKeyStore:
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
         """Count for all proxies if the key's limits allow it; None where it is no longer in force."""
-        usage = await self._call_redis(lambda: self.store.count(key_id, requests=requests, chars=chars))
+        usage = await self._call_redis(lambda: self._store.count(key_id, requests=requests, chars=chars))
         if usage is None:
             self._known.pop(key_id, None)
         return usage
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
         """Take characters off the counters that they were counted in."""
-        await self._call_redis(lambda: self.store.refund(counters, chars))
+        await self._call_redis(lambda: self._store.refund(counters, chars))
 
     async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
         """Ask Redis, unless it failed a moment ago."""
