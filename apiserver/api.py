@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
@@ -58,10 +57,11 @@ def _authorize(request: Request) -> None:
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
 async def translate(request: Request) -> Response:
     """Translate one text or a list; with ``Accept: text/event-stream`` each part is sent as soon as it is final."""
-    return await event_stream.respond(request, partial(_translate, request))
+    sink = event_stream.open_sink(request)
+    return await event_stream.respond(request, _translate(request, sink), sink)
 
 
-async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
+async def _translate(request: Request, sink: OnDelta | None) -> bytes:
     _authorize(request)
     app = context(request)
     with app.metrics.request_timer(time.monotonic) as sample, app.bodies.reserve() as reservation:
@@ -80,7 +80,7 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
             translate_request,
             deadline,
             request.scope["state"]["request_id"],
-            on_delta,
+            sink,
             priority=priority,
             caller=caller,
         )

@@ -29,7 +29,6 @@ from proxy.fleet.discovery import Discovery, Resolver, system_resolver
 from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.prober import FIRST_SWEEP_SECONDS, UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
-from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import FleetStore
 from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
@@ -41,6 +40,7 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.pivots import Pivots
+from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings, WithoutRedis
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_groups import LanguageGrouper
@@ -146,9 +146,7 @@ async def build_context(
     keys = build_keys(foundation)
     fleet = build_fleet(foundation, owner, resolver)
     forwarding = await build_forwarding(foundation, fleet.registry)
-    translation = build_translation(
-        foundation, fleet.registry, forwarding.forwarder, detector, body_budget, redis_cache
-    )
+    translation = build_translation(foundation, fleet.registry, forwarding.forwarder, detector, redis_cache)
     loops = (*fleet.loops, *forwarding.loops, *translation.loops)
     process = ProcessContext(foundation.metrics, loops, body_budget, draining, started_at=time.time())
     return ProxyContext(settings, keys, fleet, foundation.local_stats, translation, process)
@@ -222,7 +220,6 @@ def build_translation(
     registry: Registry,
     forwarder: Forwarder,
     detector: LanguageDetector,
-    body_budget: ByteBudget,
     redis_cache: RedisCache | None,
 ) -> TranslationContext:
     """Build the pipeline of translation requests."""
@@ -232,17 +229,18 @@ def build_translation(
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
         # /languages is written in a thread, which must not read the statistics.
         listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
+    planner = RoutePlanner(lambda: registry.snapshot, pivots)
     dispatcher = Dispatcher(
         registry,
+        planner,
         PivotTranslator(forwarder),
         LanguageGrouper(detector, metrics),
         metrics,
-        pivots,
         AdmissionController(local_stats, metrics, time.monotonic),
     )
-    coalescer = RequestCoalescer(body_budget, time.monotonic)
-    cache = build_cache(foundation, registry, redis_cache, pivots)
-    service = TranslationService(dispatcher, coalescer, cache, metrics)
+    coalescer = RequestCoalescer(time.monotonic)
+    cache = build_cache(foundation, registry, redis_cache)
+    service = TranslationService(planner, dispatcher, coalescer, cache, metrics)
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
@@ -260,23 +258,16 @@ def build_redis_cache(foundation: Foundation) -> RedisCache | None:
     return store
 
 
-def build_cache(
-    foundation: Foundation, registry: Registry, store: RedisCache | None, pivots: Pivots | None
-) -> TranslationCache | None:
+def build_cache(foundation: Foundation, registry: Registry, store: RedisCache | None) -> TranslationCache | None:
     """Build the cache of translations, if the settings give it memory."""
     settings = foundation.settings
     if not settings.cache_bytes:
         return None
 
-    def snapshot() -> Snapshot:
-        return registry.snapshot
-
     return TranslationCache(
         MemoryCache(settings.cache_bytes, time.time),
         store,
-        snapshot,
-        pivots,
-        ModelVersions(snapshot),
+        ModelVersions(lambda: registry.snapshot),
         foundation.metrics,
         settings.cache_seconds,
         time.time,

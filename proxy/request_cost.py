@@ -12,7 +12,7 @@ from shared.protocol.priority import Priority
 
 @dataclass(slots=True)  # not frozen: that makes it three times slower to make
 class RequestCost:
-    """One request's ``work``, number of texts, cost ``units`` and class.
+    """One request's ``work``, number of texts, cost ``units``, class and characters.
 
     ``work`` is what its latency goes by, ``units`` its share of an engine. ``is_long`` says whether one of its texts is
     long: the capacity for such, only an API server can say.
@@ -23,18 +23,20 @@ class RequestCost:
     units: float = 1.0
     priority: Priority = Priority.INTERACTIVE
     is_long: bool = False
+    chars: int = 0
 
     @classmethod
     def of(cls, request: TranslateRequest, priority: Priority) -> Self:
         """Return the cost of a request."""
-        texts = request.texts
-        longest = max(map(len, texts))
+        lengths = [len(text) for text in request.texts]
+        chars, texts = sum(lengths), len(lengths)
         return cls(
-            work_of(request.chars, len(texts)),
-            len(texts),
-            cost_of(request.chars, len(texts)),
+            work_of(chars, texts),
+            texts,
+            cost_of(chars, texts),
             priority,
-            is_long=is_long(longest),
+            is_long=is_long(max(lengths)),
+            chars=chars,
         )
 
     @property

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
@@ -12,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from proxy.api import auth
 from proxy.call import TranslationCall
 from proxy.context import context
-from proxy.translation.service import AnswerSource
+from proxy.translation.service import CACHE_HEADER, AnswerSource
 from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
@@ -22,12 +20,11 @@ from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse import DeltaSink
 
 routes = APIRouter()
 
 TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS) | auth.NO_KEY
-CACHE_HEADER: Final = "X-Cache"
 CACHE_DOC: Final = {
     "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
     "schema": {"type": "string", "enum": list(AnswerSource)},
@@ -50,12 +47,13 @@ async def translate(request: Request) -> Response:
 
     With ``Accept: text/event-stream`` each part is sent as soon as it is final.
     """
-    return await event_stream.respond(request, partial(_translate, request))
+    sink = event_stream.open_sink(request)
+    return await event_stream.respond(request, _translate(request, sink), sink)
 
 
-async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
+async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
     parts = context(request)
-    metrics, budget, service = parts.process.metrics, parts.process.body_budget, parts.translation.service
+    metrics, budget, pipeline = parts.process.metrics, parts.process.body_budget, parts.translation
     settings, meter = parts.settings, parts.keys.authenticator.meter
     with metrics.request_timer(time.monotonic) as sample, budget.reserve() as reservation:
         times = settings.time_limits
@@ -67,7 +65,6 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
         deadline = deadline.extended(times.seconds(translate_request.chars))
         add_log_fields(request, source=source, target=target, texts=len(translate_request.texts))
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(authentication.caller.ceiling)
-        watched, was_sent = _watch(on_delta)
         charge = None
         try:
             if authentication.key is not None:
@@ -80,27 +77,17 @@ async def _translate(request: Request, on_delta: OnDelta | None) -> bytes:
                 deadline,
                 request.scope["state"]["request_id"],
                 sample,
-                watched,
+                sink,
+                body,
             )
-            work = service.translate(call, lambda source: add_response_headers(request, {CACHE_HEADER: source}))
-            return await while_connected(request, work)
+            work = pipeline.service.translate(call)
+            answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
         except BaseException:
-            if charge is not None and not was_sent.is_set():
+            if charge is not None and not (sink is not None and sink.started):  # what the client has is not refunded
                 await meter.refund(charge)
             raise
         finally:
             add_log_fields(request, pair=sample.pair, replicas=sample.replicas)
-
-
-def _watch(on_delta: OnDelta | None) -> tuple[OnDelta | None, asyncio.Event]:
-    """Return ``on_delta``, and whether any part of an answer was sent: what the client has is not refunded."""
-    was_sent = asyncio.Event()
-    if on_delta is None:
-        return None, was_sent
-
-    def send(index: int, text: str) -> None:
-        if text:
-            was_sent.set()
-        on_delta(index, text)
-
-    return send, was_sent
+        if answer.source is not None:
+            add_response_headers(request, {CACHE_HEADER: answer.source})
+        return answer.body

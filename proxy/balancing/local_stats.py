@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Final
 
-from proxy.balancing.attempt import Attempt, AttemptResult, Selection
+from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.pair_stats import PairStats
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats, ReplicaStats
 from proxy.fleet.replica import ReplicaState
@@ -102,35 +102,34 @@ class LocalStats:
         stands still. One that left the fleet is not lost: it may be leaving politely and still answer what it has in
         flight.
         """
-        url, pair = selection.url, selection.pair
-        request = InFlightRequest(pair, selection.rank, selection.model, self._clock(), cost, on_lost)
-        return Attempt(self.record, selection, request, self.pair_replica_stats(url, pair))
+        stats = self.pair_replica_stats(selection.url, selection.pair)
+        return Attempt(self.record, selection, stats, self._clock(), cost, on_lost)
 
-    def record(self, result: AttemptResult) -> None:
+    def record(self, attempt: Attempt) -> None:
         """Learn from the end of an attempt."""
-        selection, request, stats = result.selection, result.request, result.stats
-        url, pair, permit = selection.url, selection.pair, selection.permit
+        stats = attempt.stats
+        url, pair, _, permit, _ = attempt.selection
         if not self._is_current(url, pair, stats):
             return  # another process serves there by now: this one's end says nothing of it
         pair_stats = self._pairs[pair]
-        match self._timeout_outcome(request, pair_stats) if result.timed_out else result.outcome:
+        match self._timeout_outcome(attempt, pair_stats) if attempt.timed_out else attempt.outcome:
             case AttemptOutcome.GOOD | AttemptOutcome.ANSWERED as outcome:
                 stats.record_success(permit)
                 pair_stats.answered(url, self._clock())
                 if outcome is AttemptOutcome.GOOD:
-                    self._record_latency(url, stats, request, pair_stats)
+                    self._record_latency(url, stats, attempt, pair_stats)
             case AttemptOutcome.FAILED:
-                stats.record_failure(permit, result.reason, at_once=result.unreachable)
+                stats.record_failure(permit, attempt.label, at_once=attempt.unreachable)
                 pair_stats.suspect(url, stats)
             case AttemptOutcome.REFUSED:
-                stats.record_refusal(permit, result.reason)
+                stats.record_refusal(permit, attempt.label)
                 pair_stats.suspect(url, stats)
                 pair_stats.invalidate_ejected()
             case AttemptOutcome.FULL:
-                stats.replica.mark_full(request.cost.lane, self._clock(), result.full_for)
+                stats.replica.mark_full(attempt.cost.lane, self._clock(), attempt.full_for)
                 stats.release(permit)
             case AttemptOutcome.NONE:
-                stats.record_minimum_latency(request)
+                stats.record_minimum_latency(attempt)
                 stats.release(permit)
         pair_stats.update_outlier(url, stats)
 

@@ -73,7 +73,7 @@ def detect_stalls(local_stats: LocalStats) -> None:
 
 def _overdue_since(stats: PairReplicaStats, pair_stats: PairStats, now: float) -> float | None:
     """Return since when it holds an overdue request; None without one."""
-    for request in stats.in_flight.values():
+    for request in stats.in_flight:
         since = max(request.started, stats.progressed_at)
         if now - since < STALL_SECONDS:
             return None  # the later ones are younger still

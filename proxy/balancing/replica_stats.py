@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -33,25 +31,22 @@ LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
 REPORT_AGE_SECONDS: Final = 0.1
 
 
-@dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
 class InFlightRequest:
     """One request in flight, since ``started`` (monotonic seconds).
 
     ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are those of the model that serves the pair
-    there.
+    there; its latency goes by ``work``.
     """
 
-    pair: LanguagePair
-    rank: int
-    model: str
-    started: float
-    cost: RequestCost
-    on_lost: Callable[[], None]
+    __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
 
-    @property
-    def work(self) -> float:
-        """What its latency goes by."""
-        return self.cost.work
+    def __init__(self, rank: int, model: str, started: float, cost: RequestCost, on_lost: Callable[[], None]) -> None:
+        self.rank = rank
+        self.model = model
+        self.started = started
+        self.cost = cost
+        self.work = cost.work
+        self.on_lost = on_lost
 
 
 class PairReplicaStats:
@@ -93,7 +88,7 @@ class PairReplicaStats:
         self._canary_due = 0.0
         self._reset_at = 0.0  # what began before says nothing of how it is now
         self.joined_at = self.progressed_at = clock()
-        self.in_flight: OrderedDict[int, InFlightRequest] = OrderedDict()
+        self.in_flight: dict[InFlightRequest, None] = {}  # in the order in which they began
         self.oldest: InFlightRequest | None = None
 
     @property
@@ -109,15 +104,15 @@ class PairReplicaStats:
 
     def add(self, request: InFlightRequest) -> None:
         """Count a request as in flight."""
-        self.in_flight[id(request)] = request
+        self.in_flight[request] = None
         self.oldest = self.oldest or request
         self.replica.add(request)
 
     def remove(self, request: InFlightRequest) -> None:
         """Count it no longer."""
-        del self.in_flight[id(request)]
+        del self.in_flight[request]
         if self.oldest is request:
-            self.oldest = next(iter(self.in_flight.values()), None)
+            self.oldest = next(iter(self.in_flight), None)
         self.replica.remove(request)
 
     def record_success(self, permit: CircuitPermit | None) -> None:
@@ -210,7 +205,7 @@ class PairReplicaStats:
 
     def notify_lost(self) -> None:
         """Notify the requests that it holds that it is lost."""
-        for request in list(self.in_flight.values()):
+        for request in list(self.in_flight):
             request.on_lost()
 
     def _clear_failures(self) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from typing import Any, Final, cast
 
-from proxy.cache.fingerprints import in_thread_if_large, request_fingerprint
+from proxy.cache.fingerprints import INLINE_CHARS, request_fingerprint
 from proxy.call import TranslationCall
-from shared.http.body_budget import BodyReservation, ByteBudget
-from shared.protocol.errors import DeadlineExceededError, OverloadedError, PairwayError
-from shared.runtime.metrics import RequestSample
+from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
 
 # What nobody waits for any more goes on for this share of its age, and no longer than this: a client that gave up and
 # asks again at once (DeepL's: after 10 s without an answer) finds it still there. Who just went away costs an engine a
@@ -32,19 +28,20 @@ _HASH_KEY_BYTES: Final = 32
 
 @dataclass(eq=False, slots=True)
 class SharedComputation:
-    """One computation, and how many wait for it.
+    """One request's computation, in that request's own ``task``, and the ``joiners`` who wait for it beside its client.
 
-    ``call`` is the one that it was started for; ``reservation`` is what an abandoned one holds of the bodies' budget,
-    ``end_timer`` ends it.
+    ``result`` is there from the first joiner on. Once the client has gone, ``cancel`` ends the task; ``end_timer`` calls
+    it when nobody waits any more.
     """
 
     fingerprint: bytes
     call: TranslationCall
-    task: asyncio.Task[bytes]
+    task: asyncio.Task[Any]
     started_at: float
-    waiters: int = 0
+    joiners: int = 0
+    result: asyncio.Future[bytes] | None = None
+    cancel: Callable[[], None] | None = None
     end_timer: asyncio.TimerHandle | None = None
-    reservation: BodyReservation | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
         """Say whether it is urgent enough for the call.
@@ -56,35 +53,41 @@ class SharedComputation:
     def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:
         """Say whether the error concerns only the computation's own caller.
 
-        Their time, their capacity or their share.
+        Their time, their capacity or their share; or that their request was ended.
         """
-        if isinstance(error, DeadlineExceededError):
+        if isinstance(error, (DeadlineExceededError, ClientGoneError)):
             return True
         is_same_caller = self.call.caller == call.caller and self.call.priority is call.priority
         return isinstance(error, OverloadedError) and not is_same_caller
 
+    def end(self, result: bytes | None, error: BaseException | None) -> None:
+        """Give the joiners what came of it."""
+        if self.result is None or self.result.done():
+            return
+        if error is None:
+            self.result.set_result(result or b"")
+            return
+        self.result.set_exception(error if isinstance(error, Exception) else ClientGoneError())
+        self.result.exception()  # one that nobody asks for would be logged
+
 
 class RequestCoalescer:
-    """Mutable state: the computations under way, and the newest of each fingerprint.
+    """Mutable state: the newest computation of each fingerprint, and all that are under way, by task.
 
-    There are never more than requests in flight, and abandoned ones, which hold their body's share of the budget and
-    live for a tenth of the time that somebody waited for them.
+    There are never more than requests in flight; besides, the results of those that ended while nobody waited, for a
+    tenth of the time that somebody had waited.
     """
 
-    def __init__(self, bodies: ByteBudget, clock: Callable[[], float]) -> None:
-        """Begin with nothing under way; ``clock`` gives monotonic seconds.
-
-        ``bodies`` is the budget of the bodies in memory.
-        """
-        self._bodies = bodies
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Begin with nothing under way; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._hash_key = secrets.token_bytes(_HASH_KEY_BYTES)
         self._newest: dict[bytes, SharedComputation] = {}
-        self._computations: set[SharedComputation] = set()
+        self._by_task: dict[asyncio.Task[Any], SharedComputation] = {}
 
     def __len__(self) -> int:
         """Count the computations, those that linger included."""
-        return len(self._computations)
+        return len(self._by_task)
 
     @asynccontextmanager
     async def closing(self) -> AsyncGenerator[None]:
@@ -92,29 +95,32 @@ class RequestCoalescer:
         try:
             yield
         finally:
-            computations = list(self._computations)
+            computations = list(self._by_task.values())
             for computation in computations:
                 self._stop_lingering(computation)
-                self._cancel(computation)
+                self._forget(computation)
+                (computation.cancel or computation.task.cancel)()
             await asyncio.gather(*(computation.task for computation in computations), return_exceptions=True)
 
     async def run(
-        self, call: TranslationCall, compute: Callable[[TranslationCall], Coroutine[None, None, bytes]]
+        self, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
     ) -> tuple[bytes, bool]:
-        """Return the result for the call, and whether another computed it.
-
-        The computation goes on while anybody waits for it, and a little longer.
+        """Return the result for the call, and whether another's request computed it.
 
         Raises:
-            PairwayError: as the computation did, for this caller too; or the time of this call is over. Each call's own copy.
+            PairwayError: as the computation did, for this caller too; or the time of this call is over. Each joiner's own copy.
         """
-        fingerprint = await in_thread_if_large(call.request, partial(request_fingerprint, call.request, self._hash_key))
+        key, request = self._hash_key, call.request
+        if call.cost.chars > INLINE_CHARS:
+            fingerprint = await asyncio.to_thread(request_fingerprint, request, key)
+        else:
+            fingerprint = request_fingerprint(request, key)
         for _ in range(MAX_JOINED):
             computation = self._newest.get(fingerprint)
             if computation is None or not computation.is_for(call):
-                return await self._wait(self._start(fingerprint, call, compute), call, None), False
+                return await self._lead(fingerprint, call, compute), False
             try:
-                return await self._wait(computation, call, call.deadline.remaining()), True
+                return await self._join(computation, call), True
             except PairwayError as error:
                 if not computation.is_private_error(error, call):
                     raise
@@ -122,107 +128,88 @@ class RequestCoalescer:
                     raise call.deadline.exceeded_error() from error
         return await compute(call), False
 
-    def _start(
-        self,
-        fingerprint: bytes,
-        call: TranslationCall,
-        compute: Callable[[TranslationCall], Coroutine[None, None, bytes]],
-    ) -> SharedComputation:
-        # The sample is the computation's own: the call that it was started for may have been answered before it ends.
-        call = call.with_sample(RequestSample())
-        task = asyncio.create_task(compute(call), name="shared-computation")
-        computation = SharedComputation(fingerprint, call, task, self._clock())
-        self._newest[fingerprint] = computation
-        self._computations.add(computation)
-        task.add_done_callback(lambda _: self._on_done(computation))
-        return computation
+    def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], None]) -> bool:
+        """Say whether a request's task goes on though its client has gone.
 
-    async def _wait(self, computation: SharedComputation, call: TranslationCall, seconds: float | None) -> bytes:
-        """Return the computation's result, unless the seconds pass before."""
-        computation.waiters += 1
-        self._stop_lingering(computation)
+        It computes something that others wait for or may ask for again; ``cancel`` is called once nobody has for a while.
+        """
+        computation = self._by_task.get(task)
+        if computation is None:
+            return False
+        computation.cancel = cancel
+        if not computation.joiners:
+            self._linger(computation)
+        return True
+
+    async def _lead(
+        self, fingerprint: bytes, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
+    ) -> bytes:
+        """Compute in this request's own task; others can join."""
+        task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
+        computation = SharedComputation(fingerprint, call, task, self._clock())
+        self._newest[fingerprint] = self._by_task[task] = computation
         try:
-            await _wait_until_done(computation.task, seconds)
+            result = await compute(call)
+        except BaseException as error:
+            self._stop_lingering(computation)
+            self._forget(computation)
+            computation.end(None, error)
+            raise
+        if computation.end_timer is None:
+            self._forget(computation)
+        else:  # the client asks again, perhaps: the result is kept as long as the computation would have gone on
+            computation.result = computation.result or asyncio.get_running_loop().create_future()
+            computation.cancel = None
+        computation.end(result, None)
+        return result
+
+    async def _join(self, computation: SharedComputation, call: TranslationCall) -> bytes:
+        """Return the computation's result, unless the call's time is over before."""
+        self._stop_lingering(computation)
+        if computation.result is None:
+            computation.result = asyncio.get_running_loop().create_future()
+        computation.joiners += 1
+        try:
+            await asyncio.wait({computation.result}, timeout=call.deadline.remaining())
         finally:
-            call.sample.pair = computation.call.sample.pair
-            call.sample.replicas = list(computation.call.sample.replicas)
-            computation.waiters -= 1
-            if not computation.waiters:
+            sample = computation.call.sample
+            call.sample.pair, call.sample.replicas = sample.pair, list(sample.replicas)
+            computation.joiners -= 1
+            if computation.result.done():
+                self._forget(computation)
+            elif not computation.joiners and computation.cancel is not None:
                 self._linger(computation)
-        if not computation.task.done():
+        if not computation.result.done():
             raise call.deadline.exceeded_error()
         try:
-            return computation.task.result()
+            return computation.result.result()
         except PairwayError as error:
             raise _copy_error(error) from error
 
     def _linger(self, computation: SharedComputation) -> None:
-        """Let it go on for a little, if the bodies' budget allows."""
-        if computation.task.done():
-            self._forget(computation)
-            return
+        """Let it go on for a little while nobody waits."""
         seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - computation.started_at))
-        computation.reservation = self._bodies.reserve()
-        try:
-            computation.reservation.take(sum(map(sys.getsizeof, computation.call.request.texts)))
-        except OverloadedError:
-            self._cancel(computation)
-            return
-        computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._cancel, computation)
+        computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._end, computation)
 
     def _stop_lingering(self, computation: SharedComputation) -> None:
-        if computation.reservation is not None:
-            computation.reservation.release()
-            computation.reservation = None
         if computation.end_timer is not None:
             computation.end_timer.cancel()
             computation.end_timer = None
 
-    def _on_done(self, computation: SharedComputation) -> None:
-        """Forget what has ended.
-
-        But a result that nobody took is kept as long as it would have gone on.
-        """
-        # An exception that nobody asks for would be logged.
-        failed = computation.task.cancelled() or computation.task.exception() is not None
-        if failed or computation.end_timer is None:
-            self._forget(computation)
-
-    def _cancel(self, computation: SharedComputation) -> None:
+    def _end(self, computation: SharedComputation) -> None:
+        """Have it cancelled, so that nobody joins it any more; or forget its result."""
         computation.end_timer = None
-        computation.task.cancel()
-        if computation.task.done():
+        if computation.cancel is None:
             self._forget(computation)
-        elif self._newest.get(computation.fingerprint) is computation:
-            del self._newest[computation.fingerprint]  # nobody joins what ends; it is forgotten when it has
-
-    def _forget(self, computation: SharedComputation) -> None:
-        self._stop_lingering(computation)
-        self._computations.discard(computation)
+            return
         if self._newest.get(computation.fingerprint) is computation:
             del self._newest[computation.fingerprint]
+        computation.cancel()
 
-
-async def _wait_until_done(task: asyncio.Task[bytes], seconds: float | None) -> None:
-    """Wait until the task has ended, or the seconds have passed.
-
-    None: however long it takes. What asyncio.wait does, at a third of its cost where there is no limit: each request
-    waits here.
-    """
-    if seconds is not None:
-        await asyncio.wait({task}, timeout=seconds)
-        return
-    ended = asyncio.get_running_loop().create_future()
-
-    def set_ended(_: asyncio.Task[bytes]) -> None:
-        if not ended.done():
-            ended.set_result(None)
-
-    task.add_done_callback(set_ended)
-    try:
-        await ended
-    finally:
-        task.remove_done_callback(set_ended)
+    def _forget(self, computation: SharedComputation) -> None:
+        self._by_task.pop(computation.task, None)
+        if self._newest.get(computation.fingerprint) is computation:
+            del self._newest[computation.fingerprint]
 
 
 def _copy_error(error: PairwayError) -> PairwayError:

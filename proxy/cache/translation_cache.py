@@ -14,13 +14,9 @@ from proxy.cache.fingerprints import in_thread_if_large, text_fingerprints
 from proxy.cache.memory_cache import MemoryCache
 from proxy.cache.model_versions import ModelVersions, ServedModels, model_names
 from proxy.cache.redis_cache import RedisCache
-from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
-from proxy.routing.pivots import Pivots
-from proxy.routing.routes import Route, find_route
-from shared.languages import LanguagePair
-from shared.protocol.errors import PairwayError
-from shared.protocol.messages import AUTO, TranslateRequest, Translation
+from proxy.routing.routes import Route
+from shared.protocol.messages import TranslateRequest, Translation
 
 # An entry has no more bytes: names, languages and warnings take a few hundred, and a translation has no 16 characters for
 # each of its text (apiserver/guards/length.py).
@@ -72,8 +68,6 @@ class TranslationCache:
         self,
         memory_cache: MemoryCache,
         redis_cache: RedisCache | None,
-        snapshot: Callable[[], Snapshot],
-        pivots: Pivots | None,
         model_versions: ModelVersions,
         metrics: ProxyMetrics,
         seconds: float,
@@ -82,25 +76,13 @@ class TranslationCache:
         """Begin with both tiers; translations live ``seconds``; a Unix clock."""
         self._memory_cache = memory_cache
         self._redis_cache = redis_cache
-        self._snapshot = snapshot
-        self._pivots = pivots
         self._model_versions = model_versions
         self._metrics = metrics
         self._seconds = seconds
         self._clock = clock
 
-    async def look_up(self, request: TranslateRequest) -> CacheLookup | None:
-        """Return what is known of the request; None: nothing may be kept.
-
-        That is: its language is to be detected, it can not be served now, or it is not known what exactly serves it.
-        """
-        if request.source_lang == AUTO:
-            return None
-        pair = LanguagePair(request.source_lang, request.target_lang)
-        try:
-            route = find_route(pair, self._snapshot(), self._pivots if request.pivot else None)
-        except PairwayError:
-            return None
+    async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
+        """Return what is known of the request; None: nothing may be kept, for it is not known what exactly serves it."""
         served_by = self._model_versions.for_route(route)
         if served_by is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final
 
 from proxy.fleet.replica import ReplicaState
@@ -18,21 +18,18 @@ RETRY_AFTER_SECONDS: Final = 5.0
 LONGEST_WAIT_SECONDS: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
 class Route:
-    """Pairs that a request goes through: one, or two with a pivot."""
+    """Pairs that a request goes through (``legs``): one, or two with a pivot.
 
-    legs: tuple[LanguagePair, ...]
+    ``name`` is for metrics: ``en-de``, or ``de-en+en-fr``; ``languages`` are all of them, the pivot in the middle.
+    """
 
-    @property
-    def name(self) -> str:
-        """Name the route for metrics: ``en-de``, or ``de-en+en-fr``."""
-        return "+".join(map(str, self.legs))
+    __slots__ = ("languages", "legs", "name")
 
-    @property
-    def languages(self) -> list[str]:
-        """Every language of the route, the pivot between source and target."""
-        return [self.legs[0].source, *(leg.target for leg in self.legs)]
+    def __init__(self, legs: tuple[LanguagePair, ...]) -> None:
+        self.legs = legs
+        self.name = "+".join(map(str, legs))
+        self.languages = [legs[0].source, *(leg.target for leg in legs)]
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
@@ -83,6 +80,35 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
             legs = min(candidates, key=pivots.cost)
             raise pair_unavailable(next(leg for leg in legs if not snapshot.ready[leg]), snapshot) from None
         raise
+
+
+class RoutePlanner:
+    """Finds routes in the current Snapshot; without ``pivots`` all of them are direct.
+
+    Mutable state: the direct routes of the pairs asked for since that Snapshot came.
+    """
+
+    def __init__(self, snapshot: Callable[[], Snapshot], pivots: Pivots | None) -> None:
+        self._snapshot = snapshot
+        self._pivots = pivots
+        self._planned: object = None
+        self._direct: dict[LanguagePair, Route] = {}
+
+    def find(self, pair: LanguagePair, *, through_pivot: bool) -> Route:
+        """Return the route for a pair, now.
+
+        Raises:
+            PairwayError: as :func:`find_route`.
+        """
+        snapshot = self._snapshot()
+        if self._planned is not snapshot.ready:
+            self._planned, self._direct = snapshot.ready, {}
+        route = self._direct.get(pair)
+        if route is None:
+            route = find_route(pair, snapshot, self._pivots if through_pivot else None)
+            if route.legs == (pair,):
+                self._direct[pair] = route
+        return route
 
 
 def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:

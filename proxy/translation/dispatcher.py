@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from proxy.admission.controller import AdmissionController
 from proxy.call import TranslationCall
 from proxy.fleet.registry import Registry
+from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
-from proxy.routing.pivots import Pivots
-from proxy.routing.routes import Route, find_route, known_pairs
+from proxy.routing.routes import Route, RoutePlanner, known_pairs
 from proxy.routing.visible_text import INLINE_CHARS, visible_text
 from proxy.translation.language_groups import LanguageGrouper
 from proxy.translation.pivot import PivotTranslator
@@ -18,8 +18,8 @@ from proxy.translation.results import read_results, with_note
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.protocol.errors import PairUnavailableError, RelayedError, UnknownPairError
-from shared.protocol.messages import AUTO, TextFormat, TranslateRequest, Translation, same_language, unchanged
-from shared.protocol.sse import OnDelta
+from shared.protocol.messages import AUTO, TextFormat, Translation, same_language, unchanged
+from shared.protocol.sse import DeltaSink
 
 
 class Dispatcher:
@@ -28,18 +28,17 @@ class Dispatcher:
     def __init__(
         self,
         registry: Registry,
+        planner: RoutePlanner,
         pivot_translator: PivotTranslator,
         language_grouper: LanguageGrouper,
         metrics: ProxyMetrics,
-        pivots: Pivots | None,
         admission: AdmissionController,
     ) -> None:
-        """Without ``pivots`` every route is direct."""
         self._registry = registry
+        self._planner = planner
         self._pivot_translator = pivot_translator
         self._language_grouper = language_grouper
         self._metrics = metrics
-        self._pivots = pivots
         self._admission = admission
 
     async def translate(self, call: TranslationCall) -> bytes:
@@ -48,26 +47,23 @@ class Dispatcher:
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
         """
-        request = call.request
+        request, snapshot = call.request, self._registry.snapshot
         pair = LanguagePair(request.source_lang, request.target_lang)
-        is_detected = request.source_lang == AUTO
-        if not is_detected:
-            call.caller.check(pair)
-        if not self._registry.snapshot.ready:  # which pairs there are is not known yet: none may be called unknown
-            raise PairUnavailableError(
-                f"{pair.source}-{pair.target}", "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS
-            )
-        if is_detected:
+        if not snapshot.ready:  # which pairs there are is not known yet: none may be called unknown
+            raise PairUnavailableError(str(pair), "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
+        if request.source_lang == AUTO:
             return await self._translate_detected(call)
-        known_pair = self._known_pair(pair)
+        known_pair = _known_pair(pair, snapshot)
         answer = self._answer_without_replica(pair, known_pair, call)
         if answer is not None:
             return answer
-        call.sample.pair = "other" if known_pair is None else str(known_pair)
-        route = self._route(pair, request)
+        route = call.route
+        if route is None:
+            call.sample.pair = "other" if known_pair is None else str(known_pair)
+            route = self._planner.find(pair, through_pivot=request.pivot)
         call.sample.pair = route.name
-        self._metrics.texts.labels(route.name).inc(len(request.texts))
-        with self._admission.admit([(call, leg) for leg in route.legs], self._registry.snapshot):
+        self._metrics.texts.labels(route.name).inc(call.cost.texts)
+        with self._admission.admit([(call, leg) for leg in route.legs], snapshot):
             return await self._pivot_translator.translate(pair, route, call)
 
     def _answer_without_replica(
@@ -82,7 +78,7 @@ class Dispatcher:
             return _answer_at_once(call, [same_language(text, pair.source, pair.target) for text in request.texts])
         # Markup and longer texts are sent on unseen: the replica knows, too, what needs no translation (of markup,
         # exactly), and the event loop has no time to look.
-        if request.format is not TextFormat.TEXT or request.chars > INLINE_CHARS:
+        if request.format is not TextFormat.TEXT or call.cost.chars > INLINE_CHARS:
             return None
         if any(visible_text(text, request.format) is not None for text in request.texts):
             return None
@@ -90,39 +86,26 @@ class Dispatcher:
         self._metrics.texts.labels(call.sample.pair).inc(len(request.texts))
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
-    def _known_pair(self, pair: LanguagePair) -> LanguagePair | None:
-        """Return the closest known pair; None where only a pivot may serve."""
-        snapshot = self._registry.snapshot
-        if pair in snapshot.ready:  # nearly always
-            return pair
-        try:
-            return known_pairs(pair, snapshot)[0]
-        except UnknownPairError:
-            return None
-
-    def _route(self, pair: LanguagePair, request: TranslateRequest) -> Route:
-        return find_route(pair, self._registry.snapshot, self._pivots if request.pivot else None)
-
     async def _translate_detected(self, call: TranslationCall) -> bytes:
         """Detect and route each text; send texts of one language together."""
-        request, on_delta = call.request, call.on_delta
+        request, sink = call.request, call.sink
         groups = await self._language_grouper.group(request, self._registry.snapshot)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
         pairs = groups.pairs
         for pair in pairs.values():
             call.caller.check(pair)
-        routes = {lang: self._route(pair, request) for lang, pair in pairs.items()}
+        routes = {lang: self._planner.find(pair, through_pivot=request.pivot) for lang, pair in pairs.items()}
         names = [route.name for route in routes.values()]
         call.sample.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
         for name, indices in zip(names, groups.indices.values(), strict=True):
             self._metrics.texts.labels(name).inc(len(indices))
         calls = {
-            lang: call.for_part(groups.request_for(lang), on_delta and _renumbered(on_delta, indices))
+            lang: call.for_part(groups.request_for(lang), sink and sink.renumbered(indices))
             for lang, indices in groups.indices.items()
         }
         legs = [(calls[lang], leg) for lang, route in routes.items() for leg in route.legs]
         with self._admission.admit(legs, self._registry.snapshot):
-            _pass_on(groups.results, on_delta)
+            _pass_on(groups.results, sink)
             translations = await self._translate_groups(pairs, routes, calls)
         for lang in pairs:
             groups.add(lang, translations[lang])
@@ -151,19 +134,24 @@ class Dispatcher:
         return read_results(call.request, body)
 
 
-def _renumbered(on_delta: OnDelta, indices: Sequence[int]) -> OnDelta:
-    """Return a callback that maps a group's indices to the client's."""
-    return lambda index, text: on_delta(indices[index], text)
+def _known_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair | None:
+    """Return the closest known pair; None where only a pivot may serve."""
+    if pair in snapshot.ready:  # nearly always
+        return pair
+    try:
+        return known_pairs(pair, snapshot)[0]
+    except UnknownPairError:
+        return None
 
 
-def _pass_on(results: Mapping[int, Translation], on_delta: OnDelta | None) -> None:
+def _pass_on(results: Mapping[int, Translation], sink: DeltaSink | None) -> None:
     """Pass on translations that are whole from the first."""
-    if on_delta is not None:
+    if sink is not None:
         for index, result in results.items():
-            on_delta(index, result.translation or "")
+            sink(index, result.translation or "")
 
 
 def _answer_at_once(call: TranslationCall, results: Sequence[Translation]) -> bytes:
     """Answer a request for which nothing had to be sent."""
-    _pass_on(dict(enumerate(results)), call.on_delta)
+    _pass_on(dict(enumerate(results)), call.sink)
     return call.request.answer(results)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import partial
+from typing import Final, NamedTuple
 
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.cache.translation_cache import CacheLookup, TranslationCache, encode
 from proxy.call import TranslationCall
 from proxy.metrics import ProxyMetrics
+from proxy.routing.routes import RoutePlanner
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.results import read_results, with_note
 from shared.languages import LanguagePair
-from shared.protocol.errors import RelayedError
+from shared.protocol.errors import PairwayError, RelayedError
 from shared.protocol.messages import AUTO, TranslateRequest, Translation
+
+CACHE_HEADER: Final = "X-Cache"
 
 
 class AnswerSource(StrEnum):
@@ -26,95 +29,117 @@ class AnswerSource(StrEnum):
     COALESCED = "coalesced"
 
 
+class Answer(NamedTuple):
+    """The answer's JSON, and where it comes from.
+
+    ``source`` is None where no cache is on and no request under way was shared.
+    """
+
+    body: bytes
+    source: AnswerSource | None
+
+
 class TranslationService:
     """Entry of the pipeline; without a cache only computations are shared."""
 
     def __init__(
-        self, dispatcher: Dispatcher, coalescer: RequestCoalescer, cache: TranslationCache | None, metrics: ProxyMetrics
+        self,
+        planner: RoutePlanner,
+        dispatcher: Dispatcher,
+        coalescer: RequestCoalescer,
+        cache: TranslationCache | None,
+        metrics: ProxyMetrics,
     ) -> None:
+        self._planner = planner
         self._dispatcher = dispatcher
         self._coalescer = coalescer
         self._cache = cache
         self._metrics = metrics
 
-    async def translate(self, call: TranslationCall, on_source: Callable[[AnswerSource], None]) -> bytes:
-        """Return the answer's JSON.
+    async def translate(self, call: TranslationCall) -> Answer:
+        """Return the answer; a stream's sink has its source before the first delta.
 
-        ``on_source`` is called with the cache status before the first delta; without a cache only for an answer shared
-        with another request. Nothing of a caller who opted out is kept or shared, and nothing of others answers them.
+        Nothing of a caller who opted out is kept or shared, and nothing of others answers them.
 
         Raises:
             PairwayError: the request is all or nothing; the error says why not.
         """
-        request, caller = call.request, call.caller
+        request, caller, cache = call.request, call.caller, self._cache
         is_detected = request.source_lang == AUTO
         if not is_detected:
-            caller.check(LanguagePair(request.source_lang, request.target_lang))
+            self._find_route(call)
         # Which pair it will be, and so whether their key is for it, only the dispatcher finds out.
         if not caller.cached or (is_detected and caller.pairs is not None):
-            return await self._dispatcher.translate(call)
-        lookup = None if self._cache is None else await self._cache.look_up(call.request)
+            return Answer(await self._dispatcher.translate(call), None)
+        lookup = None if cache is None or call.route is None else await cache.look_up(request, call.route)
         if lookup is not None and not lookup.missing:
-            return self._answer_all(call, lookup, on_source)
-        if call.on_delta is not None:
-            return await self._stream(call, lookup, on_source)
+            return self._answer_all(call, lookup)
+        source = None if cache is None else AnswerSource.MISS
+        if call.sink is not None:
+            return await self._stream(call, lookup, source)
         if lookup is not None and lookup.values:
-            return await self._answer_some(call, lookup, on_source)
+            return await self._answer_some(call, lookup)
         self._count(lookup, 0)
-        body, joined = await self._coalescer.run(call, partial(self._compute, lookup))
-        self._note_source(call, on_source, AnswerSource.COALESCED if joined else AnswerSource.MISS, joined=joined)
-        return body
+        body, joined = await self._compute(call, lookup)
+        return Answer(body, AnswerSource.COALESCED if joined else source)
 
-    def _answer_all(
-        self, call: TranslationCall, lookup: CacheLookup, on_source: Callable[[AnswerSource], None]
-    ) -> bytes:
+    def _find_route(self, call: TranslationCall) -> None:
+        """Find the request's route, if it has one now; else the dispatcher says why not.
+
+        Raises:
+            PairwayError: the caller's key is not for the pair.
+        """
+        pair = LanguagePair(call.request.source_lang, call.request.target_lang)
+        call.caller.check(pair)
+        try:
+            call.route = self._planner.find(pair, through_pivot=call.request.pivot)
+        except PairwayError:
+            call.route = None
+
+    def _answer_all(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
         call.sample.pair = lookup.route.name
         self._count(lookup, len(lookup.keys))
-        on_source(AnswerSource.HIT)
-        if call.on_delta is not None:
+        if call.sink is not None:
+            call.sink.headers[CACHE_HEADER] = AnswerSource.HIT
             for index, value in sorted(lookup.values.items()):
-                call.on_delta(index, Translation.model_validate_json(value).translation or "")
-        return _join(call.request, lookup.values)
+                call.sink(index, Translation.model_validate_json(value).translation or "")
+        return Answer(_join(call.request, lookup.values), AnswerSource.HIT)
 
-    async def _stream(
-        self, call: TranslationCall, lookup: CacheLookup | None, on_source: Callable[[AnswerSource], None]
-    ) -> bytes:
+    async def _stream(self, call: TranslationCall, lookup: CacheLookup | None, source: AnswerSource | None) -> Answer:
         """Translate all texts, unshared: each client reads at its own pace."""
-        if self._cache is not None:
-            on_source(AnswerSource.MISS)
+        if call.sink is not None and source is not None:
+            call.sink.headers[CACHE_HEADER] = source
         self._count(lookup, 0)
-        return await self._compute(lookup, call)
+        body = await self._dispatcher.translate(call)
+        self._store(call.request, lookup, body)
+        return Answer(body, source)
 
-    async def _answer_some(
-        self, call: TranslationCall, lookup: CacheLookup, on_source: Callable[[AnswerSource], None]
-    ) -> bytes:
+    async def _answer_some(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
         """Have the texts translated that are not known, and put all together."""
         missing = lookup.missing
         self._count(lookup, len(lookup.values))
         texts = [call.request.texts[index] for index in missing]
         rest = call.for_part(call.request.model_copy(update={"text": texts}), None)
         try:
-            body, joined = await self._coalescer.run(rest, partial(self._compute, lookup.subset(missing)))
+            body, _ = await self._compute(rest, lookup.subset(missing))
         except RelayedError as error:
             raise with_note(error, f"Counted among the {len(missing)} texts that are not in the cache.") from error
         results = read_results(rest.request, body)
-        self._note_source(call, on_source, AnswerSource.PARTIAL, joined=joined)
         computed = {index: encode(result) for index, result in zip(missing, results, strict=True)}
-        return _join(call.request, {**lookup.values, **computed})
+        return Answer(_join(call.request, {**lookup.values, **computed}), AnswerSource.PARTIAL)
 
-    async def _compute(self, lookup: CacheLookup | None, call: TranslationCall) -> bytes:
-        body = await self._dispatcher.translate(call)
-        if self._cache is not None and lookup is not None:
-            self._cache.store(lookup, range(len(lookup.keys)), read_results(call.request, body))
-        return body
-
-    def _note_source(
-        self, call: TranslationCall, on_source: Callable[[AnswerSource], None], source: AnswerSource, *, joined: bool
-    ) -> None:
+    async def _compute(self, call: TranslationCall, lookup: CacheLookup | None) -> tuple[bytes, bool]:
+        """Have all texts translated; return the JSON, and whether another request's translation was shared."""
+        body, joined = await self._coalescer.run(call, self._dispatcher.translate)
         if joined:
             self._metrics.coalesced.labels(call.sample.pair).inc()
-        if self._cache is not None or source is AnswerSource.COALESCED:
-            on_source(source)
+        else:
+            self._store(call.request, lookup, body)
+        return body, joined
+
+    def _store(self, request: TranslateRequest, lookup: CacheLookup | None, body: bytes) -> None:
+        if self._cache is not None and lookup is not None:
+            self._cache.store(lookup, range(len(lookup.keys)), read_results(request, body))
 
     def _count(self, lookup: CacheLookup | None, hits: int) -> None:
         if lookup is None:

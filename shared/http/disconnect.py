@@ -82,31 +82,46 @@ class DisconnectWatch:
         self._callback()
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+# Says whether a task goes on though its client has gone; then it is the one to call what would cancel it.
+OutlivesClient = Callable[["asyncio.Task[Any]", Callable[[], None]], bool]
+
+
+async def while_connected(
+    request: Request, work: Coroutine[Any, Any, T], outlives_client: OutlivesClient | None = None
+) -> T:
     """Await the work, but cancel it as soon as the client hangs up; the body must have been read before.
 
     Raises:
-        ClientGoneError: the client hung up; the work was cancelled and has ended.
+        ClientGoneError: the client hung up; the work has ended, cancelled unless it was to outlive the client.
     """
     signal = disconnect_signal_of(request)
     if signal is not None and signal.is_set:
         work.close()
         raise ClientGoneError
-    disconnected = False
+    disconnected = cancelled = False
     task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
 
     def cancel() -> None:
-        nonlocal disconnected
-        disconnected = True
+        nonlocal cancelled
+        cancelled = True
         task.cancel()
 
-    with DisconnectWatch(request, cancel):
+    def disconnect() -> None:
+        nonlocal disconnected
+        disconnected = True
+        if outlives_client is None or not outlives_client(task, cancel):
+            cancel()
+
+    with DisconnectWatch(request, disconnect):
         try:
-            return await work
+            result = await work
         except BaseException:
-            if disconnected and task.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
+            if cancelled and task.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
                 raise ClientGoneError from None
             raise
         finally:
-            if disconnected:
+            if cancelled:
                 task.uncancel()
+    if disconnected:
+        raise ClientGoneError
+    return result

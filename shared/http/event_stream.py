@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final
 
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from shared.http.problems import problem_of
-from shared.http.request_context import add_log_fields, request_header
+from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol import sse
 from shared.protocol.errors import ClientGoneError, InternalError, PairwayError
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse import DeltaSink
 
 log = logging.getLogger(__name__)
 
@@ -27,15 +27,35 @@ READER_STALL_SECONDS: Final = 30.0
 EVENT_STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-async def respond(request: Request, work: Callable[[OnDelta | None], Coroutine[None, None, bytes]]) -> Response:
-    """Answer with the JSON that the work returns, or with events where the client asks for them.
+class EventSink(DeltaSink):
+    """Sink of an answer's deltas: what was not sent yet waits in ``pending``, by text; ``changed`` says that some does."""
+
+    __slots__ = ("changed", "pending")
+
+    def __init__(self) -> None:
+        super().__init__(self._add)
+        self.pending: dict[int, list[str]] = {}
+        self.changed = asyncio.Event()
+
+    def _add(self, index: int, text: str) -> None:
+        self.pending.setdefault(index, []).append(text)
+        self.changed.set()
+
+
+def open_sink(request: Request) -> EventSink | None:
+    """Return where the answer's deltas go; None: the client wants it as a whole."""
+    return EventSink() if sse.accepts_events(request_header(request, "accept") or "") else None
+
+
+async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: EventSink | None) -> Response:
+    """Answer with the JSON that the work returns; with a sink, with the events that it puts there.
 
     ``work`` is the whole of the request, reading its body included, so that what it holds is held until it ends; it
     must end when the client hangs up (``disconnect.while_connected``) and when its Deadline has passed.
     """
-    if sse.accepts_events(request_header(request, "accept") or ""):
-        return EventStream(request, work)
-    return Response(await work(None), media_type="application/json")
+    if sink is not None:
+        return EventStream(request, work, sink)
+    return Response(await work, media_type="application/json")
 
 
 class EventStream(Response):
@@ -49,20 +69,20 @@ class EventStream(Response):
     def __init__(
         self,
         request: Request,
-        work: Callable[[OnDelta], Coroutine[None, None, bytes]],
+        work: Coroutine[Any, Any, bytes],
+        sink: EventSink,
         *,
         keep_alive_interval: float = KEEP_ALIVE_INTERVAL_SECONDS,
         stall_seconds: float = READER_STALL_SECONDS,
     ) -> None:
-        """Take the request, its work, seconds between comments, and seconds that a reader may take nothing."""
+        """Take seconds between comments, and seconds that a reader may take nothing."""
         super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse.EVENT_STREAM)
         del self.headers["content-length"]
         self._request = request
         self._work = work
+        self._sink = sink
         self._keep_alive_interval = keep_alive_interval
         self._stall_seconds = stall_seconds
-        self._pending: dict[int, list[str]] = {}
-        self._changed = asyncio.Event()
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,12 +91,14 @@ class EventStream(Response):
         Raises:
             PairwayError: the work failed before its first delta; nothing was sent.
         """
-        task = asyncio.create_task(self._work(self._add_delta))
-        task.add_done_callback(lambda _: self._changed.set())
+        sink = self._sink
+        task = asyncio.create_task(self._work)
+        task.add_done_callback(lambda _: sink.changed.set())
         try:
-            await self._changed.wait()
-            if task.done() and not self._pending:
+            await sink.changed.wait()
+            if task.done() and not sink.pending:
                 task.result()  # raises what went wrong, while the status can still say so
+            add_response_headers(self._request, sink.headers)
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             try:
                 await self._send_all(task, send)
@@ -88,12 +110,6 @@ class EventStream(Response):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    def _add_delta(self, index: int, text: str) -> None:
-        """Take the next part of a text."""
-        if text:
-            self._pending.setdefault(index, []).append(text)
-            self._changed.set()
-
     async def _send_all(self, task: asyncio.Task[bytes], send: Send) -> None:
         """Send what comes until the work has ended, then how it ended.
 
@@ -101,15 +117,16 @@ class EventStream(Response):
             TimeoutError: the reader takes nothing.
             ClientGoneError: the reader is gone.
         """
-        while not task.done() or self._pending:
+        sink = self._sink
+        while not task.done() or sink.pending:
             try:
                 async with asyncio.timeout(self._keep_alive_interval):
-                    await self._changed.wait()
+                    await sink.changed.wait()
             except TimeoutError:
                 await self._send(send, sse.KEEP_ALIVE)
                 continue
-            self._changed.clear()
-            pending, self._pending = self._pending, {}
+            sink.changed.clear()
+            pending, sink.pending = sink.pending, {}
             if pending:
                 parts = (sse.encode_delta(index, "".join(texts)) for index, texts in pending.items())
                 await self._send(send, b"".join(parts))

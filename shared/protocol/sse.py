@@ -29,6 +29,44 @@ class BrokenStreamError(Exception):
     """What came is no stream of our events, or one event is far too large."""
 
 
+class DeltaSink:
+    """Takes the parts of a streamed answer.
+
+    Mutable state: whether one has come (``started``), whom to tell of each (``on_progress``), and ``headers`` for the
+    response, set before the first one.
+    """
+
+    __slots__ = ("_indices", "_write", "headers", "on_progress", "started")
+
+    def __init__(self, write: OnDelta, indices: Sequence[int] | None = None) -> None:
+        """Pass parts on to ``write``; those of text ``n`` as ``indices[n]``, where given."""
+        self._write = write
+        self._indices = indices
+        self.on_progress: Callable[[], None] | None = None
+        self.headers: dict[str, str] = {}
+        self.started = False
+
+    def __call__(self, index: int, text: str) -> None:
+        """Take the next part of a text.
+
+        Raises:
+            BrokenStreamError: there is no such text.
+        """
+        if self.on_progress is not None:
+            self.on_progress()
+        if self._indices is not None:
+            if not 0 <= index < len(self._indices):
+                raise BrokenStreamError(f"a delta of text {index} of {len(self._indices)}")
+            index = self._indices[index]
+        if text:
+            self.started = True
+            self._write(index, text)
+
+    def renumbered(self, indices: Sequence[int]) -> DeltaSink:
+        """Return a sink for some of the texts, which have these indices here."""
+        return DeltaSink(self, indices)
+
+
 class Delta(BaseModel):
     """The data of a delta: which text of the request (0 for a single one), and its next part."""
 

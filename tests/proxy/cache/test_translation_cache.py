@@ -11,15 +11,17 @@ from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import RedisCache
 from proxy.cache.translation_cache import TranslationCache, encode
 from proxy.metrics import ProxyMetrics
+from proxy.routing.routes import Route
 from shared.protocol.messages import TranslateRequest, Translation
 from shared.protocol.report import ModelReport
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
-from tests.proxy.samples import replica, snapshot
+from tests.proxy.samples import pair, replica, snapshot
 
 pytestmark = pytest.mark.usefixtures("patient_cache")
 
 REQUEST = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
+EN_DE = Route((pair("en>de"),))
 
 
 GOOD = Translation(translation="Hallo", source_lang="en", target_lang="de", model="m", route=["en", "de"])
@@ -32,8 +34,6 @@ def cache(redis_cache: RedisCache, clock: HandClock) -> TranslationCache:
     return TranslationCache(
         MemoryCache(10_000, clock),
         redis_cache,
-        lambda: fleet,
-        None,
         ModelVersions(lambda: fleet),
         ProxyMetrics(),
         60,
@@ -45,13 +45,13 @@ async def test_memory_copy_expires_with_the_redis_entry(redis: RedisServer) -> N
     clock, monotonic = HandClock(), HandClock()
     redis_cache = RedisCache(redis.url, PREFIX, clock, monotonic)
     one, two = cache(redis_cache, clock), cache(redis_cache, clock)
-    lookup = await one.look_up(REQUEST)
+    lookup = await one.look_up(REQUEST, EN_DE)
     assert lookup is not None
     one.store(lookup, [0], [GOOD])
     await redis_cache.flush()
     for passed, is_found in ((0, True), (59, True), (60, False)):
         clock.now = 1000.0 + passed
-        lookup_after = await two.look_up(REQUEST)
+        lookup_after = await two.look_up(REQUEST, EN_DE)
         assert lookup_after is not None
         assert bool(lookup_after.values) is is_found, "though it came into this memory later"
     await redis_cache.close()
@@ -81,12 +81,12 @@ async def test_redis_entry_is_validated_before_use(
 ) -> None:
     clock = HandClock()
     redis_cache = RedisCache(redis.url, PREFIX, clock, HandClock())
-    lookup = await cache(redis_cache, clock).look_up(REQUEST)
+    lookup = await cache(redis_cache, clock).look_up(REQUEST, EN_DE)
     assert lookup is not None
     entry = {**GOOD.to_json(), **changed}
     redis_cache.write(lookup.keys[0], json.dumps(entry, indent=1).encode(), clock.now + 60)
     await redis_cache.flush()
-    answered = await cache(redis_cache, clock).look_up(REQUEST)
+    answered = await cache(redis_cache, clock).look_up(REQUEST, EN_DE)
     await redis_cache.close()
     assert answered is not None
     assert answered.values == ({0: encode(Translation.model_validate(entry))} if is_used else {})

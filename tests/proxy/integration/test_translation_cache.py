@@ -210,22 +210,20 @@ async def test_cache_is_bounded(fake: FakeReplica) -> None:
         assert entries + gone == 40
 
 
-async def translate_for(running: RunningProxy, caller: Caller, text: str) -> list[AnswerSource]:
+async def translate_for(running: RunningProxy, caller: Caller, text: str) -> AnswerSource | None:
     """Ask as a caller of that kind; return what was said of the source."""
-    sources: list[AnswerSource] = []
     request = TranslateRequest(text=text, source_lang="en", target_lang="de")
     call = TranslationCall(
         request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", RequestSample()
     )
-    await running.context.translation.service.translate(call, sources.append)
-    return sources
+    return (await running.context.translation.service.translate(call)).source
 
 
 async def test_opted_out_caller_is_neither_cached_nor_coalesced(running: RunningProxy, fake: FakeReplica) -> None:
     private, public = Caller("key 1", cached=False), Caller("key 2")
-    assert await translate_for(running, private, "opted out") == []
-    assert await translate_for(running, public, "opted out") == [AnswerSource.MISS]
-    assert await translate_for(running, private, "opted out") == []
+    assert await translate_for(running, private, "opted out") is None
+    assert await translate_for(running, public, "opted out") is AnswerSource.MISS
+    assert await translate_for(running, private, "opted out") is None
     assert len(fake.requests) == 3
     fake.translate = Script(delay=0.2)
     await asyncio.gather(*(translate_for(running, private, "beside") for _ in range(3)))
@@ -279,6 +277,23 @@ async def test_replica_request_is_aborted_when_the_last_caller_leaves(plain: Run
     assert len(fake.requests) == 1
     assert len(plain.context.translation.coalescer) == 0
     assert plain.context.process.body_budget.reserved == 0
+
+
+async def test_request_that_was_joined_outlives_its_client(plain: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate = Script(delay=1.0)
+    first = asyncio.create_task(plain.translate("carried on"))
+    await wait_until(lambda: fake.requests, 3)
+    second = asyncio.create_task(plain.translate("carried on"))
+
+    async def both_there() -> bool:
+        return await metric(plain, "requests_in_flight") == 2
+
+    await wait_until(both_there, 3)
+    first.cancel()
+    status, answer, headers = await second
+    assert (status, answer["source_lang"], headers["x-cache"]) == (200, "en", "coalesced")
+    assert (len(fake.requests), fake.aborts) == (1, 0)
+    assert await metric(plain, "requests_total", pair="en-de", outcome="client-gone") == 1
 
 
 async def test_repeated_post_after_a_timeout_costs_one_translation(plain: RunningProxy, fake: FakeReplica) -> None:

@@ -57,15 +57,13 @@ async def served(script: Script) -> AsyncGenerator[Serving]:
             script.ended += 1
 
     async def translate(request: Request) -> Response:
-        answer = await event_stream.respond(request, lambda on_delta: run(request, on_delta))
-        if isinstance(answer, event_stream.EventStream):
-            return event_stream.EventStream(
-                request,
-                lambda on_delta: run(request, on_delta),
-                keep_alive_interval=script.keep_alive,
-                stall_seconds=script.stall,
-            )
-        return answer
+        sink = event_stream.open_sink(request)
+        work = run(request, sink)
+        if sink is None:
+            return await event_stream.respond(request, work, sink)
+        return event_stream.EventStream(
+            request, work, sink, keep_alive_interval=script.keep_alive, stall_seconds=script.stall
+        )
 
     app.add_api_route("/translate", translate, methods=["POST"], response_model=None)
     async with serving(app) as one:

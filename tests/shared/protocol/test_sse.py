@@ -138,3 +138,31 @@ def test_accepts_events_compares_with_json(accept: list[str], wanted: bool) -> N
 @given(st.lists(st.text(max_size=40), max_size=3))
 def test_accepts_events_takes_any_header(accept: list[str]) -> None:
     assert sse.accepts_events(",".join(accept)) in {True, False}
+
+
+def test_sink_passes_on_parts_under_their_own_numbers() -> None:
+    heard: list[tuple[int, str]] = []
+    sink = sse.DeltaSink(lambda index, text: heard.append((index, text)))
+    part = sink.renumbered([3, 1])
+    part(0, "")
+    assert (heard, part.started, sink.started) == ([], False, False)
+    part(1, "a")
+    part(0, "b")
+    assert (heard, part.started, sink.started) == ([(1, "a"), (3, "b")], True, True)
+    assert not sink.renumbered([0]).started, "each part by itself"
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_sink_refuses_parts_of_texts_that_were_not_sent(index: int) -> None:
+    part = sse.DeltaSink(lambda _index, _text: None).renumbered([3, 1])
+    with pytest.raises(sse.BrokenStreamError, match="of 2"):
+        part(index, "x")
+    assert not part.started
+
+
+def test_sink_reports_progress_of_empty_parts_too() -> None:
+    sink, progress = sse.DeltaSink(lambda _index, _text: None), list[None]()
+    sink.on_progress = lambda: progress.append(None)
+    sink(0, "")
+    sink(0, "a")
+    assert len(progress) == 2

@@ -1,0 +1,81 @@
+"""Leg: texts of one pair for one replica, and the attempts to send them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic_core import to_json
+
+from proxy.call import TranslationCall
+from proxy.request_cost import RequestCost
+from shared.languages import LanguagePair
+from shared.protocol.errors import PairwayError
+from shared.protocol.messages import TranslateRequest
+from shared.protocol.sse import DeltaSink
+
+# Fields that the proxy sets itself, or obeys itself.
+_PROXY_FIELDS: Final = {"source_lang", "target_lang", "pivot"}
+# Fields of a request without options: the texts and both languages.
+_NAMED_FIELDS: Final = 3
+# A body of more bytes is written again: it may hold white space and escapes that the replica's own limit has no space for.
+PASSED_ON_BYTES: Final = 64 * 1024
+
+
+class AttemptFailedError(Exception):
+    """Failure of one replica; another may serve the leg.
+
+    ``error`` is for the client if none can.
+    """
+
+    def __init__(self, error: PairwayError) -> None:
+        super().__init__(error.detail)
+        self.error = error
+
+
+@dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
+class Leg:
+    """A request for one pair, as the client or the pivot names it; ``call`` is the client's.
+
+    ``sink`` is set where its translation is streamed. Mutable state: the replicas tried, their ``errors`` by URL, how many
+    could not even be reached, and the attempts that the retry budget has paid for and that were not made yet.
+    """
+
+    pair: LanguagePair
+    call: TranslationCall
+    request: TranslateRequest
+    cost: RequestCost
+    sink: DeltaSink | None = None
+    tried_urls: set[str] = field(default_factory=set[str])
+    errors: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
+    unreachable_count: int = 0
+    prepaid_attempts: int = 0
+
+    @property
+    def attempts(self) -> int:
+        """Number of replicas that were sent the request."""
+        return len(self.tried_urls) - self.unreachable_count
+
+    @property
+    def is_started(self) -> bool:
+        """Whether a part was streamed: no other replica can take over."""
+        return self.sink is not None and self.sink.started
+
+    def body_for(self, pair: LanguagePair) -> bytes:
+        """Return the JSON for a replica that serves the pair.
+
+        The client's own bytes if they name the texts and this pair alone; else without defaults, and without the options
+        that only a proxy can obey.
+        """
+        request, body = self.request, self.call.body
+        if (
+            body is not None
+            and request is self.call.request
+            and (request.source_lang, request.target_lang) == pair
+            and len(request.model_fields_set) == _NAMED_FIELDS
+            and len(body) <= PASSED_ON_BYTES
+        ):
+            return body
+        fields = request.model_dump(mode="json", exclude_defaults=True, exclude=_PROXY_FIELDS)
+        fields["source_lang"], fields["target_lang"] = pair
+        return to_json(fields)
