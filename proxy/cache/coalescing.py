@@ -40,7 +40,7 @@ class SharedComputation:
     started_at: float
     joiners: int = 0
     result: asyncio.Future[bytes] | None = None
-    cancel: Callable[[], None] | None = None
+    cancel: Callable[[], object] | None = None
     end_timer: asyncio.TimerHandle | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
@@ -128,7 +128,7 @@ class RequestCoalescer:
                     raise call.deadline.exceeded_error() from error
         return await compute(call), False
 
-    def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], None]) -> bool:
+    def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], object]) -> bool:
         """Say whether a request's task goes on though its client has gone.
 
         It computes something that others wait for or may ask for again; ``cancel`` is called once nobody has for a while.

@@ -5,6 +5,6 @@
 - ``retry_budget``: how many retries and hedges this proxy may make.
 - ``hedge``: a second attempt beside a slow first one.
 - ``upstream_request``: one request to one replica, and what its response means.
-- ``forward_request``: what is sent, its deltas, and the history of its attempts.
+- ``leg``: what is sent for one pair, and the attempts so far.
 - ``canary_probes``: tiny translations that try out replicas in doubt.
 """

@@ -142,7 +142,7 @@ async def test_ended_request_is_computed_by_who_joined_it(harness: CoalescerHarn
     assert sorted(await asyncio.gather(*joined)) == [(b"Hallo", False), (b"Hallo", True)]
 
 
-async def test_computation_goes_on_for_who_joined_after_its_client_left(harness: CoalescerHarness) -> None:
+async def test_computation_goes_on_for_who_joins_a_lingering_one(harness: CoalescerHarness) -> None:
     first = await harness.request()
     harness.clock.now += 10
     await harness.leave(first)
