@@ -177,6 +177,16 @@ async def test_limits_hold_again_when_redis_is_back(one: FakeReplica, own_redis:
         assert answers == {200: 5 - used["requests_per_minute"]["used"], 429: 1 + used["requests_per_minute"]["used"]}
 
 
+@pytest.mark.parametrize(("mode", "statuses"), [("open", {200: 3}), ("closed", {503: 3})])
+async def test_redis_too_full_to_count_is_one_that_is_away(
+    one: FakeReplica, own_redis: RedisServer, mode: str, statuses: dict[int, int]
+) -> None:
+    async with guarded(one, own_redis.url, keys_without_redis=mode) as running:
+        shown, _ = await new_key(running, requests_per_minute=1)
+        own_redis.client.config_set("maxmemory", 1)
+        assert Counter([(await ask(running, shown))[0] for _ in range(3)]) == statuses
+
+
 async def test_uncounted_charge_is_not_refunded(one: FakeReplica, own_redis: RedisServer) -> None:
     async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
         stop_clock(running)
