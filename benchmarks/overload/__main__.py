@@ -15,9 +15,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.harness.report import RunFolder
+from benchmarks.harness.report import RunFolder, table, target_table
 from benchmarks.overload.fleet import running_fleet
-from benchmarks.overload.report import report
+from benchmarks.overload.measurements import HEADINGS
 from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity
 from shared.runtime.process_guard import ProcessGuard
 
@@ -34,6 +34,19 @@ async def measure(out: Path, pairs: str, seed: int, seconds: float, scenarios: S
             await SCENARIOS[name](bench)
         judge_all(bench)
         return bench
+
+
+def report(bench: OverloadBench, machine: str) -> str:
+    """Return the whole report in Markdown."""
+    rows = table(HEADINGS, ((name, *summary.cells()) for name, summary in bench.rows))
+    lines = ["# Overload", "", machine, "", *rows, "", *target_table(bench.checks), ""]
+    for number, burst in enumerate(bench.details.get("retries", []), 1):
+        lines.append(
+            f"Burst {number}: {burst['refused']} refused, {burst['retried']} came back, {burst['succeeded']:.0f} % of them "
+            f"with success ({burst['retried_later']} after the burst, {burst['succeeded_later']:.0f} %); Retry-After "
+            f"{burst['median_wait']:.0f} s in the middle, {burst['longest_wait']:.0f} s at most."
+        )
+    return "\n".join([*lines, *bench.details.get("notes", []), ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,8 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     loads = [{"load": name, **summary._asdict()} for name, summary in bench.rows]
     checks = [vars(check) for check in bench.checks]
     results = {"machine": machine, "loads": loads, "targets": checks, "more": bench.details}
-    folder.write(report(bench, machine), results)
-    return 0 if bench.checks.met else 1
+    return folder.write(report(bench, machine), results, bench.checks)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from benchmarks.harness.processes import (
     python_server,
     ready_replicas,
     redis_server,
+    running,
 )
 from benchmarks.harness.texts import TextSource
-from benchmarks.harness.waiting import wait_until
 
 PAIR: Final = "en-de"
 # vLLM is imported and the model loaded within this.
@@ -30,72 +30,48 @@ READY_SECONDS: Final = 240.0
 MAX_TEXTS_PER_LOAD: Final = 40_000
 
 
-class CpuSeconds(NamedTuple):
-    """CPU seconds of the servers so far, or in a load."""
-
-    proxy: float
-    apiserver: float
-    engine: float
-
-
 class OverloadLoad(NamedTuple):
-    """What the clients of a load measured, and the servers' CPU in it."""
+    """What the clients of a load measured, and the CPU seconds of proxy, API server and engine in it."""
 
     result: LoadResult
-    cpu: CpuSeconds
+    cpu: list[float]
 
 
 class OverloadFleet:
     """All servers; use :func:`running_fleet`."""
 
-    def __init__(self, folder: Path, pairs: str, seed: int) -> None:
-        self.folder = folder
-        self._pairs = pairs
-        self._seed = seed
+    def __init__(self, folder: Path, texts: tuple[str, int], url: str, proxy: Server, apiserver: Server) -> None:
+        self._folder = folder
+        self._pairs, self._seed = texts
+        self._url = url
+        self._proxy = proxy
+        self._apiserver = apiserver
         self._loads = 0
-        redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
-        self.url = f"http://127.0.0.1:{proxy_port}"
-        self.redis = redis_server(redis_port, folder)
-        settings = {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": PAIR}
-        self.apiserver = python_server("apiserver", folder, settings, "apiserver")
-        self.proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
-
-    @property
-    def servers(self) -> list[Server]:
-        """Every process in the order of their start."""
-        return [self.redis, self.apiserver, self.proxy]
-
-    def cpu(self) -> CpuSeconds:
-        """Return the CPU seconds of each server so far."""
-        (engine,) = self.apiserver.children("EngineCore")
-        processes = (psutil.Process(self.proxy.pid), psutil.Process(self.apiserver.pid), engine)
-        return CpuSeconds(*map(cpu_seconds, processes))
 
     async def load(self, streams: Sequence[Stream], seconds: float, warm_up: float) -> OverloadLoad:
         """Send the streams at once; return the samples when the last response has come."""
         self._loads += 1
         name = f"load-{self._loads}"
         texts = TextSource(first=self._loads * MAX_TEXTS_PER_LOAD, pairs=self._pairs, seed=self._seed)
-        out = str(self.folder / f"{name}.jsonl")
-        timing = Timing(seconds, warm_up)
-        plan = LoadPlan(f"{self.url}/translate", out, list(streams), texts, timing)
-        before = self.cpu()
-        result = await LoadProcess(plan, self.folder, name).run()
-        cpu = CpuSeconds(*(now - then for now, then in zip(self.cpu(), before, strict=True)))
-        return OverloadLoad(result, cpu)
+        out, timing = str(self._folder / f"{name}.jsonl"), Timing(seconds, warm_up)
+        before = self._cpu()
+        plan = LoadPlan(f"{self._url}/translate", out, list(streams), texts, timing)
+        result = await LoadProcess(plan, self._folder, name).run()
+        return OverloadLoad(result, [now - then for now, then in zip(self._cpu(), before, strict=True)])
+
+    def _cpu(self) -> list[float]:
+        (engine,) = self._apiserver.children("EngineCore")
+        return [cpu_seconds(each) for each in (*map(psutil.Process, (self._proxy.pid, self._apiserver.pid)), engine)]
 
 
 @asynccontextmanager
 async def running_fleet(folder: Path, pairs: str, seed: int) -> AsyncGenerator[OverloadFleet]:
     """Start everything and wait until the pair is served; leave no process behind."""
-    fleet = OverloadFleet(folder, pairs, seed)
-    try:
-        for server in fleet.servers:
-            server.start()
-        await wait_until(
-            lambda: ready_replicas(fleet.url, PAIR) == 1, READY_SECONDS, f"{PAIR} is served; logs are in {folder}"
-        )
-        yield fleet
-    finally:
-        for server in reversed(fleet.servers):
-            server.stop()
+    redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
+    url = f"http://127.0.0.1:{proxy_port}"
+    redis = redis_server(redis_port, folder)
+    settings = {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": PAIR}
+    apiserver = python_server("apiserver", folder, settings, "apiserver")
+    proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
+    async with running([redis, apiserver, proxy], lambda: ready_replicas(url, PAIR), READY_SECONDS):
+        yield OverloadFleet(folder, (pairs, seed), url, proxy, apiserver)

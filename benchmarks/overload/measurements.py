@@ -8,11 +8,23 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from benchmarks.harness.load import Sample, failures
-from benchmarks.harness.report import percentile_ms
+from benchmarks.harness.report import NONE, percentile_ms
 from benchmarks.overload.fleet import OverloadLoad
 
 # What a client may be answered when there is too much to do; anything else but a translation is a failure.
 REFUSALS: Final = frozenset({"overloaded", "rate-limited"})
+HEADINGS: Final = (
+    "load",
+    "offered /s",
+    "goodput /s",
+    "units /s",
+    "p50 / p95 / p99 ms",
+    "refused",
+    "refusals p50 / p99 ms",
+    "neither",
+    "CPU ms proxy / API server / engine",
+    "generator late p99 / most ms, CPU",
+)
 
 
 def is_refused(sample: Sample) -> bool:
@@ -23,7 +35,7 @@ def is_refused(sample: Sample) -> bool:
 class LoadSummary(NamedTuple):
     """One stream of a load, in the time that counts.
 
-    Latencies are in ms, rates in requests (or units of cost) a second.
+    Latencies are in ms, rates in requests (or units of cost) a second, ``cpu_ms`` of proxy, API server and engine.
     """
 
     offered: float
@@ -41,9 +53,7 @@ class LoadSummary(NamedTuple):
     late_p99: float
     late_max: float
     load_cpu_percent: float
-    proxy_cpu_ms: float
-    apiserver_cpu_ms: float
-    engine_cpu_ms: float
+    cpu_ms: list[float]
 
     @property
     def success_percent(self) -> float:
@@ -51,26 +61,44 @@ class LoadSummary(NamedTuple):
         sent = self.good + self.refused + sum(self.others.values())
         return 100 * self.good / sent if sent else math.nan
 
+    def cells(self) -> tuple[str, ...]:
+        """Return a row of the table, without the load's name."""
+        refusals = ", ".join(f"{code}: {count}" for code, count in self.refusals.items())
+        return (
+            f"{self.offered:.1f}",
+            f"{self.goodput:.1f}",
+            f"{self.goodput_units:.0f}",
+            _slashed(self.p50, self.p95, self.p99),
+            f"{self.refused} ({refusals})" if refusals else NONE,
+            _slashed(self.refused_p50, self.refused_p99),
+            ", ".join(f"{code}: {count}" for code, count in self.others.items()) or "0",
+            " / ".join(f"{each:.1f}" for each in self.cpu_ms),
+            f"{_slashed(self.late_p99, self.late_max)}, {self.load_cpu_percent:.0f} %",
+        )
+
+
+def _slashed(*numbers: float) -> str:
+    return " / ".join(NONE if math.isnan(number) else f"{number:.0f}" for number in numbers)
+
 
 def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
     """Summarize a stream.
 
-    Goodput is what ended in the time that counts, all else is of what was due in it. CPU is the servers' over the whole load, for each request translated in it, whoever's it was.
+    Goodput is what ended in the time that counts, all else is of what was due in it. CPU is the servers' over the whole load, for
+    each request translated in it, whoever's it was.
     """
-    samples = [sample for sample in load.result.samples if sample.stream == stream]
-    ended = [
-        sample for sample in samples if load.result.since <= sample.ended < load.result.until and not sample.failed
-    ]
-    due = [sample for sample in samples if load.result.since <= sample.due < load.result.until and sample.attempt == 1]
+    result = load.result
+    ended = [sample for sample in result.counted if sample.stream == stream]
+    due = [sample for sample in result.due if sample.stream == stream]
     good = [sample.seconds for sample in due if not sample.failed]
     refused = [sample for sample in due if is_refused(sample)]
     refused_after = [sample.seconds for sample in refused]
     late = [sample.sent - sample.due for sample in due]
-    translated = sum(not sample.failed for sample in load.result.samples) or math.nan
+    translated = sum(not sample.failed for sample in result.samples) or math.nan
     return LoadSummary(
-        offered=len(due) / load.result.seconds,
-        goodput=len(ended) / load.result.seconds,
-        goodput_units=sum(sample.units for sample in ended) / load.result.seconds,
+        offered=len(due) / result.seconds,
+        goodput=len(ended) / result.seconds,
+        goodput_units=sum(sample.units for sample in ended) / result.seconds,
         good=len(good),
         p50=percentile_ms(good, 50),
         p95=percentile_ms(good, 95),
@@ -82,10 +110,8 @@ def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
         others=unclear_failures(due),
         late_p99=percentile_ms(late, 99),
         late_max=percentile_ms(late, 100),
-        load_cpu_percent=100 * load.result.cpu_share,
-        proxy_cpu_ms=1000 * load.cpu.proxy / translated,
-        apiserver_cpu_ms=1000 * load.cpu.apiserver / translated,
-        engine_cpu_ms=1000 * load.cpu.engine / translated,
+        load_cpu_percent=100 * result.cpu_share,
+        cpu_ms=[1000 * each / translated for each in load.cpu],
     )
 
 
@@ -95,7 +121,7 @@ def unclear_failures(samples: Iterable[Sample]) -> dict[str, int]:
 
 
 class RetrySummary(NamedTuple):
-    """Second attempts of the requests refused in a burst; shares in percent."""
+    """Second attempts of the requests refused in a burst: all, and those after it; shares in percent."""
 
     refused: int
     not_retried: int
@@ -106,23 +132,24 @@ class RetrySummary(NamedTuple):
     longest_wait: float
     median_wait: float
 
-
-def summarize_retries(load: OverloadLoad) -> RetrySummary:
-    """Return the second attempts: all, and those after the burst alone."""
-    refused = [sample for sample in load.result.samples if sample.attempt == 1 and is_refused(sample)]
-    second = [sample for sample in load.result.samples if sample.attempt == 2]
-    later = [sample for sample in second if sample.due >= load.result.until]
-    waits = [sample.retry_after for sample in refused]
-    return RetrySummary(
-        refused=len(refused),
-        not_retried=len({sample.number for sample in refused} - {sample.number for sample in second}),
-        retried=len(second),
-        succeeded=_good_percent(second),
-        retried_later=len(later),
-        succeeded_later=_good_percent(later),
-        longest_wait=max(waits, default=math.nan),
-        median_wait=median(waits) if waits else math.nan,
-    )
+    @classmethod
+    def of(cls, load: OverloadLoad) -> RetrySummary:
+        """Take a burst."""
+        refused = [sample for sample in load.result.samples if sample.attempt == 1 and is_refused(sample)]
+        second = [sample for sample in load.result.samples if sample.attempt == 2]
+        later = [sample for sample in second if sample.due >= load.result.until]
+        waits = [sample.retry_after for sample in refused] or [math.nan]
+        not_retried = {sample.number for sample in refused} - {sample.number for sample in second}
+        return cls(
+            refused=len(refused),
+            not_retried=len(not_retried),
+            retried=len(second),
+            succeeded=_good_percent(second),
+            retried_later=len(later),
+            succeeded_later=_good_percent(later),
+            longest_wait=max(waits),
+            median_wait=median(waits),
+        )
 
 
 def _good_percent(samples: Sequence[Sample]) -> float:

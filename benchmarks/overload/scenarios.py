@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -10,16 +11,9 @@ from statistics import median
 from typing import Any, Final
 
 from benchmarks.harness.load import Stream
-from benchmarks.harness.report import Checks, percentile_ms
+from benchmarks.harness.report import Checks
 from benchmarks.overload.fleet import OverloadFleet, OverloadLoad
-from benchmarks.overload.measurements import (
-    LoadSummary,
-    RetrySummary,
-    is_refused,
-    summarize,
-    summarize_retries,
-    unclear_failures,
-)
+from benchmarks.overload.measurements import LoadSummary, RetrySummary, is_refused, summarize, unclear_failures
 
 CONCURRENCIES: Final = (8, 16, 32, 64)
 MULTIPLES: Final = (0.5, 1.0, 2.0, 4.0)
@@ -36,6 +30,9 @@ REST_SECONDS: Final = 5.0
 OTHER_ADDRESS: Final = "127.0.0.2"
 # Of the schedule, at the 99th percentile: above, the load generator is what was measured.
 MAX_LATE_MS: Final = 25.0
+# The promises, in percent.
+MIN_GOODPUT_AT_4: Final = 90
+MIN_LET_IN_AGAIN: Final = 70
 
 
 @dataclass
@@ -72,8 +69,12 @@ class OverloadBench:
                 flush=True,
             )
             if stream.rate and summary.late_p99 > MAX_LATE_MS:
-                self.details.setdefault("late", []).append(f"{row}: {summary.late_p99:.0f} ms at p99")
+                self.note(f"The generator fell behind its schedule: {row}: {summary.late_p99:.0f} ms at p99.")
         return load, summaries
+
+    def note(self, line: str) -> None:
+        """Add a line to the report."""
+        self.details.setdefault("notes", []).append(line)
 
 
 def closed(concurrency: int) -> Stream:
@@ -102,9 +103,11 @@ async def rates(bench: OverloadBench) -> None:
     units = {name: median(step.goodput_units for step in steps) for name, steps in rounds.items()}
     once, most, checks = rounds["open, 1×"], "open, 4×", bench.checks
     peak, peak_units = max(goodput.values()), max(units.values())
-    bench.details["peak"] = {"requests": peak, "units": peak_units}
-    checks.at_least("4×: goodput, of the peak in requests/s", 100 * goodput[most] / peak, 95, " %")
-    checks.at_least("4×: goodput, of the peak in units/s", 100 * units[most] / peak_units, 95, " %")
+    bench.note(
+        f"Peak, of the medians of each rate and of the closed loop: {peak:.1f} requests/s, {peak_units:.1f} units/s."
+    )
+    checks.at_least("4×: goodput, of the peak in requests/s", 100 * goodput[most] / peak, MIN_GOODPUT_AT_4, " %")
+    checks.at_least("4×: goodput, of the peak in units/s", 100 * units[most] / peak_units, MIN_GOODPUT_AT_4, " %")
     slowest = median(many.p99 / one.p99 for many, one in zip(rounds[most], once, strict=True))
     checks.at_most("4×: p99 of the translated, of that at 1×", slowest, 2)
     for name, steps in rounds.items():
@@ -119,10 +122,10 @@ async def burst(bench: OverloadBench) -> None:
     for number in range(1, ROUNDS + 1):
         await asyncio.sleep(REST_SECONDS)
         load, _ = await bench.load(f"burst, 4× ({number})", stream, seconds=BURST_SECONDS, warm_up=0)
-        bursts.append(summarize_retries(load))
+        bursts.append(RetrySummary.of(load))
     bench.details["retries"] = [each._asdict() for each in bursts]
     name = f"burst: second attempts that succeed, of {sum(each.retried for each in bursts)}"
-    bench.checks.at_least(name, median(each.succeeded for each in bursts), 90, " %")
+    bench.checks.at_least(name, median(each.succeeded for each in bursts), MIN_LET_IN_AGAIN, " %")
     bench.checks.at_most("burst: refused and not retried", sum(each.not_retried for each in bursts), 0)
 
 
@@ -145,9 +148,11 @@ async def callers(bench: OverloadBench) -> None:
     flood = Stream("flood", rate=4 * bench.capacity)
     load, (beside, _) = await bench.load("flood 4× beside", seldom, flood)
     bench.checks.at_least("flood beside: the other's successes", beside.success_percent, 99, " %")
-    bench.details["seldom_p95_ratio"] = beside.p95 / alone.p95
-    waits = [sample.seconds for sample in load.result.samples if sample.stream == seldom.name]
-    bench.details["seldom_slowest_ms"] = percentile_ms(waits, 100)
+    slowest = max((sample.seconds for sample in load.result.samples if sample.stream == seldom.name), default=math.nan)
+    bench.note(
+        f"Flood beside: the other caller's p95 is {beside.p95 / alone.p95:.2f} times that alone, its slowest response took "
+        f"{1000 * slowest:.0f} ms."
+    )
 
 
 SCENARIOS: Final[dict[str, Callable[[OverloadBench], Awaitable[None]]]] = {
