@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from itertools import islice
 from typing import Annotated, Any, Final, cast
 
 from pydantic import (
@@ -226,7 +227,7 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
     """Read a request in the order of the contract: JSON, object, sizes, fields.
 
     Raises:
-        BadRequestError: not JSON, or not an object.
+        BadRequestError: not JSON, not an object, or a name stands twice in one.
         TooLargeError: too many texts or too long a text.
         InvalidRequestError: a missing, unknown or wrong field, or an impossible tag; the first ten are named.
     """
@@ -237,13 +238,38 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
     if not isinstance(value, dict):
         raise BadRequestError("The body is JSON, but not an object with text and target_lang.")
     members = cast("dict[str, object]", value)
+    if not _is_plainly_unique(body, members):
+        # Numbers stay text: nobody needs them here, and Python refuses to read very long ones.
+        json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
     limits.check(members.get("text"))
-    known = {name: members[name] for name in TranslateRequest.model_fields if name in members}
-    unknown = islice(((name, members[name]) for name in members if name not in known), MAX_FIELDS_NAMED)
+    unknown = [name for name in members if name not in _FIELDS]
+    for name in unknown[MAX_FIELDS_NAMED:]:
+        del members[name]
     try:
-        return TranslateRequest.model_validate({**known, **dict(unknown)})
+        return TranslateRequest.model_validate(members)
     except ValidationError as error:
         raise invalid_request(error, _CLIENT_SENTENCES) from None
+
+
+def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:
+    """Say whether one look shows that no name stands twice: the readers of JSON differ in which of two they believe."""
+    if b"\\u00" in body and _ESCAPED_LETTER.search(body):  # a name may be spelt so
+        return False
+    for name in members:
+        quoted = _QUOTED.get(name)
+        if quoted is None or body.count(quoted) != 1:  # in a text, a quote has a backslash before it
+            return False
+    return True
+
+
+def _check_unique(pairs: list[tuple[str, object]]) -> None:
+    """Refuse an object in which a name stands twice.
+
+    Raises:
+        BadRequestError: one does.
+    """
+    if len(dict(pairs)) != len(pairs):
+        raise BadRequestError("The body is JSON, but a name stands twice in one of its objects.")
 
 
 def unchanged(text: str, source: str | None, target: str, detected: Detected | None = None) -> Translation:
@@ -263,6 +289,12 @@ def same_language(text: str, source: str, target: str, detected: Detected | None
     notice = Notice(code="same-language", message="The text is in the target language already.")
     return unchanged(text, source, target, detected).model_copy(update={"warnings": [notice]})
 
+
+_FIELDS: Final = frozenset(TranslateRequest.model_fields)
+# As they stand in JSON: the fields that hold no names of their own.
+_QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms"}}
+# Escapes of U+0050 to U+007F: the letters of our names are among them.
+_ESCAPED_LETTER: Final = re.compile(rb"\\u00[567]")
 
 # What would be right, for the kinds of errors that pydantic words for programmers.
 _CLIENT_SENTENCES: Final = {

@@ -107,12 +107,6 @@ def test_odd_values_are_read_or_refused(text: str) -> None:
         read(("{" + ",".join(f'"{key}": {value}' for key, value in members.items()) + "}").encode())
 
 
-def test_repeated_field_takes_the_last_value() -> None:
-    body = b'{"text": "a", "text": "b", "source_lang": "en", "target_lang": "de", "target_lang": "fr"}'
-    asked = parse_translate_request(body, LIMITS)
-    assert (asked.texts, asked.target_lang) == (["b"], "fr")
-
-
 header_values = st.text(alphabet=st.characters(max_codepoint=255), max_size=60)
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
@@ -63,6 +63,56 @@ def test_hostile_json_is_refused_quickly(body: bytes) -> None:
 @pytest.mark.parametrize("value", [[], "text", 1, None, True, [{"text": "a", "target_lang": "de"}]])
 def test_json_without_object_is_a_bad_request(value: object) -> None:
     assert isinstance(refusal(value), BadRequestError)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"text": "a", "text": "a", "target_lang": "de"}',
+        b'{"text": "a", "target_lang": "de", "te\\u0078t": "b"}',
+        b'{"t\\u0065xt": "a", "target_lang": "de", "text": "b"}',
+        b'{"source\\u005Flang": "en", "source_lang": "fr", "text": "a", "target_lang": "de"}',
+        b'{"text": "\\n", "target_lang": "de", "target_lang": "fr"}',
+        b'{"text": "\\"", "target_lang": "de", "target_lang" : "fr"}',
+        b'{"text": "a", "target_lang": "de", "terms": {"x": "y", "x": "z"}}',
+        b'{"text": "a", "target_lang": "de", "terms": {"x": "y", "\\u0078": "z"}}',
+        b'{"text": "a", "target_lang": "de", "terms": {}, "terms": {"x": "y"}}',
+        b'{"text": "a", "target_lang": "de", "pivot": true, "pivot": false}',
+        b'{"text": "a", "target_lang": "de", "extra": 1, "extra": 2}',
+        b'{"text": {"a": 1, "a": 2}, "target_lang": "de", "terms": {}}',
+    ],
+)
+def test_name_that_stands_twice_is_a_bad_request(body: bytes) -> None:
+    with pytest.raises(BadRequestError, match="a name stands twice"):
+        parse_translate_request(body, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"text": "\\"text\\"", "target_lang": "de"}', '"text"'),
+        (b'{"text": "a \\"text", "target_lang": "de"}', 'a "text'),
+        (b'{"text": "text", "target_lang": "de"}', "text"),
+        (b'{"text": "\\u0074\\u00e4", "target_lang": "de"}', "tä"),
+        (b'{"t\\u0065xt": "a", "target_lang": "de"}', "a"),
+        (b'{"text": "a", "target_lang": "de", "terms": {"text": "target_lang"}}', "a"),
+        (b'{"text": "a", "target_lang": "de", "do_not_translate": ["text", "text"]}', "a"),
+    ],
+)
+def test_names_in_texts_are_no_names_of_fields(body: bytes, text: str) -> None:
+    assert parse_translate_request(body, LIMITS).text == text
+
+
+@given(st.lists(st.tuples(FIELDS | st.just("terms"), ANY_JSON), max_size=5))
+def test_names_are_refused_just_when_they_stand_twice(pairs: list[tuple[str, object]]) -> None:
+    body = "{" + ", ".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in pairs) + "}"
+    try:
+        parse_translate_request(body.encode(), LIMITS)
+        is_refused = False
+    except (BadRequestError, TooLargeError, InvalidRequestError) as error:
+        is_refused = "stands twice" in error.detail
+        assume("no JSON" not in error.detail)
+    assert is_refused == (len({name for name, _ in pairs}) < len(pairs))
 
 
 def test_sizes_are_checked_before_fields() -> None:
