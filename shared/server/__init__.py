@@ -4,5 +4,4 @@
 - ``connection``: one connection within the limits.
 - ``limits``: the limits, and the cap on connections.
 - ``uvicorn_protocol``: uvicorn's protocol, patched.
-- ``host_header``: which ``Host`` a request may name.
 """

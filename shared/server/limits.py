@@ -11,28 +11,26 @@ log = logging.getLogger(__name__)
 
 # Request line and headers: four times what web servers allow one header line (8 KiB), so that none before us allows more.
 MAX_HEAD_BYTES: Final = 32 * 1024
-# Browsers send some 20, web servers and meshes add 20 more.
-MAX_HEADERS: Final = 100
 # Requests that wait on one connection for the answers before them.
 MAX_PIPELINED_REQUESTS: Final = 16
+# What is discarded of a body that is not read any more: far more than anybody sends by mistake.
+MAX_LINGER_BYTES: Final = 64 * 1024 * 1024
 # Far more than a proxy serves at once; each idle one costs some 10 KiB.
 DEFAULT_MAX_CONNECTIONS: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class PeerTimeouts:
-    """How long a peer is waited for (seconds), and how slow it may be (bytes per second)."""
+    """How long a peer is waited for; seconds."""
 
     head: float = 10.0
     """From the first byte of a head to its last."""
-    body: float = 20.0
-    """A body has this long, and more for each byte of it that came: whoever keeps the pace is never cut."""
-    min_rate: float = 16 * 1024
-    """128 kbit/s, less than the slowest line anybody works on; of an answer, a reader must take as much."""
-    stall: float = 30.0
-    """How long a reader may take less of an answer than the pace asks."""
-    linger: float = 5.0
-    """A body that nobody wants any more is read for so long, so that its answer is not lost to a reset."""
+    body: float = 60.0
+    """From the end of a head to the end of its body, while we read; the request's own deadline is mostly earlier."""
+    linger: float = 30.0
+    """How long the rest of a body is discarded after its answer, as nginx does."""
+    linger_idle: float = 5.0
+    """How long of that time nothing may come."""
 
 
 DEFAULT_PEER_TIMEOUTS: Final = PeerTimeouts()

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, patched: observable flow control, and bodies after an ``Upgrade`` header.
+"""uvicorn's HTTP protocol, patched: bodies after an ``Upgrade`` header.
 
 A client that asks for another protocol, as ``curl --http2`` and Java's HttpClient do at first, is answered in HTTP/1.1. The
 parser ends at such a head: what comes after it, it takes for the other protocol. A server may stay with HTTP/1.1 (RFC 9110
@@ -8,48 +8,11 @@ UpgradeIgnoringProtocol exists for that bug alone: delete it when ``test_plain_u
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from typing_extensions import override
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-
-class ObservedFlowControl(FlowControl):
-    """Flow control that reports its pauses: what a peer cannot send meanwhile is not late."""
-
-    def __init__(
-        self, transport: asyncio.Transport, on_pause: Callable[[], None], on_resume: Callable[[], None]
-    ) -> None:
-        super().__init__(transport)
-        self._on_pause = on_pause
-        self._on_resume = on_resume
-
-    def detach(self) -> None:
-        """Call nothing any more: the connection has ended."""
-        self._on_pause = self._on_resume = _do_nothing
-
-    @override
-    def pause_reading(self) -> None:
-        """Stop reading."""
-        if not self.read_paused:
-            super().pause_reading()
-            self._on_pause()
-
-    @override
-    def resume_reading(self) -> None:
-        """Read on."""
-        if self.read_paused:
-            super().resume_reading()
-            self._on_resume()
-
-
-def _do_nothing() -> None:
-    pass
-
 
 # What says how long a body is.
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
@@ -81,9 +44,6 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
         """Say whether the message is complete only for the parser, which ended at its head."""
         return self.parser.should_upgrade() and bool(self._body_headers())
 
-    def on_chunk_header(self) -> None:
-        """Take the beginning of a chunk."""
-
     def _next_parser(self) -> HttpRequestParser:
         framing = self._body_headers()
         if not framing:
@@ -94,7 +54,7 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
 
     def _body_headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers that say how long the body is; none where there is no body."""
-        framing = [each for each in self.headers if each[0] in _BODY_HEADERS]
+        framing = [each for each in self.scope["headers"] if each[0] in _BODY_HEADERS]
         return [] if all(name == b"content-length" and not int(value) for name, value in framing) else framing
 
 
@@ -121,9 +81,6 @@ class _BodyCallbacks:
         if self._head_is_over:
             self._protocol.on_headers_complete()
         self._head_is_over = True
-
-    def on_chunk_header(self) -> None:
-        self._protocol.on_chunk_header()
 
     def on_body(self, body: bytes) -> None:
         self._protocol.on_body(body)

@@ -65,7 +65,7 @@ async def served() -> AsyncGenerator[Serving]:
     app.add_api_route("/plain", plain)
     app.add_api_route("/body", body, methods=["POST"])
     configure_app(app)
-    limiter = ConnectionLimiter(timeouts=PeerTimeouts(head=0.1, body=0.1, linger=0.05))
+    limiter = ConnectionLimiter(timeouts=PeerTimeouts(head=0.1, body=0.1, linger=0.1, linger_idle=0.05))
     async with serving(app, limiter, trusted_proxies=("127.0.0.1",)) as one:
         yield one
 
