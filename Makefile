@@ -141,7 +141,7 @@ bench-origin-plots: python  ## Draw what bench-origin measured, with an environm
 	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/report/requirements.txt
 	@.venv-plots/bin/python -m benchmarks.origin.report.plots $(or $(OUT),.run/origin)
 
-bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: picks, sweeps, Redis, /health; fails when a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
+bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fails when a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \
 		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT))
 

@@ -7,6 +7,6 @@
 - ``proxy/``: our proxy against other ones.
 - ``quality/``: what the guards do for translations, and long texts beside short ones.
 - ``request_path``: the product files that one request enters.
-- ``scale/``: many replicas, many pairs, several proxies.
+- ``scale``: many replicas, many pairs, several proxies.
 - ``sizing/``: how much one engine should run at once, and how many replicas a load needs.
 """
