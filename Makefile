@@ -138,8 +138,8 @@ bench-origin: dev  ## The origin's experiment, six designs and two references; f
 
 bench-origin-plots: python  ## Draw what bench-origin measured, with an environment of its own. (OUT=.run/origin)
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
-	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/report/requirements.txt
-	@.venv-plots/bin/python -m benchmarks.origin.report.plots $(or $(OUT),.run/origin)
+	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/requirements.txt
+	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
 
 bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fails when a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \

@@ -82,11 +82,11 @@ class LocalModel:
 
 
 @asynccontextmanager
-async def running_model(entry: ModelEntry) -> AsyncGenerator[LocalModel]:
-    """Run the model's engine while the block lasts."""
+async def running_model(entry: ModelEntry, kind: type[VllmEngine] = VllmEngine) -> AsyncGenerator[LocalModel]:
+    """Run the model's engine while the block lasts; ``kind`` may watch what it is asked."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    engine = await VllmEngine.start(entry)
+    engine = await kind.start(entry)
     try:
         metrics = ApiServerMetrics()
         yield LocalModel(entry, engine, metrics, _translator(entry, engine, metrics, engine.max_num_seqs))

@@ -7,24 +7,36 @@ import json
 import os
 import signal
 import sys
+import urllib.request
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psutil
+from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from benchmarks.harness.processes import ROOT, Server, free_port, http_get, proxy_server, python_server, redis_server
-from benchmarks.harness.waiting import wait_until
-from benchmarks.origin.load_driver import PlanProcess, PointLoad, PointPlan
-from benchmarks.origin.workload.model import command_line, engine_arguments, read_entry
+from benchmarks.harness.processes import (
+    Server,
+    cpu_seconds,
+    free_port,
+    http_get,
+    proxy_server,
+    python_server,
+    redis_server,
+    running,
+)
+from benchmarks.origin.loads import PointPlan
+from benchmarks.origin.model import command_line, engine_arguments, has_random_weights, read_entry
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0
 MAX_STARTING: Final = 2
+# A point with its warm-up and last answers, each as long as it may be.
+PLAN_SECONDS: Final = 240.0
 # A process that is no server's first and has this much is one with an engine.
 ENGINE_BYTES: Final = 300 * 1024 * 1024
 TITLES: Final = {
@@ -37,57 +49,87 @@ TITLES: Final = {
     "bare": "AsyncLLM, no HTTP",
     "openai": "vLLM's own server",
 }
+PROGRAMS: Final = {
+    "A": ("designs.queue_design",),
+    "B": ("designs.queue_design", "--workers", "2"),
+    "C": ("designs.queue_design", "--batch", "16"),
+    "D": ("designs.async_engine",),
+    "F": ("designs.async_engine", "--engines", "2"),
+    "bare": ("designs.async_engine",),
+}
 # Nothing is refused, whatever the rate: every design has all of a point's texts in hand.
 UNLIMITED_ADMISSION: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
 # No server writes a line for each request.
 QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
+# vLLM's metrics that make up EngineWork where a server has no record of its own.
+METRICS: Final = (
+    "vllm:request_success_total",
+    "vllm:e2e_request_latency_seconds_sum",
+    "vllm:iteration_tokens_total_count",
+    "vllm:generation_tokens_total",
+)
+
+
+class EngineWork(NamedTuple):
+    """What engines did: requests that ended, seconds in them, steps, and tokens generated (one by each request in a step).
+
+    ``timeline``: when each step ended (monotonic seconds) with how many requests, where a design tells.
+    """
+
+    requests: float = 0
+    seconds: float = 0
+    steps: float = 0
+    tokens: float = 0
+    timeline: Sequence[tuple[float, int]] = ()
+
+    def since(self, before: EngineWork) -> EngineWork:
+        """Return what was done since a count that goes on for ever."""
+        return EngineWork(
+            self.requests - before.requests,
+            self.seconds - before.seconds,
+            self.steps - before.steps,
+            self.tokens - before.tokens,
+        )
 
 
 @dataclass
 class Design:
     """One of them; ``roles`` are its processes, known when it has started.
 
-    ``url`` takes the texts; ``record`` is asked for what the engine did, ``metrics`` for vLLM's own counters.
+    ``url`` takes the texts; ``record`` is asked for what the engine did since it was asked last, or ``metrics`` for vLLM's own counters.
+    ``plans`` is who sends its load.
     """
 
     name: str
-    servers: list[Server] = field(default_factory=list[Server])
+    servers: list[Server]
     url: str = ""
     ready: str = ""
     record: str = ""
     metrics: str = ""
+    plans: str = ""
     roles: list[tuple[str, psutil.Process]] = field(default_factory=list[tuple[str, psutil.Process]])
 
-    def find_roles(self, firsts: Sequence[tuple[str, int]]) -> None:
+    def find_roles(self) -> None:
         """Note every process, from the first one of each server on."""
-        for role, pid in firsts:
-            first = psutil.Process(pid)
-            self.roles.append((role, first))
+        for server in self.servers:
+            first = psutil.Process(server.pid)
+            self.roles.append((server.log.stem.rpartition("-")[2], first))
             self.roles += [(role_of(child), child) for child in first.children(recursive=True)]
 
     def cpu(self) -> Counter[str]:
         """Return the CPU seconds so far by role."""
         seconds: Counter[str] = Counter()
         for role, process in self.roles:
-            times = process.cpu_times()
-            seconds[role] += times.user + times.system  # pyright: ignore[reportArgumentType] - Counter's values may be floats
+            seconds[role] += cpu_seconds(process)  # pyright: ignore[reportArgumentType] - Counter's values may be floats
         return seconds
 
-    def pause(self) -> None:
-        """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do.
+    def signal_engines(self, number: signal.Signals) -> None:
+        """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do, or let them run again.
 
         Pairway's is let be: it would be taken for one that hangs.
         """
-        if self.name != "E":
-            self._signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Let the engines run again."""
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: signal.Signals) -> None:
         for role, process in self.roles:
-            if role == "engine":
+            if role == "engine" and self.name != "E":
                 process.send_signal(number)
 
     def memory(self) -> dict[str, float]:
@@ -96,6 +138,24 @@ class Design:
         for role, process in self.roles:
             mebibytes[role] = mebibytes.get(role, 0.0) + process.memory_full_info().pss / 2**20
         return mebibytes
+
+    def engine_work(self) -> EngineWork:
+        """Return what the engines did: since the last look, or of vLLM's counters so far."""
+        if self.metrics:
+            return counted_work(http_get(self.metrics).decode())
+        record: dict[str, Any] = json.loads(http_get(self.record))
+        steps: list[tuple[float, int]] = record["steps"]
+        return EngineWork(record["requests"], record["seconds"], len(steps), sum(batch for _, batch in steps), steps)
+
+
+def counted_work(metrics: str) -> EngineWork:
+    """Return what vLLM's metrics say."""
+    sums: dict[str, float] = {}
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            sums[sample.name] = sums.get(sample.name, 0.0) + sample.value
+    requests, seconds, steps, tokens = (sums.get(name, 0.0) for name in METRICS)
+    return EngineWork(requests, seconds, steps, tokens)
 
 
 def environment(device: str) -> dict[str, str]:
@@ -118,88 +178,75 @@ class Designs:
 
     def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
+        self.designs: dict[str, Design] = {}
         self._catalog = catalog
-        self._texts = texts
+        self._texts = ("--texts", str(texts))
         self._environment = environment
         self._starting = asyncio.Semaphore(MAX_STARTING)
-        self.designs: dict[str, Design] = {}
-        self._clients: dict[str, PlanProcess] = {}
+        full_length = ("--full-length",) if has_random_weights(read_entry(catalog)) else ()
+        self._clients = self._program("clients", "loads", *self._texts, *full_length)
 
     async def start(self, names: Sequence[str], stack: AsyncExitStack) -> None:
-        """Start them, and the generator."""
-        self._clients["generator"] = await self._start_client(stack, "http_clients", str(self._texts))
+        """Start them, and the clients."""
         async with asyncio.TaskGroup() as group:
-            for name in names:
-                group.create_task(self._start(name, stack))
-        self.designs = {name: self.designs[name] for name in names}
-        for design in self.designs.values():
-            stack.callback(design.resume)
-            design.pause()
+            for design in (self._clients, *map(self._define, names)):
+                group.create_task(self._start(design, stack))
+        for name in names:
+            design = self.designs[name] = self.designs.pop(name)
+            stack.callback(design.signal_engines, signal.SIGCONT)
+            design.signal_engines(signal.SIGSTOP)
+        del self.designs["clients"]
 
-    async def load(self, name: str, plan: PointPlan) -> PointLoad:
-        """Send a point's texts to one of them."""
-        return await self._clients.get(name, self._clients["generator"]).run(plan)
+    async def load(self, design: Design, plan: PointPlan) -> bytes:
+        """Send a point's texts to a design; return the result as JSON."""
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(design.plans, json.dumps(asdict(plan)).encode(), headers)  # noqa: S310 - our own server
 
-    async def _start(self, name: str, stack: AsyncExitStack) -> None:
+        def post() -> bytes:
+            with urllib.request.urlopen(request, timeout=PLAN_SECONDS) as response:  # noqa: S310
+                return response.read()
+
+        return await asyncio.to_thread(post)
+
+    async def _start(self, design: Design, stack: AsyncExitStack) -> None:
         async with self._starting:
-            print(f"starting {name}: {TITLES[name]}", flush=True)
-            if name == "bare":
-                await self._start_bare(stack)
-                return
-            design = self._define(name)
-            for server in design.servers:
-                stack.callback(server.stop)
-                server.start()
-            await wait_until(
-                lambda: _is_ready(design.ready), READY_SECONDS, f"{name} is ready; logs are in {self.folder}"
-            )
-            firsts = [(server.log.stem.rpartition("-")[2], server.pid) for server in design.servers]
-            design.find_roles(firsts)
-            self.designs[name] = design
-
-    async def _start_bare(self, stack: AsyncExitStack) -> None:
-        arguments = ("--catalog", str(self._catalog), "--texts", str(self._texts))
-        client = self._clients["bare"] = await self._start_client(stack, "designs.bare_engine", *arguments)
-        await asyncio.wait_for(client.ready(), READY_SECONDS)
-        design = self.designs["bare"] = Design("bare")
-        design.find_roles([("web", client.pid)])
-
-    async def _start_client(self, stack: AsyncExitStack, module: str, *arguments: str) -> PlanProcess:
-        log = stack.enter_context((self.folder / f"{module.rpartition('.')[2]}.log").open("ab"))
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", f"benchmarks.origin.{module}", *arguments),
-            cwd=ROOT,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            env=dict(self._environment),
-            start_new_session=True,
-        )
-        stack.push_async_callback(_end_process, process)
-        return PlanProcess(process)
+            print(f"starting {design.name}: {TITLES.get(design.name, 'they send the loads')}", flush=True)
+            ready = running(design.servers, lambda: _is_ready(design.ready), READY_SECONDS, f"{design.name} is ready")
+            await stack.enter_async_context(ready)
+            design.find_roles()
+            self.designs[design.name] = design
 
     def _define(self, name: str) -> Design:
-        if name == "E":
-            return self._pairway()
+        match name:
+            case "E":
+                return self._pairway()
+            case "openai":
+                return self._openai()
+            case "bare":
+                return self._program(name, *PROGRAMS[name], *self._texts)
+            case _:
+                design = self._program(name, *PROGRAMS[name])
+                design.plans = self._clients.plans
+                return design
+
+    def _program(self, name: str, module: str, *arguments: str) -> Design:
+        """Return a program of our own, with the URLs that such have."""
         port = free_port()
         url = f"http://127.0.0.1:{port}"
-        log = self.folder / f"{name}-web.log"
-        if name == "openai":
-            options = command_line(engine_arguments(read_entry(self._catalog)))
-            command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port), *options]
-            server = Server([*command, "--disable-uvicorn-access-log"], log, self._environment)
-            metrics = f"{url}/metrics"
-            return Design(name, [server], f"{url}/v1/completions", f"{url}/health", metrics=metrics)
-        program = {
-            "A": ("queue_service",),
-            "B": ("queue_service", "--workers", "2"),
-            "C": ("queue_service", "--batch", "16"),
-            "D": ("async_engine",),
-            "F": ("async_engine", "--engines", "2"),
-        }[name]
-        command = [sys.executable, "-m", f"benchmarks.origin.designs.{program[0]}", *program[1:]]
-        server = Server([*command, "--catalog", str(self._catalog), "--port", str(port)], log, self._environment)
-        return Design(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record")
+        command = [sys.executable, "-m", f"benchmarks.origin.{module}", *arguments]
+        command += ["--catalog", str(self._catalog), "--port", str(port)]
+        server = Server(command, self.folder / f"{name}-web.log", self._environment)
+        return Design(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record", plans=f"{url}/plan")
+
+    def _openai(self) -> Design:
+        port = free_port()
+        url = f"http://127.0.0.1:{port}"
+        options = command_line(engine_arguments(read_entry(self._catalog)))
+        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port), *options]
+        log = self.folder / "openai-web.log"
+        server = Server([*command, "--disable-uvicorn-access-log"], log, self._environment)
+        urls = (f"{url}/v1/completions", f"{url}/health")
+        return Design("openai", [server], *urls, metrics=f"{url}/metrics", plans=self._clients.plans)
 
     def _pairway(self) -> Design:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
@@ -213,8 +260,8 @@ class Designs:
         proxy = proxy_server(folder, proxy_port, [inside], redis_port, "E-proxy", settings)
         redis = redis_server(redis_port, folder)
         redis.log = folder / "E-redis.log"
-        urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record", f"{inside}/metrics")
-        return Design("E", [redis, apiserver, proxy], *urls)
+        urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record")
+        return Design("E", [redis, apiserver, proxy], *urls, plans=self._clients.plans)
 
 
 def _is_ready(url: str) -> bool:
@@ -225,17 +272,6 @@ def _is_ready(url: str) -> bool:
         return False
     health: dict[str, Any] = json.loads(body) if body and url.endswith("/health") else {}
     return all(pair["ready"] for pair in health.get("pairs", {}).values())
-
-
-async def _end_process(process: asyncio.subprocess.Process) -> None:
-    """Let a process come to its end by itself, else end it."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), 15)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
 
 
 @asynccontextmanager

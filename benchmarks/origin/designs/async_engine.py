@@ -1,110 +1,109 @@
 """D: FastAPI handlers that await an AsyncLLM; F: with two of them (``--engines 2``), one for each pair, on one device.
 
-``python -m benchmarks.origin.designs.async_engine``
+``python -m benchmarks.origin.designs.async_engine``. With ``--texts`` it is the reference, the bare engine: ``POST /plan`` then drives the
+AsyncLLM directly, without HTTP. It is given the token ids: it neither tokenises nor looks at an answer.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest
-from benchmarks.origin.designs.engine_record import EngineRecord, step_logger
-from benchmarks.origin.designs.http_api import TranslateBody, TranslateResult, serve
-from benchmarks.origin.workload.model import (
+from apiserver.engine.tokenizer import ModelTokenizer
+from benchmarks.origin.designs.serving import EngineRecord, TranslateBody, serve, serving_app, step_logger
+from benchmarks.origin.loads import PointPlan, plan_response, read_pool, run_plan
+from benchmarks.origin.model import (
     Prompts,
-    add_program_arguments,
+    answer_text,
     engine_arguments,
+    has_random_weights,
     joined,
     parameters,
+    program_parser,
     read_entry,
-    text_of,
 )
+from benchmarks.origin.texts import OriginText
 from shared.languages import LanguagePair
 
 
-class Service:
-    """Translates with the pair's engine."""
+class AsyncEngines:
+    """Engines of one model, one for all pairs or one for each; they run while the app does."""
 
-    def __init__(
-        self, entry: ModelEntry, engines: Mapping[LanguagePair, Any], prompts: Prompts, record: EngineRecord
-    ) -> None:
+    def __init__(self, entry: ModelEntry, engines: int, record: EngineRecord) -> None:
         self._entry = entry
         self._engines = engines
-        self._prompts = prompts
         self._record = record
-
-    async def translate(self, body: TranslateBody) -> str:
-        """Return a translation."""
-        engine = self._engines[LanguagePair(body.source_lang, body.target_lang)]
-        asks = self._prompts.asks(body.source_lang, body.target_lang, body.text)
-        return joined(await asyncio.gather(*(generate(self._entry, engine, ask, self._record) for ask in asks)))
-
-
-async def generate(entry: ModelEntry, engine: Any, ask: GenerationRequest, record: EngineRecord) -> str:
-    """Ask an AsyncLLM for one answer."""
-    from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
-
-    prompt = TokensPrompt(prompt_token_ids=list(ask.prompt_ids))
-    text = ""
-    with record.request():
-        async for output in engine.generate(prompt, parameters(entry, ask), uuid.uuid4().hex):
-            text = text_of(entry, output.outputs[0])
-    return text
-
-
-def start(entry: ModelEntry, record: EngineRecord, engines: int = 1) -> Any:
-    """Start an AsyncLLM with its part of the memory for several of them."""
-    from vllm import AsyncEngineArgs  # noqa: PLC0415 - many seconds
-    from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
-
-    arguments = engine_arguments(entry)
-    arguments["kv_cache_memory_bytes"] //= engines
-    return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=[step_logger(record)])
-
-
-def create_app(entry: ModelEntry, engines: int, record: EngineRecord) -> FastAPI:
-    """Build the app, which starts the engines."""
+        self._by_pair: Mapping[LanguagePair, Any] = {}
+        self._prompts: Prompts | None = None
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        running = [start(entry, record, engines) for _ in range(engines)]
-        by_pair = {pair: running[number % engines] for number, pair in enumerate(entry.all_pairs)}
-        prompts = Prompts.of(entry, running[0].get_tokenizer(), running[0].model_config.max_model_len)
-        app.state.service = Service(entry, by_pair, prompts, record)
+    async def lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
+        """Start the engines; the socket is there when they are."""
+        running = [self._start() for _ in range(self._engines)]
+        self._by_pair = {pair: running[number % self._engines] for number, pair in enumerate(self._entry.all_pairs)}
+        tokenizer = ModelTokenizer(running[0].get_tokenizer())
+        self._prompts = Prompts.of(self._entry, tokenizer, running[0].model_config.max_model_len)
         yield
         for engine in running:
             engine.shutdown()
 
-    app = FastAPI(lifespan=lifespan)
+    async def translate(self, body: TranslateBody) -> str:
+        """Return a translation by the pair's engine."""
+        pair = LanguagePair(body.source_lang, body.target_lang)
+        asks = self._prompts.asks(pair, body.text) if self._prompts else []
+        return joined(await asyncio.gather(*(self._generate(pair, ask) for ask in asks)))
 
-    @app.post("/translate")
-    async def translate(body: TranslateBody) -> TranslateResult:
-        service: Service = app.state.service
-        return TranslateResult(translation=await service.translate(body))
+    async def send_text(self, row: OriginText) -> str:
+        """Generate a text's answers from its token ids."""
+        pair, sampling = LanguagePair(row.source, row.target), self._entry.effective_sampling
+        asks = (GenerationRequest(ids, sampling, most) for ids, most in row.asks)
+        return "" if all(await asyncio.gather(*(self._generate(pair, ask) for ask in asks))) else "no text"
 
-    @app.get("/readyz")
-    async def readyz() -> None:
-        """The engines are there when the socket is."""
+    def _start(self) -> Any:
+        """Start an AsyncLLM with its part of the memory."""
+        from vllm import AsyncEngineArgs  # noqa: PLC0415 - many seconds
+        from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
-    return app
+        arguments = engine_arguments(self._entry)
+        arguments["kv_cache_memory_bytes"] //= self._engines
+        return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=[step_logger(self._record)])
+
+    async def _generate(self, pair: LanguagePair, ask: GenerationRequest) -> str:
+        from vllm import TokensPrompt  # noqa: PLC0415 - imported by now: a dictionary look-up
+
+        prompt, text = TokensPrompt(prompt_token_ids=list(ask.prompt_ids)), ""
+        with self._record.request():
+            engine = self._by_pair[pair]
+            async for output in engine.generate(prompt, parameters(self._entry, ask), uuid.uuid4().hex):
+                text = answer_text(self._entry, output.outputs[0])
+        return text
 
 
 def main() -> None:
     """Serve until told to stop."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin.designs.async_engine")
-    add_program_arguments(parser)
+    parser = program_parser("designs.async_engine")
     parser.add_argument("--engines", type=int, default=1)
+    parser.add_argument("--texts", type=Path, help="texts of the bare engine")
     options = parser.parse_args()
-    record = EngineRecord()
-    serve(create_app(read_entry(options.catalog), options.engines, record), record.drain, options.port)
+    record, entry = EngineRecord(), read_entry(options.catalog)
+    engines = AsyncEngines(entry, options.engines, record)
+    app = serving_app(engines.lifespan, engines.translate, lambda: True, record)
+    if options.texts:
+        pool = read_pool(options.texts, full_length=has_random_weights(entry))
+
+        @app.post("/plan")
+        async def run(plan: PointPlan) -> Response:
+            return plan_response(await run_plan(plan, pool, engines.send_text))
+
+    serve(app, options.port)
 
 
 if __name__ == "__main__":

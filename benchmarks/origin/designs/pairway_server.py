@@ -1,7 +1,7 @@
 """E's API server: Pairway's own, told to note what its engine does; ``python -m benchmarks.origin.designs.pairway_server``.
 
 Everything but the notes is what ``python -m apiserver`` does, with the same settings; of a model with random weights
-(shapes.py) the answers' length is given, and the guards' findings are not heeded.
+the answers' length is given, and the guards' findings are not heeded.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.settings import ApiServerSettings
-from benchmarks.origin.designs.engine_record import EngineRecord, step_logger
-from benchmarks.origin.workload.model import read_entry
-from benchmarks.origin.workload.random_weights import answer_text, full_length_sampling, has_random_weights
+from benchmarks.origin.designs.serving import EngineRecord, step_logger
+from benchmarks.origin.model import full_length_sampling, has_random_weights, random_answer, read_entry
 from shared.languages import LanguagePair
 from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
@@ -60,7 +59,7 @@ def complete_generation(result: GenerationResult) -> GenerationResult:
     Raises:
         RuntimeError: the answer has another length than it was to have.
     """
-    text = answer_text(result.text, result.token_ids)
+    text = random_answer(result.text, result.token_ids)
     if not text:
         raise RuntimeError(f"the engine made {len(result.token_ids)} tokens")
     return replace(result, text=text, finish_reason="stop")

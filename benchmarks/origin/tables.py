@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from benchmarks.harness.report import NONE, Checks, table, target_table
-from benchmarks.origin.load_points import DESIGNS
-from benchmarks.origin.report.measurements import PointMeasurement, median_over, select
+from benchmarks.origin.measurements import PointMeasurement, median_over, select
+from benchmarks.origin.points import DESIGNS
 
 HEADINGS: Final = (
     "load",
@@ -116,8 +116,8 @@ def _failed(rows: Iterable[PointMeasurement]) -> str:
 def _beside(rows: Sequence[PointMeasurement]) -> Iterable[tuple[str, str, str]]:
     kinds = dict.fromkeys(row.kind for row in rows)
     for what, theirs, name in PUBLISHED:
-        text_spec = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
-        ours = (_rise(rows, kind, name) for kind in text_spec if kind in ("uniform", "mixed"))
+        shown = [kind for kind in kinds if ("uniform" in what or "mixed" in what) <= (kind in what)]
+        ours = (_rise(rows, kind, name) for kind in shown if kind in ("uniform", "mixed"))
         yield what, theirs, "; ".join(rise for rise in ours if rise)
 
 

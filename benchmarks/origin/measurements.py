@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
 
+from benchmarks.harness.load import LoadResult
 from benchmarks.harness.report import percentile_ms
-from benchmarks.origin.engine_metrics import EngineTotals
-from benchmarks.origin.load_driver import PointLoad
+from benchmarks.origin.processes import EngineWork
+from benchmarks.origin.texts import TextPool
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class PointMeasurement:
     @property
     def cores(self) -> float:
         """The mean of the cores taken; NaN where nobody looked."""
-        return fmean(drain for _, drain in self.cpu_timeline) if self.cpu_timeline else math.nan
+        return fmean(taken for _, taken in self.cpu_timeline) if self.cpu_timeline else math.nan
 
     @property
     def gpu_busy(self) -> float:
@@ -69,37 +71,34 @@ class PointMeasurement:
         return fmean(busy for _, busy, _ in self.gpu_timeline) if self.gpu_timeline else math.nan
 
 
-def summarize(load: PointLoad, did: EngineTotals, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
-    """Return the fields of :class:`Figures` that come of answers, what the engine did, and CPU seconds by role.
+def summarize(
+    load: LoadResult, did: EngineWork, cpu: Mapping[str, float], pool: TextPool, kind: str, *, is_open: bool
+) -> dict[str, Any]:
+    """Return the fields of a measurement that come of answers, what the engine did, and CPU seconds by role.
 
     Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
     ones that waited longest would be left out, and those that failed by then.
     """
-    good = [answer for answer in load.answers if not answer.error]
-    counted = [answer for answer in good if load.since <= answer.ended < load.until]
-    due = [answer for answer in load.answers if load.since <= answer.due < load.until]
-    latencies = [answer.ended - answer.due for answer in (due if is_open else counted)]
-    failed: dict[str, int] = {}
-    for answer in load.answers:
-        if answer.error:
-            failed[answer.error] = failed.get(answer.error, 0) + 1
-    expected = sum(answer.requests for answer in load.answers)
-    alone = all(answer.requests == 1 for answer in load.answers)
-    took = sum(answer.ended - answer.due for answer in load.answers)
-    lasted = max((answer.ended for answer in load.answers), default=load.until) - load.began
+    good = [sample for sample in load.samples if not sample.failed]
+    counted = load.counted
+    latencies = [sample.ended - sample.due for sample in (load.due if is_open else counted)]
+    expected = int(sum(sample.units for sample in load.samples))
+    is_single = all(sample.units == 1 for sample in load.samples)
+    took = sum(sample.ended - sample.due for sample in load.samples)
+    tokens = sum(pool.text(kind, sample.number).tokens for sample in counted)
     return {
-        "rate": len(counted) / (load.until - load.since),
+        "rate": load.rate,
         "p50": percentile_ms(latencies, 50),
         "p95": percentile_ms(latencies, 95),
         "p99": percentile_ms(latencies, 99),
         "counted": len(counted),
-        "failed": failed,
-        "tokens": sum(answer.tokens for answer in counted) / len(counted) if counted else math.nan,
-        "outside": 1 - did.seconds / took if alone and took else math.nan,
+        "failed": dict(Counter(sample.code for sample in load.samples if sample.failed)),
+        "tokens": tokens / len(counted) if counted else math.nan,
+        "outside": 1 - did.seconds / took if is_single and took else math.nan,
         "requests": did.requests / expected if expected else math.nan,
         "due": expected,
         "cpu_ms": {role: 1000 * spent / len(good) if good else math.nan for role, spent in cpu.items()},
-        "driver_cpu": load.cpu / lasted,
+        "driver_cpu": load.cpu_share,
         "batch": did.tokens / did.steps if did.steps else math.nan,
         "step_cpu_ms": 1000 * cpu.get("engine", math.nan) / did.steps if did.steps else math.nan,
         "answer": did.tokens / len(good) if good else math.nan,
@@ -110,8 +109,8 @@ def select(
     rows: Iterable[PointMeasurement], kind: str, concurrency: int, name: str, share: float = 0.0
 ) -> dict[int, PointMeasurement]:
     """Return a design's figures at a point by round."""
-    text_spec = (kind, concurrency, share, name)
-    return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == text_spec}
+    wanted = (kind, concurrency, share, name)
+    return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == wanted}
 
 
 def median_over(rows: Iterable[PointMeasurement], value: Callable[[PointMeasurement], float]) -> float:

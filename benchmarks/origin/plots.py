@@ -1,6 +1,6 @@
-"""The experiment's figures drawn, the article's beside ours: ``python -m benchmarks.origin.report.plots OUT``.
+"""The experiment's figures drawn, the article's beside ours: ``python -m benchmarks.origin.plots OUT``.
 
-Needs matplotlib (benchmarks/origin/report/requirements.txt) and nothing else of Pairway's, so any environment will do.
+Needs matplotlib (benchmarks/origin/requirements.txt) and nothing else of Pairway's, so any environment will do.
 """
 
 from __future__ import annotations
@@ -60,19 +60,17 @@ def main() -> int:
     try:
         plt = importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        print(
-            "no plots: no matplotlib here. pip install -r benchmarks/origin/report/requirements.txt, in any environment"
-        )
+        print("no plots: no matplotlib here. pip install -r benchmarks/origin/requirements.txt, in any environment")
         return 1
     plt.switch_backend("agg")
     out = Path(sys.argv[1])
     rows: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
-    throughput = [("published", PUBLISHED_RATES), *((kind, medians(rows, kind, "rate")) for kind in (*KINDS, "both"))]
+    throughput = {"published": PUBLISHED_RATES, **{kind: medians(rows, kind, "rate") for kind in (*KINDS, "both")}}
     _draw_lines(plt, throughput, "texts/s", out / "throughput.png")
-    latency = [("published", PUBLISHED_SECONDS), *((kind, medians(rows, kind, "p50", 0.001)) for kind in KINDS)]
+    latency = {"published": PUBLISHED_SECONDS, **{kind: medians(rows, kind, "p50", 0.001) for kind in KINDS}}
     _draw_lines(plt, latency, "seconds (p50)", out / "latency.png", scale="log")
     times = {"published": PUBLISHED_TIMES, **{kind: times_a(rows, kind) for kind in KINDS}}
-    _draw_times(plt, {title: ratios for title, ratios in times.items() if ratios}, out / "times.png")
+    _draw_times(plt, measured(times), out / "times.png")
     _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
     _draw_devices(plt, rows, out / "devices.png")
     _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")
@@ -80,9 +78,15 @@ def main() -> int:
     return 0
 
 
-def _draw_lines(plt: Any, panels: list[tuple[str, Lines]], label: str, file: Path, scale: str = "linear") -> None:
-    figure, all_axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4))
-    for axes, (title, series) in zip(all_axes, panels, strict=True):
+def measured(panels: dict[str, Any]) -> dict[str, Any]:
+    """Return the panels that have something to show: a run may leave kinds of texts and designs out."""
+    return {title: panel for title, panel in panels.items() if panel}
+
+
+def _draw_lines(plt: Any, panels: dict[str, Lines], label: str, file: Path, scale: str = "linear") -> None:
+    panels = measured(panels)
+    figure, all_axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4), squeeze=False)
+    for axes, (title, series) in zip(all_axes[0], panels.items(), strict=True):
         for name, values in series.items():
             axes.plot(list(values), list(values.values()), "o-", color=COLOURS[name], label=name)
         axes.set(title=title, xlabel="at once", ylabel=label, xscale="log", yscale=scale)
@@ -92,8 +96,7 @@ def _draw_lines(plt: Any, panels: list[tuple[str, Lines]], label: str, file: Pat
             axes.set_ylim(0, None)
         axes.set_xticks([1, 2, 5, 10, 25, 64], ["1", "2", "5", "10", "25", "64"])
         axes.minorticks_off()
-        if series:
-            axes.legend()
+        axes.legend()
     _save(plt, figure, file)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.harness.report import Checks
-from benchmarks.origin.report.measurements import PointMeasurement, median_comparison, median_over, select
-from benchmarks.origin.workload.candidate_texts import MIXED, UNIFORM
+from benchmarks.origin.measurements import PointMeasurement, median_comparison, median_over, select
+from benchmarks.origin.texts import MIXED, UNIFORM
 
 MIN_RATIO_TO_A: Final = {UNIFORM: 7.0, MIXED: 5.0}
 MAX_P95_OF_A: Final = 1 / 7
