@@ -28,6 +28,7 @@ from shared.protocol.messages import TextFormat, Translation
 
 # Texts in hand at once: what the demo models' engines run in one batch.
 CONCURRENCY: Final = 64
+PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 
 
 @dataclass(frozen=True)

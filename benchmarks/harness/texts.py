@@ -45,7 +45,7 @@ class TextSource:
     """Which texts a load sends, from number ``first`` on.
 
     With a ``template`` one sentence, in which ``{}`` is the number (modulo ``numbers``), as in the ``expected`` translation; else mixed
-    texts of the sentences in the file ``pairs``, or of made up ones.
+    texts of the sentences in the file ``pairs``, or of made up ones; with ``alone`` each sentence by itself, again after the last.
     """
 
     first: int = 0
@@ -55,12 +55,14 @@ class TextSource:
     numbers: int = 1_000_000_000
     pairs: str = ""
     seed: int = 1
+    alone: bool = False
 
     def open(self) -> Texts:
         """Return the texts."""
         if self.template:
             return NumberedTexts(self)
-        return MixedTexts(read_sentences(Path(self.pairs) if self.pairs else None), self.seed)
+        sentences = read_sentences(Path(self.pairs) if self.pairs else None)
+        return SentenceTexts(sentences) if self.alone else MixedTexts(sentences, self.seed)
 
 
 class NumberedTexts:
@@ -82,6 +84,18 @@ def read_sentences(file: Path | None) -> list[str]:
     if file is not None:
         return [pair.english for pair in read_pairs(file)]
     return [" ".join(words) + "." for words in itertools.product(*SENTENCE_PARTS)]
+
+
+@dataclass(frozen=True)
+class SentenceTexts:
+    """Sentences by number."""
+
+    sentences: Sequence[str]
+
+    def text(self, number: int) -> Text:
+        """Return the sentence with that number."""
+        text = self.sentences[number % len(self.sentences)]
+        return Text(text, cost_of(len(text)))
 
 
 class MixedTexts:

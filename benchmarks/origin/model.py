@@ -25,11 +25,10 @@ from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.engine.vllm_adapters import sampling_parameters
 from apiserver.guards.issues import max_output_tokens
 from apiserver.prompts.sampling import Sampling
-from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
-from apiserver.translation.planner import TextStep, TranslateOptions, plan_text
+from apiserver.translation.planner import TextStep, plan_text
+from benchmarks.harness.engine import PLAIN
 from shared.languages import LanguagePair
-from shared.protocol.messages import TextFormat
 
 # The same for every engine of the run, whatever the catalog says beside them: more room in a batch than the highest
 # concurrency (64), no prefix found again, no compiling; 256 MiB are 32,768 tokens of the demo model.
@@ -42,7 +41,6 @@ ENGINE: Final[Mapping[str, object]] = {
 # On a GPU an engine that is given its cache's size asks for nothing else beforehand, but that this part of the memory be free:
 # by default nearly all of it, and then no second engine starts.
 ON_GPU: Final[Mapping[str, object]] = {"gpu_memory_utilization": 0.01}
-PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 # The demo model's translation of a uniform text has 28.
 ANSWER_TOKENS: Final = 32
 # The KV cache of a shape has room for so many: 96 requests of 340.

@@ -24,8 +24,8 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.scheduling.work_item import WorkItem
-from benchmarks.harness.engine import LocalModel, running_model
-from benchmarks.origin.model import PLAIN, Prompts, read_entry
+from benchmarks.harness.engine import PLAIN, LocalModel, running_model
+from benchmarks.origin.model import Prompts, read_entry
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 

@@ -11,6 +11,7 @@ that gives the reference back (mended).
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from apiserver.guards.issues import OutputIssue
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from benchmarks.harness.report import table
+from models.corpus import Pair, read_pairs
 from shared.languages import LanguagePair
 
 # The same sample every time.
@@ -39,14 +41,6 @@ class Case:
     reference: str
     another: str | None
     third: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One output after cleanup, and the issues that the guards found in it."""
-
-    cleaned: CleanedText
-    issues: list[OutputIssue]
 
 
 WrongOutput = Callable[[Case], str | None]
@@ -67,6 +61,11 @@ def _half_echo(case: Case) -> str | None:
     return None if len(words) < 8 else case.reference + " " + " ".join(words[len(words) // 2 :])
 
 
+def _token_inside(case: Case) -> str:
+    middle = len(case.reference) // 2
+    return f"{case.reference[:middle]}<end_of_turn>{case.reference[middle:]}"
+
+
 WRONG: Final[dict[str, WrongOutput]] = {
     "echo of the source": lambda case: case.source,
     "another sentence's translation": lambda case: case.another,
@@ -83,14 +82,10 @@ WRONG: Final[dict[str, WrongOutput]] = {
     "in a code fence": lambda case: f"```\n{case.reference}\n```",
     "<think>…</think>": lambda case: f"<think>\nThe user wants a translation.\n</think>\n\n{case.reference}",
     "<|im_end|> and a next turn": lambda case: f"{case.reference}<|im_end|>\n<|im_start|>user\n{case.source}",
-    "<end_of_turn> inside": lambda case: _inside(case.reference, "<end_of_turn>"),
+    "<end_of_turn> inside": _token_inside,
     "invented %s": lambda case: f"{case.reference} %s",
     "empty": lambda _: " \n",
 }
-
-
-def _inside(text: str, token: str) -> str:
-    return f"{text[: len(text) // 2]}{token}{text[len(text) // 2 :]}"
 
 
 def main() -> None:
@@ -115,31 +110,26 @@ def main() -> None:
     _print_caught(caught)
 
 
-def _read(file: Path, limit: int) -> list[tuple[str, str]]:
-    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n") if line]
-    chosen = lines if len(lines) <= limit else random.Random(SEED).sample(lines, limit)  # noqa: S311 - a sample
-    return [(line[0], line[1]) for line in chosen]
+def _read(file: Path, limit: int) -> list[Pair]:
+    pairs = read_pairs(file)
+    return pairs if len(pairs) <= limit else random.Random(SEED).sample(pairs, limit)  # noqa: S311 - a sample
 
 
-def _directions(rows: dict[str, list[tuple[str, str]]]) -> list[tuple[LanguagePair, list[Case]]]:
+def _directions(rows: dict[str, list[Pair]]) -> list[tuple[LanguagePair, list[Case]]]:
     """Return both directions of each file; the third language's text is another file's, of the same English or not."""
     directions: list[tuple[LanguagePair, list[Case]]] = []
     names = list(rows)
     for index, name in enumerate(names):
         first, second = name.split("-")
         elsewhere = rows[names[(index + 1) % len(names)]] if len(names) > 1 else []
-        thirds = [other for _, other in elsewhere]
-        for pair, texts in (
-            (LanguagePair(first, second), rows[name]),
-            (LanguagePair(second, first), [(other, english) for english, other in rows[name]]),
-        ):
-            directions.append((pair, [_case(texts, number, thirds) for number in range(len(texts))]))
+        forth = [(pair.english, pair.other) for pair in rows[name]]
+        back = [(other, english) for english, other in forth]
+        for pair, texts in ((LanguagePair(first, second), forth), (LanguagePair(second, first), back)):
+            thirds = itertools.cycle([other for _, other in elsewhere] or [None])
+            following = [*texts[1:], texts[0]]
+            cases = [Case(*text, other[1], third) for text, other, third in zip(texts, following, thirds, strict=False)]
+            directions.append((pair, cases))
     return directions
-
-
-def _case(texts: Sequence[tuple[str, str]], number: int, thirds: Sequence[str]) -> Case:
-    third = thirds[number % len(thirds)] if thirds else None
-    return Case(*texts[number], texts[(number + 1) % len(texts)][1], third)
 
 
 def _joined(cases: Sequence[Case]) -> list[Case]:
@@ -154,22 +144,23 @@ def _joined(cases: Sequence[Case]) -> list[Case]:
     return joined
 
 
-def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> Judgement:
+def _judge(guards: QualityGuard, case: Case, text: str, pair: LanguagePair) -> tuple[CleanedText, list[OutputIssue]]:
+    """Return an output after cleanup, and the issues that the guards find in it."""
     cleaned = clean(text, case.source, pair)
-    return Judgement(cleaned, guards.find_issues(case.source, GenerationResult(cleaned.text, "stop"), pair))
+    return cleaned, guards.find_issues(case.source, GenerationResult(cleaned.text, "stop"), pair)
 
 
 def _false_alarms(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], examples: int) -> Counter[str]:
     """Count the references that each guard accuses, those that any does, and those that cleanup damages."""
     counted: Counter[str] = Counter({"texts": len(cases)})
     for case in cases:
-        judgement = _judge(guards, case, case.reference, pair)
-        counted.update({issue.code for issue in judgement.issues})
-        counted["any"] += bool(judgement.issues)
-        counted["damaged"] += bool(judgement.cleaned.removed)
-        if (judgement.issues or judgement.cleaned.removed) and examples > 0:
+        cleaned, issues = _judge(guards, case, case.reference, pair)
+        counted.update({issue.code for issue in issues})
+        counted["any"] += bool(issues)
+        counted["damaged"] += bool(cleaned.removed)
+        if (issues or cleaned.removed) and examples > 0:
             examples -= 1
-            codes = [*judgement.cleaned.removed, *(issue.code for issue in judgement.issues)]
+            codes = [*cleaned.removed, *(issue.code for issue in issues)]
             print(f"{pair} {codes}: {case.source!r} -> {case.reference!r}")
     return counted
 
@@ -178,12 +169,11 @@ def _caught(guards: QualityGuard, pair: LanguagePair, cases: Sequence[Case], wro
     """Count the wrong outputs, those that were mended, and of the others those that were accused."""
     counted: Counter[str] = Counter()
     for case in cases:
-        text = wrong_output(case)
-        if text is None:
+        if (text := wrong_output(case)) is None:
             continue
-        judgement = _judge(guards, case, text, pair)
-        mended = bool(judgement.cleaned.removed) and judgement.cleaned.text == case.reference
-        counted.update({"outputs": 1, "mended": int(mended), "accused": int(not mended and bool(judgement.issues))})
+        cleaned, issues = _judge(guards, case, text, pair)
+        mended = bool(cleaned.removed) and cleaned.text == case.reference
+        counted.update({"outputs": 1, "mended": int(mended), "accused": int(not mended and bool(issues))})
     return counted
 
 

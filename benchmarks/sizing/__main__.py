@@ -3,33 +3,109 @@
     make plan RATE=100 P95=1.0 MEASURED=FILE
     python -m benchmarks.sizing --rate 100 --p95 1.0 --measured FILE [--limit 10000]
 
-FILE is one replica's measured figures (see benchmarks/sizing/replica_model.py; ``python -m benchmarks.sizing.measure`` makes one),
-or a results.json of ``make bench-overload``. Prints the smallest fleet that keeps the promise, the one that still keeps it
-when a replica is lost, and their neighbours. Exit status 1 where no fleet of up to ``--limit`` replicas does.
+FILE is a results.json of ``make bench-overload``, or one replica's figures (see replica_model.py). Prints the smallest fleet
+that keeps the promise, the one that still keeps it when a replica is lost, and their neighbours. Exit status 1 where no fleet
+of up to ``--limit`` replicas does.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from random import Random
+from statistics import median
+from typing import Final, NamedTuple
 
-from benchmarks.sizing.planner import plan, report
+from benchmarks.harness.report import percentile, table
 from benchmarks.sizing.replica_model import ReplicaMeasurements, ReplicaModel
+from benchmarks.sizing.simulation import FleetRun
 
-# The lengths of bench-overload's requests (benchmarks/harness/texts.py, Tatoeba's en-de sentences), each the mean of a
-# twentieth of 4,000 of them.
-OVERLOAD_CHARS: Final = (42, 49, 53, 57, 60, 63, 67, 70, 73, 77, 81, 86, 92, 101, 113, 127, 158, 228, 314, 409)
+SEEDS: Final = (1, 2, 3)
+# The p95 of that many requests moves by some percent from seed to seed; a fleet's queues settle within the first third.
+REQUESTS: Final = 3000
+REQUESTS_EACH: Final = 60
+WARM_UP: Final = 1 / 3
+# Nobody runs a fleet fuller than that: its queues never settle, so no run is long enough.
+MAX_UTILISATION: Final = 0.97
 
 
-def read(file: Path, most_segments: int) -> ReplicaMeasurements:
-    """Read either kind of file."""
-    text = file.read_text()
-    if '"loads"' in text:
-        return ReplicaMeasurements.of_overload(text, most_segments, [(1.0, chars) for chars in OVERLOAD_CHARS])
-    return ReplicaMeasurements.model_validate_json(text)
+class FleetEstimate(NamedTuple):
+    """Estimated latencies (seconds) and utilisation of a fleet of that size."""
+
+    replicas: int
+    utilisation: float
+    p50: float = math.inf
+    p95: float = math.inf
+    p99: float = math.inf
+
+    def cells(self, note: str) -> tuple[str, ...]:
+        """Return it as a row of the table."""
+        latencies = " / ".join(f"{1000 * seconds:.0f}" for seconds in (self.p50, self.p95, self.p99))
+        times = "no end" if math.isinf(self.p95) else latencies
+        return str(self.replicas), f"{100 * self.utilisation:.0f} %", times, note
+
+
+class SizingPlan(NamedTuple):
+    """Smallest fleet that keeps the p95, and the smallest that keeps it with one replica less."""
+
+    least: FleetEstimate
+    spare: FleetEstimate
+
+
+def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate:
+    """Simulate a fleet; medians of several seeds."""
+    utilisation = rate / (replicas * replica.capacity)
+    if utilisation > MAX_UTILISATION:
+        return FleetEstimate(replicas, utilisation)
+    requests = max(REQUESTS, REQUESTS_EACH * replicas)
+    percentiles: list[tuple[float, ...]] = []
+    for seed in SEEDS:
+        run = FleetRun(replica, replicas, Random(seed), WARM_UP * requests / rate)  # noqa: S311 - a simulation
+        run.open(rate, requests)
+        percentiles.append(tuple(percentile(run.latencies, percent) for percent in (50, 95, 99)))
+    return FleetEstimate(replicas, utilisation, *(median(each) for each in zip(*percentiles, strict=True)))
+
+
+def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> SizingPlan | None:
+    """Search by bisection, as more replicas are never slower; None where even the largest fleet is too slow."""
+
+    @functools.cache
+    def at(replicas: int) -> FleetEstimate:
+        return estimate(replica, replicas, rate)
+
+    few, many = 0, max(1, math.ceil(rate / replica.capacity))
+    while at(many).p95 > p95:
+        if many >= limit:
+            return None
+        few, many = many, min(limit, 2 * many)
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if at(middle).p95 <= p95 else (middle, many)
+    return SizingPlan(at(many), at(many + 1))
+
+
+def report(replica: ReplicaModel, chosen: SizingPlan, rate: float, p95: float) -> str:
+    """Return the plan in Markdown."""
+    least, spare = (one.replicas for one in chosen)
+    notes = {least: "the smallest that keeps it", spare: "keeps it with one replica lost"}
+    fleets = {size: estimate(replica, size, rate) for size in range(max(1, least - 1), spare + 2)}
+    lost = f"p95 {1000 * fleets[least - 1].p95:.0f} ms" if least > 1 else "nothing is left"
+    return "\n".join(
+        [
+            f"{rate:g} requests/s at p95 ≤ {1000 * p95:.0f} ms; one replica does {replica.capacity:.1f} requests/s at most.",
+            "",
+            *table(
+                ("replicas", "utilisation", "p50 / p95 / p99 ms", ""),
+                (fleet.cells(notes.get(size, "")) for size, fleet in fleets.items()),
+            ),
+            "",
+            f"Run {spare}: with {least} the loss of one leaves {least - 1} ({lost.replace('p95 inf ms', 'it falls behind')}).",
+        ]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,12 +114,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rate", type=float, required=True, help="requests a second")
     parser.add_argument("--p95", type=float, required=True, help="seconds that 95 %% of them may take")
     parser.add_argument("--measured", type=Path, required=True, help="what one replica was measured to do")
-    parser.add_argument(
-        "--segments", type=int, default=16, help="max_num_seqs, with a results.json (default: %(default)s)"
-    )
+    segments = "max_num_seqs, with a results.json (default: %(default)s)"
+    parser.add_argument("--segments", type=int, default=16, help=segments)
     parser.add_argument("--limit", type=int, default=2000, help="most replicas to think of (default: %(default)s)")
     options = parser.parse_args(arguments)
-    measured = read(options.measured, options.segments)
+    measured = ReplicaMeasurements.read(options.measured, options.segments)
     replica = ReplicaModel.of(measured)
     print(f"{measured.what}\n")
     chosen = plan(replica, options.rate, options.p95, options.limit)

@@ -19,14 +19,26 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from random import Random
-from typing import Annotated, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from benchmarks.sizing.balancer import text_segments
-
+# Sentences of that many characters; about four characters a token, and a few tokens that every segment costs.
+SEGMENT_CHARS: Final = 120
+CHARS_PER_TOKEN: Final = 4
+TOKENS_PER_SEGMENT: Final = 4
+# The lengths of bench-overload's requests (benchmarks/harness/texts.py, Tatoeba's en-de sentences), each the mean of a
+# twentieth of 4,000 of them.
+OVERLOAD_CHARS: Final = (42, 49, 53, 57, 60, 63, 67, 70, 73, 77, 81, 86, 92, 101, 113, 127, 158, 228, 314, 409)
 Positive = Annotated[float, Field(gt=0)]
+
+
+def text_segments(chars: int) -> tuple[int, float]:
+    """Return the segments of a text and the tokens of each."""
+    segments = math.ceil(chars / SEGMENT_CHARS)
+    return segments, chars / segments / CHARS_PER_TOKEN + TOKENS_PER_SEGMENT
 
 
 class ReplicaMeasurements(BaseModel):
@@ -48,15 +60,15 @@ class ReplicaMeasurements(BaseModel):
         return self
 
     @classmethod
-    def of_overload(cls, results: str, most_segments: int, mix: list[tuple[float, int]]) -> Self:
-        """Take the closed loops of ``make bench-overload``'s results.json."""
-        overload = json.loads(results)
-        rows = [
-            (int(load["load"].split()[1]), load["goodput"])
-            for load in overload["loads"]
-            if load["load"].startswith("closed, ")
-        ]
-        return cls(what=overload["machine"], most_segments=most_segments, mix=mix, closed=rows)
+    def read(cls, file: Path, most_segments: int) -> Self:
+        """Read such a file, or the closed loops of ``make bench-overload``'s results.json."""
+        content: dict[str, Any] = json.loads(file.read_text())
+        if "loads" not in content:
+            return cls.model_validate(content)
+        loads = [load for load in content["loads"] if load["load"].startswith("closed, ")]
+        rows = [(int(load["load"].split()[1]), load["goodput"]) for load in loads]
+        mix = [(1.0, chars) for chars in OVERLOAD_CHARS]
+        return cls(what=content["machine"], most_segments=most_segments, mix=mix, closed=rows)
 
 
 @dataclass(frozen=True, slots=True)

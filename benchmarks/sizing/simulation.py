@@ -1,7 +1,7 @@
 """A fleet of equal replicas with measured model times, on a clock of its own: how long requests take in it. Pure.
 
 Discrete events. A replica runs the segments of its requests side by side, as many as it may; each step gives every running
-segment one token and takes as long as was measured for so many. The replica of each request is chosen as the proxy does.
+segment one token and takes as long as was measured for so many. The replica of each request is the proxy's own pick.
 """
 
 from __future__ import annotations
@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
+from typing import Final
 
-from benchmarks.sizing.balancer import SimulatedBalancer, text_segments
-from benchmarks.sizing.replica_model import ReplicaModel
+from benchmarks.sizing.replica_model import ReplicaModel, text_segments
+from proxy.balancing.balancer import Candidate, pick
+from proxy.balancing.latency import PeakEwma
+from proxy.request_cost import work_of
+
+FIRST_SECONDS_PER_UNIT: Final = 0.1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Request:
     chars: int
     arrived: float
@@ -28,12 +33,15 @@ class _Request:
 @dataclass(slots=True)
 class _Replica:
     model: ReplicaModel
+    latency: PeakEwma
+    work: float = 0.0  # of the requests in flight
     step: float = 0.0
     done: float = 0.0  # tokens that a segment has got that runs since the beginning
     at: float = 0.0
     epoch: int = 0
     running: list[tuple[float, int, _Request]] = field(default_factory=list[tuple[float, int, _Request]])
     waiting: deque[_Request] = field(default_factory=deque["_Request"])  # once for each segment
+    sent: deque[_Request] = field(default_factory=deque["_Request"])  # the oldest first
 
     def advance(self, now: float) -> None:
         if self.running:
@@ -55,14 +63,16 @@ class FleetRun:
 
     def __init__(self, model: ReplicaModel, replicas: int, rng: Random, warm_up: float) -> None:
         self.latencies: list[float] = []
-        self.ended_at: list[float] = []
         self._model = model
-        self._replicas = [_Replica(model) for _ in range(replicas)]
-        self._balancer = SimulatedBalancer(replicas, rng)
+        self._now = 0.0
+        self._replicas = {str(index): _Replica(model, PeakEwma(lambda: self._now)) for index in range(replicas)}
+        self._names = list(self._replicas)
+        # Seconds a unit of work, as the proxy takes them of a replica that has no latency yet.
+        self._usual = FIRST_SECONDS_PER_UNIT
         self._rng = rng
         self._warm_up = warm_up
         self._number = count()
-        self._events: list[tuple[float, int, int, int]] = []  # when, number, replica, its epoch
+        self._events: list[tuple[float, int, str, int]] = []  # when, number, replica, its epoch
         self._closed_loop = False
 
     def open(self, rate: float, requests: int) -> None:
@@ -84,42 +94,57 @@ class FleetRun:
     def _until(self, end: float) -> None:
         events = self._events
         while events and events[0][0] <= end:
-            when, _, index, epoch = heappop(events)
-            if epoch == self._replicas[index].epoch:
-                self._finish(index, when)
+            when, _, name, epoch = heappop(events)
+            if epoch == self._replicas[name].epoch:
+                self._finish(name, when)
+
+    def _look(self, name: str) -> Candidate:
+        """Say what the proxy knows of a replica: none fails here."""
+        replica = self._replicas[name]
+        latency = replica.latency.value or self._usual
+        if replica.sent:
+            oldest = replica.sent[0]
+            latency = max(latency, (self._now - oldest.arrived) / work_of(oldest.chars))
+        return Candidate(latency, replica.work, 1.0, 0.0)
 
     def _send(self, now: float) -> None:
+        self._now = now
         chars = self._model.mix.draw(self._rng)
-        index = self._balancer.choose(chars, now)
-        if index is None:
+        name = pick(self._names, self._look, work_of(chars), self._rng)
+        if name is None:
             raise AssertionError("no replica fails here")
-        self._balancer.began(index, chars, now)
         segments, tokens = text_segments(chars)
-        replica = self._replicas[index]
+        replica = self._replicas[name]
         replica.advance(now)
         request = _Request(chars, now, tokens, segments)
+        replica.work += work_of(chars)
+        replica.sent.append(request)
         replica.waiting.extend([request] * segments)
-        self._reschedule(index)
+        self._reschedule(name)
 
-    def _reschedule(self, index: int) -> None:
-        replica = self._replicas[index]
+    def _reschedule(self, name: str) -> None:
+        replica = self._replicas[name]
         replica.fill(self._number)
         replica.epoch += 1
         if replica.running:
-            heappush(self._events, (replica.next_end(), next(self._number), index, replica.epoch))
+            heappush(self._events, (replica.next_end(), next(self._number), name, replica.epoch))
 
-    def _finish(self, index: int, now: float) -> None:
-        replica = self._replicas[index]
+    def _finish(self, name: str, now: float) -> None:
+        self._now = now
+        replica = self._replicas[name]
         replica.advance(now)
         _, _, request = heappop(replica.running)
-        self._reschedule(index)
+        self._reschedule(name)
         request.left -= 1
         if request.left:
             return
         seconds = now - request.arrived + self._model.overhead
-        self._balancer.ended(index, request.chars, now, seconds, failed=False)
+        replica.sent.remove(request)
+        replica.work = replica.work - work_of(request.chars) if replica.sent else 0.0
+        sample = seconds / work_of(request.chars)
+        replica.latency.observe(sample)
+        self._usual += (sample - self._usual) / 1000
         if request.arrived >= self._warm_up:
             self.latencies.append(seconds)
-            self.ended_at.append(now)
         if self._closed_loop:
             self._send(now)

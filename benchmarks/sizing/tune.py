@@ -13,48 +13,37 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import quantiles
 from typing import Final, NamedTuple
 
 from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.translation.planner import TranslateOptions
-from benchmarks.harness.engine import LocalModel, running_model
+from benchmarks.harness.engine import PLAIN, LocalModel, running_model
+from benchmarks.harness.load import Sample, Stream, Timing, run_load
+from benchmarks.harness.report import table
+from benchmarks.harness.texts import read_sentences
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 from shared.protocol.lanes import cost_of
-from shared.protocol.messages import TextFormat
 
 SEED: Final = 11
 # Sentences in a text, and how many of ten texts have that many: chat and menus, paragraphs, a page.
 LENGTHS: Final = ((1, 6), (3, 3), (12, 1))
+TEXTS: Final = 500
 # More in hand is worth while only as long as it makes the whole faster: the knee is where this much of the best is had.
 KNEE_SHARE: Final = 0.95
 # Before a measurement: the last one's texts end, the batch fills.
 WARM_UP_SECONDS: Final = 2.0
-PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
-OUR_SENTENCES: Final = (
-    "Where is the station?",
-    "The house of my friend stands between the forest and the river.",
-    "I have never seen such a beautiful garden.",
-    "She asked him whether he could help her with the letter tomorrow.",
-    "It is raining.",
-    "We would like to change our reservation from Monday to Wednesday, if that is still possible.",
-    "He has worked in this town for twenty years.",
-    "Please close the window before you leave.",
-    "The price of bread has gone up again, and nobody knows why.",
-    "Do you want tea or coffee?",
-)
+HEADINGS: Final = ("max_num_batched_tokens", "max_num_seqs", "units/s", "texts/s", "p50 ms", "p95 ms", "ms a step")
 
 
 class TuningRow(NamedTuple):
-    """One measurement; latencies and steps in seconds, throughput per second."""
+    """One measurement: throughput per second, latencies and steps in ms."""
 
     tokens: int
     seqs: int
@@ -64,13 +53,11 @@ class TuningRow(NamedTuple):
     p95: float
     step: float | None
 
-    def line(self) -> str:
-        """Return it as a line of the table."""
-        step = "-" if self.step is None else f"{self.step * 1000:.1f}"
-        return (
-            f"| {self.tokens} | {self.seqs} | {self.units:.1f} | {self.texts:.1f} | {self.p50 * 1000:.0f} | "
-            f"{self.p95 * 1000:.0f} | {step} |"
-        )
+    def cells(self) -> tuple[str, ...]:
+        """Return it as a row of the table."""
+        step = "-" if self.step is None else f"{self.step:.1f}"
+        rates = (f"{self.units:.1f}", f"{self.texts:.1f}")
+        return str(self.tokens), str(self.seqs), *rates, f"{self.p50:.0f}", f"{self.p95:.0f}", step
 
 
 def sentences_for(entry: ModelEntry, pair: LanguagePair, folder: Path | None) -> list[str]:
@@ -79,7 +66,7 @@ def sentences_for(entry: ModelEntry, pair: LanguagePair, folder: Path | None) ->
     if file is not None and file.is_file():
         return [row.english if pair.source == "en" else row.other for row in read_pairs(file)]
     if pair.source == "en":
-        return list(OUR_SENTENCES)
+        return read_sentences(None)
     return [f"{number}. {entry.canary(pair)}" for number in range(1, 11)]
 
 
@@ -95,37 +82,25 @@ async def measure(
 ) -> TuningRow:
     """Keep ``at_once`` texts in hand for so long and say what came of it."""
     model = model.with_slots(at_once)
-    queue = iter(range(1_000_000_000))
-    units = 0.0
-    took: list[float] = []
+    samples: list[Sample] = []
+    numbers = itertools.count()
 
-    def done(some: float) -> None:
-        nonlocal units
-        units += some
+    async def send(due: float) -> None:
+        number, sent = next(numbers), time.monotonic()
+        text = texts[number % len(texts)]
+        cost = cost_of(len(text))
+        planned = await model.translator.prepare(pair, text, PLAIN)
+        await model.translator.complete(planned, f"tune-{at_once}-{number}", WorkItem(), cost=cost)
+        samples.append(Sample("tune", number, cost, due, sent, time.monotonic(), 200, ""))
 
-    async def client() -> None:
-        for number in queue:
-            text = texts[number % len(texts)]
-            began = time.monotonic()
-            planned = await model.translator.prepare(pair, text, PLAIN)
-            work = WorkItem(on_done=done)
-            await model.translator.complete(planned, f"tune-{at_once}-{number}", work, cost=cost_of(len(text)))
-            took.append(time.monotonic() - began)
-
-    async with asyncio.TaskGroup() as group:
-        clients = [group.create_task(client()) for _ in range(at_once)]
-        await asyncio.sleep(WARM_UP_SECONDS)
-        units = 0.0
-        took.clear()
-        steps, began = model.engine.progress().steps, time.monotonic()
-        await asyncio.sleep(seconds)
-        passed, steps = time.monotonic() - began, model.engine.progress().steps - steps
-        for each in clients:
-            each.cancel()
-    cuts = quantiles(took, n=20, method="inclusive") if len(took) > 1 else [seconds] * 19
+    steps = model.engine.progress().steps
+    timing = Timing(seconds, WARM_UP_SECONDS)
+    result = await run_load([(Stream("tune", concurrency=at_once), send)], samples, timing)
+    steps = model.engine.progress().steps - steps
     tokens = int(model.entry.engine["max_num_batched_tokens"])
-    step = passed / steps if steps else None
-    return TuningRow(tokens, at_once, units / passed, len(took) / passed, cuts[9], cuts[18], step)
+    units = sum(sample.units for sample in result.counted) / result.seconds
+    step = 1000 * (result.ended - result.began) / steps if steps else None
+    return TuningRow(tokens, at_once, units, result.rate, result.latency_ms(50), result.latency_ms(95), step)
 
 
 def knee(rows: Sequence[TuningRow]) -> TuningRow:
@@ -138,10 +113,9 @@ async def tune(options: argparse.Namespace) -> None:
     """Measure every combination and print the table, the knee and what to write."""
     entry = loader.load(options.catalog, (options.model,) if options.model else ())[0]
     pair = entry.all_pairs[0]
-    texts = mixed(sentences_for(entry, pair, options.pairs), 500)
+    texts = mixed(sentences_for(entry, pair, options.pairs), TEXTS)
     print(f"# {entry.name}, {pair}, texts of {sum(map(len, texts)) / len(texts):.0f} characters on average\n")
-    print("| max_num_batched_tokens | max_num_seqs | units/s | texts/s | p50 ms | p95 ms | ms a step |")
-    print("|---|---|---|---|---|---|---|")
+    print("\n".join(table(HEADINGS, ())))
     rows: list[TuningRow] = []
     for tokens in options.tokens:
         fitting = [seqs for seqs in options.seqs if seqs <= tokens]  # vLLM takes no larger batches than that
@@ -152,7 +126,7 @@ async def tune(options: argparse.Namespace) -> None:
             await measure(model, pair, texts, min(fitting), WARM_UP_SECONDS)  # the first steps are slow
             for seqs in fitting:
                 rows.append(await measure(model, pair, texts, seqs, options.seconds))
-                print(rows[-1].line(), flush=True)
+                print(table(HEADINGS, [rows[-1].cells()])[-1], flush=True)
     best = knee(rows)
     print(f"\nThe knee: {best.seqs} at once have at least {KNEE_SHARE:.0%} of the best throughput. For the catalog:\n")
     print(f"    engine:\n      max_num_seqs: {best.seqs}\n      max_num_batched_tokens: {best.tokens}")
@@ -170,18 +144,13 @@ def numbers(value: str) -> list[int]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.sizing.tune", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sizing.tune")
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
     parser.add_argument("--model", help="its name in the catalog (default: the first)")
     parser.add_argument("--pairs", type=Path, help="folder of NAME.valid.tsv files")
-    parser.add_argument(
-        "--seqs", type=numbers, default=[8, 16, 32, 64, 128], help="max_num_seqs (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--tokens", type=numbers, default=[512, 2048, 8192], help="max_num_batched_tokens (default: %(default)s)"
-    )
+    parser.add_argument("--seqs", type=numbers, default="8,16,32,64,128", help="max_num_seqs (default: %(default)s)")
+    batched = "max_num_batched_tokens (default: %(default)s)"
+    parser.add_argument("--tokens", type=numbers, default="512,2048,8192", help=batched)
     parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement (default: %(default)s)")
     asyncio.run(tune(parser.parse_args(arguments)))
 

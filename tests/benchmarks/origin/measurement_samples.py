@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.origin.report.measurements import PointMeasurement
-from benchmarks.origin.workload.candidate_texts import UNIFORM
+from benchmarks.origin.measurements import PointMeasurement
+from benchmarks.origin.texts import UNIFORM
 
 
 def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointMeasurement:

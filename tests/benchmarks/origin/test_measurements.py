@@ -6,22 +6,30 @@ import math
 
 import pytest
 
-from benchmarks.origin.engine_metrics import EngineTotals
-from benchmarks.origin.load_driver import PointLoad, TextAnswer
-from benchmarks.origin.report.measurements import median_comparison, select, step_timeline, summarize
-from benchmarks.origin.workload.candidate_texts import (
-    UNIFORM,
-)
+from benchmarks.harness.load import LoadResult, Sample
+from benchmarks.origin.measurements import median_comparison, select, step_timeline, summarize
+from benchmarks.origin.processes import EngineWork
+from benchmarks.origin.texts import UNIFORM, OriginText, TextPool
 from tests.benchmarks.origin.measurement_samples import measurement
+
+POOL = TextPool([OriginText(UNIFORM, "en", "de", "a", [([1] * 30, 40)])])
+
+
+def load(*answers: tuple[int, float, float, str]) -> LoadResult:
+    """Return a load of answers with their engine requests, when they were due and ended, and the error."""
+    samples = [
+        Sample("texts", number, requests, due, due, ended, 0 if error else 200, error)
+        for number, (requests, due, ended, error) in enumerate(answers)
+    ]
+    return LoadResult(samples, 0.0, 1.0, 2.0, max(sample.ended for sample in samples), 0.25)
 
 
 def test_closed_loop_counts_answers_that_ended_in_time() -> None:
-    answers = [TextAnswer(1, 30, 0.0, ended, error) for ended, error in [(0.5, ""), (1.5, ""), (1.6, "504"), (2.5, "")]]
-    found = summarize(
-        PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(4, 3.05, 10, 90), {"engine": 0.3}, is_open=False
-    )
+    answers = load((1, 0.0, 0.5, ""), (1, 0.0, 1.5, ""), (1, 0.0, 1.6, "504"), (1, 0.0, 2.5, ""))
+    work = EngineWork(4, 3.05, 10, 90)
+    found = summarize(answers, work, {"engine": 0.3}, POOL, UNIFORM, is_open=False)
     assert (found["rate"], found["counted"], found["failed"]) == (1.0, 1, {"504": 1})
-    assert found["p95"] == 1500
+    assert (found["p95"], found["tokens"]) == (1500, 30)
     assert found["outside"] == pytest.approx(0.5)
     assert found["requests"] == 1
     assert found["cpu_ms"] == {"engine": pytest.approx(100)}
@@ -30,18 +38,13 @@ def test_closed_loop_counts_answers_that_ended_in_time() -> None:
 
 
 def test_open_loop_latencies_are_of_due_texts() -> None:
-    answers = [
-        TextAnswer(1, 30, due, ended, error)
-        for due, ended, error in [(0.5, 1.2, ""), (1.0, 4.0, ""), (1.5, 31.5, "504")]
-    ]
-    found = summarize(PointLoad(answers, 0.0, 1.0, 2.0, 0.25), EngineTotals(3), {}, is_open=True)
+    answers = load((1, 0.5, 1.2, ""), (1, 1.0, 4.0, ""), (1, 1.5, 31.5, "504"))
+    found = summarize(answers, EngineWork(3), {}, POOL, UNIFORM, is_open=True)
     assert (found["rate"], found["p50"], found["p95"]) == (1, 3000, 30000)
 
 
 def test_time_outside_is_unknown_for_several_requests() -> None:
-    found = summarize(
-        PointLoad([TextAnswer(2, 60, 0.0, 1.5, "")], 0.0, 1.0, 2.0, 0.0), EngineTotals(2, 1.0), {}, is_open=False
-    )
+    found = summarize(load((2, 0.0, 1.5, "")), EngineWork(2, 1.0), {}, POOL, UNIFORM, is_open=False)
     assert math.isnan(found["outside"])
     assert found["requests"] == 1
 

@@ -7,9 +7,7 @@ import pytest
 from apiserver.engine.interface import GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from benchmarks.origin.designs.pairway_server import IgnoredGuard, complete_generation
-from benchmarks.origin.workload.random_weights import (
-    ANSWER_TOKENS,
-)
+from benchmarks.origin.model import ANSWER_TOKENS
 from shared.languages import LanguagePair
 
 TOKENS = list(range(ANSWER_TOKENS))

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from benchmarks.origin.report.tables import report
-from benchmarks.origin.report.targets import deepest_fall, judge
+from benchmarks.origin.tables import report
+from benchmarks.origin.targets import deepest_fall, judge
 from tests.benchmarks.origin.measurement_samples import measurement
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -28,10 +29,14 @@ def test_lengths_are_drawn_by_their_shares() -> None:
     assert mix.mean([10, 20]) == pytest.approx(12.5)
 
 
-def test_measurements_of_overload_results() -> None:
+def test_measurements_of_overload_results(tmp_path: Path) -> None:
     loads = [{"load": "closed, 8 at once", "goodput": 40.0}, {"load": "open, 1×", "goodput": 30.0}]
-    found = ReplicaMeasurements.of_overload(json.dumps({"machine": "here", "loads": loads}), 16, [(1.0, 80)])
-    assert (found.what, found.closed) == ("here", [(8, 40.0)])
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({"machine": "here", "loads": loads}))
+    found = ReplicaMeasurements.read(file, 16)
+    assert (found.what, found.closed, found.most_segments) == ("here", [(8, 40.0)], 16)
+    file.write_text(json.dumps({"what": "steps", "most_segments": 4, "mix": [[1, 80]], "steps": [[1, 0.01]]}))
+    assert ReplicaMeasurements.read(file, 16).most_segments == 4
 
 
 @pytest.mark.parametrize("changes", [{"closed": [(1, 2.0)]}, {"steps": []}, {"mix": []}])

@@ -18,7 +18,8 @@ from itertools import count
 from random import Random
 from typing import Final, Protocol
 
-from benchmarks.sizing.balancer import SimulatedBalancer, text_segments
+from benchmarks.sizing.replica_model import text_segments
+from tests.proxy.balancing.simulated_balancer import SimulatedBalancer
 
 # A small translation model on one GPU or on many cores: a step of one segment, and what each further one adds.
 STEP_SECONDS: Final = 0.008

@@ -1,8 +1,7 @@
-"""Proxy's choice of a replica, on the clock of a simulation. Used by tests/proxy/integration/test_balancing_simulation.py too."""
+"""Proxy's choice of a replica, on the clock of a simulation."""
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from random import Random
 from typing import Final
@@ -12,19 +11,9 @@ from proxy.balancing.circuit_breaker import BreakerState, CircuitBreaker, Circui
 from proxy.balancing.latency import PeakEwma
 from proxy.request_cost import work_of
 
-# Sentences of that many characters; about four characters a token, and a few tokens that every segment costs.
-SEGMENT_CHARS: Final = 120
-CHARS_PER_TOKEN: Final = 4
-TOKENS_PER_SEGMENT: Final = 4
 # As the proxy does: what a failure in a row adds to the score, and the latency of a replica that has none yet.
 PENALTY_SECONDS: Final = 1.0
 FIRST_SECONDS_PER_UNIT: Final = 0.1
-
-
-def text_segments(chars: int) -> tuple[int, float]:
-    """Return the segments of a text and the tokens of each."""
-    segments = math.ceil(chars / SEGMENT_CHARS)
-    return segments, chars / segments / CHARS_PER_TOKEN + TOKENS_PER_SEGMENT
 
 
 class _ReplicaStats:

@@ -1,8 +1,8 @@
-"""The search for the smallest fleet."""
+"""The plan: the search for the smallest fleet."""
 
 from __future__ import annotations
 
-from benchmarks.sizing.planner import estimate, plan, report
+from benchmarks.sizing.__main__ import estimate, plan, report
 from tests.benchmarks.sizing.models import replica_model
 
 

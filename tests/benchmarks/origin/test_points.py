@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.origin.load_points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
-from benchmarks.origin.workload.candidate_texts import (
-    MIXED,
-    UNIFORM,
-)
-from benchmarks.origin.workload.text_file import BOTH
+from benchmarks.origin.points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
+from benchmarks.origin.texts import BOTH, MIXED, UNIFORM
 
 
 def test_first_round_has_every_point_others_the_judged_ones() -> None:

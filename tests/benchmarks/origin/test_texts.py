@@ -1,0 +1,92 @@
+"""The run's texts: uniform and mixed ones, and their file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from apiserver.catalog import loader
+from benchmarks.origin.texts import (
+    BOTH,
+    MIXED_TOKENS,
+    REVERSE,
+    UNIFORM,
+    UNIFORM_TOKENS,
+    OriginText,
+    Sentence,
+    TextPool,
+    is_chosen,
+    mixed,
+    pairs_of,
+    text_key,
+)
+
+SENTENCES = [
+    f"{who} {' '.join(['really'] * long)} saw it {when}."
+    for who in ("We", "They")
+    for long in range(4, 20)
+    for when in "abcd"
+]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_uniform_texts_are_new_and_of_one_length() -> None:
+    found = list(itertools.islice(pairs_of(SENTENCES, "and", words, "1"), 100))
+    assert len({unit.text for unit in found}) == 100
+    assert all(UNIFORM_TOKENS[0] <= words(unit.text) == unit.tokens <= UNIFORM_TOKENS[1] for unit in found)
+    assert found == list(itertools.islice(pairs_of(SENTENCES, "and", words, "1"), 100))
+
+
+def test_uniform_texts_end() -> None:
+    assert list(pairs_of(["Too short."], "and", words, "1")) == []
+
+
+def test_mixed_texts_have_all_lengths_and_no_repeats() -> None:
+    units = [
+        Sentence(f"{number} {'x ' * (tokens - 2)}.", tokens)
+        for number, tokens in enumerate([8, 12, 16, 20, 24, 30, 31] * 30)
+    ]
+    texts = list(itertools.islice(mixed(units, "1"), 320))
+    assert len(set(texts)) == 320
+    lengths = sorted(map(words, texts))
+    assert lengths[0] < 2 * MIXED_TOKENS[0]
+    assert lengths[-1] > 0.8 * MIXED_TOKENS[1]
+    assert lengths[160] == pytest.approx(math.sqrt(MIXED_TOKENS[0] * MIXED_TOKENS[1]), rel=0.25)
+    known = {unit.text for unit in units}
+    for text in texts:
+        parts = [f"{sentence.strip()} ." for sentence in text.split(".") if sentence]
+        assert len(parts) == len(set(parts))
+        assert {sentence.replace(" .", " .") for sentence in parts} <= {text.strip() for text in known}
+
+
+def row(text: str, kind: str = UNIFORM) -> OriginText:
+    return OriginText(kind, "en", "de", text, [([1, 2], 10)])
+
+
+def test_text_pool_begins_again_at_its_end() -> None:
+    pool = TextPool([row("a"), row("b"), row("c", REVERSE)])
+    assert [pool.text(UNIFORM, number).text for number in (1, 2, 3)] == ["b", "a", "b"]
+    assert [pool.text(BOTH, number).text for number in range(4)] == ["a", "c", "b", "c"]
+
+
+def test_file_is_of_its_model_and_sentences(tmp_path: Path) -> None:
+    (entry, *_) = loader.load(Path("deploy/models/demo.yaml"), ["en-de"])
+    pairs, texts = tmp_path / "pairs.tsv", tmp_path / "texts.jsonl"
+    pairs.write_text("a\tb")
+    key = text_key(entry, pairs, 1)
+    assert not is_chosen(texts, key)
+    texts.write_text("\n".join([key, json.dumps(asdict(row("Ä")), ensure_ascii=False)]), encoding="utf-8")
+    assert is_chosen(texts, key)
+    assert TextPool.read(texts).text(UNIFORM, 0) == OriginText(UNIFORM, "en", "de", "Ä", [[[1, 2], 10]])  # pyright: ignore[reportArgumentType] - JSON has no tuples
+    assert TextPool.read(texts, 32).text(UNIFORM, 0).asks == [([1, 2], 32)]
+    assert not is_chosen(texts, text_key(entry, pairs, 2))
+    pairs.write_text("a\tc")
+    assert not is_chosen(texts, text_key(entry, pairs, 1))
