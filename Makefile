@@ -148,8 +148,8 @@ bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis,
 request-path: dev  ## Product files that one warm request en-de enters, by tracing both servers; fails when there are too many.
 	@$(BIN)/python -m benchmarks.request_path
 
-plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=100 P95=1.0 MEASURED=measured.json, see benchmarks/README.md)
-	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/sizing/measured.json)
+plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=100 P95=1.0 MEASURED=.run/overload/results.json, see benchmarks/README.md)
+	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/overload/results.json)
 
 faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m tests.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \

@@ -141,7 +141,8 @@ def mixed(units: Sequence[Sentence], seed: str) -> Iterator[str]:
     misses = 0
     while misses < TRIES:
         lengths = [round(least * math.exp(step * (number + rng.random()))) for number in range(BLOCK)]
-        for length in rng.sample(lengths, BLOCK):
+        rng.shuffle(lengths)
+        for length in lengths:
             text = tuple(unit.text for unit in _of_length(by_length, length, rng))
             misses = misses + 1 if text in seen else 0
             if not misses:
