@@ -33,6 +33,10 @@ class RedisKeys:
         """Return the key of a replica's record."""
         return f"{self._prefix}replica:{url}"
 
+    def served_pairs(self, version: str) -> str:
+        """Return the key of the pairs that replicas report in this version."""
+        return f"{self._prefix}served:{version}"
+
     def api_key(self, key_id: str) -> str:
         """Return the key of an API key's record."""
         return f"{self._prefix}key:{key_id}"

@@ -14,6 +14,8 @@ from proxy.routing.pivots import Pivots, pivot_pairs
 from shared.languages import LanguagePair
 from shared.version import VERSION
 
+# Whether a replica is ready for each pair, else why not, as in ReplicaPairHealth.
+PairLines = dict[str, dict[str, object]]
 HealthStatus = Literal["ok", "degraded", "down"]
 
 
@@ -117,6 +119,7 @@ def health(
         status = "ok"
     else:
         status = "degraded"
+    shared_lines: dict[tuple[int, bool, str | None], PairLines] = {}
     # Not by the models: of 200 replicas with 50 pairs each they take 18 ms, dictionaries 5.
     return status, to_json(
         {
@@ -126,13 +129,25 @@ def health(
             "redis": {"up": redis_error is None, "error": redis_error},
             "prober": leading,
             "pairs": pairs,
-            "replicas": [_replica_line(each, now, load(each.url)) for each in snapshot.replicas.values()],
+            "replicas": [_replica_line(each, now, load(each.url), shared_lines) for each in snapshot.replicas.values()],
         }
     )
 
 
-def _replica_line(replica: Replica, now: float, load: int) -> dict[str, object]:
+def _replica_line(
+    replica: Replica, now: float, load: int, shared_lines: dict[tuple[int, bool, str | None], PairLines]
+) -> dict[str, object]:
+    """Return a replica's line; replicas that report the same pairs (the very same object) share those of the pairs."""
     report, serving = replica.report, replica.state is ReplicaState.READY
+    key = id(report and report.pairs), serving, replica.why
+    if key not in shared_lines:
+        shared_lines[key] = {
+            str(pair): {
+                "ready": serving and each.ready,
+                "why": None if serving and each.ready else each.why or replica.why,
+            }
+            for pair, each in (report.by_pair.items() if report else ())
+        }
     return {
         "url": replica.url,
         "replica_id": report and report.replica_id,
@@ -142,13 +157,7 @@ def _replica_line(replica: Replica, now: float, load: int) -> dict[str, object]:
         "report_age_s": None if replica.reported_at is None else round(max(0.0, now - replica.reported_at), 1),
         "in_flight": report and report.in_flight,
         "load": load,
-        "pairs": {
-            str(pair): {
-                "ready": serving and each.ready,
-                "why": None if serving and each.ready else each.why or replica.why,
-            }
-            for pair, each in (report.by_pair.items() if report else ())
-        },
+        "pairs": shared_lines[key],
     }
 
 

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Final
+from weakref import WeakValueDictionary
 
 from proxy.fleet.discovery import Discovery
 from proxy.fleet.registry import Registry
@@ -15,6 +16,7 @@ from proxy.fleet.replica import Replica, ReplicaState
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+from shared.protocol.report import ServedPairs
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +72,8 @@ class Prober:
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._results: dict[str, Replica] = {}
+        # Those that no live report holds drop out by themselves.
+        self._pairs_by_version: WeakValueDictionary[str, ServedPairs] = WeakValueDictionary()
 
     async def probe_all(self) -> None:
         """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
@@ -148,6 +152,10 @@ class Prober:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_SILENT)
+        # Replicas of one model report the same pairs: of a thousand with 300 each, copies would take 200 MB.
+        pairs = self._pairs_by_version.setdefault(report.pairs.version, report.pairs)
+        if pairs is not report.pairs:
+            report = report.model_copy(update={"pairs": pairs})
         return Replica.reported(url, report, self._clock())
 
     def _last_state(self, url: str) -> Replica:

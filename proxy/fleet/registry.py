@@ -207,8 +207,7 @@ def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> b
 
     def served(replica: Replica) -> object:
         report = replica.report
-        pairs = report and (report.pairs_version or report.pairs)
-        return replica.state, pairs, report and [(name, model.revision) for name, model in report.models.items()]
+        return replica.state, report and (report.pairs, [(name, each.revision) for name, each in report.models.items()])
 
     return list(before) == list(now) and all(
         old is new or served(old) == served(new) for old, new in zip(before.values(), now.values(), strict=True)

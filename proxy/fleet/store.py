@@ -7,14 +7,15 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
 from proxy.redis_client import MAX_CONNECTIONS, RedisKeys, connect, mapped_errors, pipeline
 from shared.languages import LanguagePair
+from shared.protocol.report import ServedPairs
 
-M = TypeVar("M", Replica, Override)
 T = TypeVar("T")
 
 # A pair whose replicas are gone stays known this long: it answers 503, not 404.
@@ -55,6 +56,8 @@ redis.call('EXPIRE', KEYS[1], ARGV[1])
 return 1
 """
 
+_PAIRS: Final = TypeAdapter(ServedPairs)
+
 log = logging.getLogger(__name__)
 
 
@@ -68,6 +71,7 @@ class FleetStore:
         """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
         self._keys = RedisKeys(prefix)
+        self._pairs: dict[str, ServedPairs] = {}  # by version, as last written or read
         self._timeout = timeout
         self._clock = clock
 
@@ -95,10 +99,16 @@ class FleetStore:
         All known pairs, not just those of these replicas: a Redis that was restarted empty has forgotten the others.
         """
         now, index, ttl_ms = self._clock(), self._keys.replicas, int(ttl * 1000)
-        for batch in _batches(tuple(replicas)):
+        replicas = tuple(replicas)
+        self._pairs = {each.report.pairs.version: each.report.pairs for each in replicas if each.report is not None}
+        for versions in _batches(tuple(self._pairs)):
+            async with pipeline(self._redis, 2 * self._timeout) as pipe:
+                for version in versions:
+                    pipe.set(self._keys.served_pairs(version), to_json(self._pairs[version]), px=ttl_ms)
+        for batch in _batches(replicas):
             async with pipeline(self._redis, 2 * self._timeout) as pipe:
                 for replica in batch:
-                    pipe.set(self._keys.replica(replica.url), replica.model_dump_json(), px=ttl_ms)
+                    pipe.set(self._keys.replica(replica.url), _record(replica), px=ttl_ms)
                 pipe.zadd(index, dict.fromkeys((replica.url for replica in batch), now))
                 pipe.pexpire(index, ttl_ms)
         # ``en>zh-Hant``: unlike the label, it can be taken apart again.
@@ -122,11 +132,34 @@ class FleetStore:
         replicas: list[Replica] = []
         for batch in _batches(urls):
             records: list[str | None] = await self._execute("MGET", *map(self._keys.replica, batch), timeouts=2)
-            replicas += _parsed(Replica, records)
+            replicas += _parsed(Replica.model_validate_json, records)
+        await self._read_pairs(replicas)
         parts = ((member.split(">"), seen) for member, seen in members)
-        return replicas, {
+        return [known for each in replicas if (known := self._with_pairs(each)) is not None], {
             LanguagePair(*pair): float(seen) for pair, seen in parts if len(pair) == len(LanguagePair._fields)
         }
+
+    async def _read_pairs(self, replicas: Iterable[Replica]) -> None:
+        """Read the pairs of versions that are not known yet, and forget those that no record names."""
+        named = {each.report.pairs_version or "" for each in replicas if each.report is not None} - {""}
+        self._pairs = {version: pairs for version, pairs in self._pairs.items() if version in named}
+        for versions in _batches(sorted(named - self._pairs.keys())):
+            records: list[str | None] = await self._execute("MGET", *map(self._keys.served_pairs, versions), timeouts=2)
+            self._pairs |= {
+                version: pairs
+                for version, record in zip(versions, records, strict=True)
+                for pairs in _parsed(_PAIRS.validate_json, [record])
+            }
+
+    def _with_pairs(self, replica: Replica) -> Replica | None:
+        """Return the replica with its pairs; None where they have expired."""
+        report = replica.report
+        if report is None or report.pairs_version is None:  # as proxies wrote before pairs had versions
+            return replica
+        pairs = self._pairs.get(report.pairs_version)
+        if pairs is None:
+            return None
+        return replica.model_copy(update={"report": report.model_copy(update={"pairs": pairs})})
 
     async def read_overrides(self, *, renew: bool) -> list[Override]:
         """Return operators' overrides, without those that a proxy of another version wrote in another form.
@@ -137,7 +170,7 @@ class FleetStore:
         records: dict[str, str] = await self._execute("HGETALL", key)
         if renew and records:
             await self._execute("EXPIRE", key, OVERRIDES_SECONDS)
-        return _parsed(Override, records.values())
+        return _parsed(Override.model_validate_json, records.values())
 
     async def write_overrides(self, overrides: Iterable[Override]) -> None:
         """Write operators' overrides, each unless a later one of its URL is there."""
@@ -153,13 +186,21 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
 
 
-def _parsed(model: type[M], records: Iterable[str | None]) -> list[M]:
+def _record(replica: Replica) -> str:
+    """Return the record of a replica; its report names the version of the pairs instead of them."""
+    if replica.report is None:
+        return replica.model_dump_json()
+    report = replica.report.model_copy(update={"pairs_version": replica.report.pairs.version})
+    return replica.model_copy(update={"report": report}).model_dump_json(exclude={"report": {"pairs"}})
+
+
+def _parsed(parse: Callable[[str], T], records: Iterable[str | None]) -> list[T]:
     """Return the records that are there and can be read."""
-    parsed: list[M] = []
+    parsed: list[T] = []
     for record in records:
         try:
             if record is not None:
-                parsed.append(model.model_validate_json(record))
+                parsed.append(parse(record))
         except ValidationError as error:
             log.debug("record can not be read", extra={"errors": error.error_count()})
     return parsed

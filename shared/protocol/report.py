@@ -38,7 +38,7 @@ class PairReport(BaseModel):
 
 
 class ServedPairs(dict[str, PairReport]):
-    """Every configured pair of a replica under its label; not to be changed, as later reports share it."""
+    """Every configured pair of a replica under its label; not to be changed, as reports that say the same share it."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -120,7 +120,7 @@ class ReplicaReport(BaseModel):
     state: ServerState
     in_flight: int
     weight: float = Field(default=1.0, gt=0)
-    pairs: ServedPairs
+    pairs: ServedPairs = Field(default_factory=ServedPairs)
     pairs_version: str | None = None
     models: dict[str, ModelReport]
 

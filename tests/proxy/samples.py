@@ -8,7 +8,7 @@ from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
 from shared.protocol.priority import Priority
-from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServerState
+from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 
 
 def pair(label: str) -> LanguagePair:
@@ -45,6 +45,7 @@ def report(
         "state": ServerState(state),
         "in_flight": 0,
         "pairs": pairs,
+        "pairs_version": ServedPairs(pairs).version,
         "models": {},
         **changes,
     }

@@ -10,18 +10,30 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from proxy.fleet.overrides import Override, OverrideKind
+from proxy.fleet.replica import Replica
 from proxy.fleet.store import OVERRIDES_SECONDS, REMEMBERED_SECONDS, FleetStore
 from proxy.redis_client import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
-from tests.proxy.samples import pair, replica
+from tests.proxy.samples import pair, replica, report
 from tests.support.waiting import Awake, wait_until
 
 # Where Redis is away; elsewhere a machine with other work may keep an answer back for long.
 TIMEOUT = 0.25
 PATIENT = 5.0
+
+
+class PairsOfEarlierVersions(BaseModel):
+    """What of a report every earlier version reads."""
+
+    pairs: dict[str, object]
+
+
+def pairs_version(*ready: str) -> str:
+    return report(*ready).pairs.version
 
 
 @asynccontextmanager
@@ -84,6 +96,7 @@ async def test_written_records_are_read_and_every_key_has_a_ttl(store: FleetStor
         f"{PREFIX}replica:http://a",
         f"{PREFIX}replica:http://b",
         f"{PREFIX}replicas",
+        *sorted(f"{PREFIX}served:{each.report.pairs.version}" for each in fleet if each.report is not None),
     ]
     redis.check_keys()
 
@@ -137,13 +150,44 @@ async def test_records_of_another_version_are_left_out(store: FleetStore, redis:
     assert list(known) == [pair("en>de")]
 
 
-async def test_records_of_proxies_that_know_no_pairs_version_are_read(store: FleetStore, redis: RedisServer) -> None:
-    await store.write([replica("http://a", "en>de", pairs_version="1")], {}, 5)
+async def test_records_without_pairs_version_are_read(store: FleetStore, redis: RedisServer) -> None:
+    """As proxies of earlier versions write them."""
+    old = replica("http://a", "en>de", pairs_version=None)
+    redis.client.set(f"{PREFIX}replica:http://a", old.model_dump_json(), px=5000)
+    redis.client.zadd(f"{PREFIX}replicas", {"http://a": 1.0})
+    redis.client.pexpire(f"{PREFIX}replicas", 5000)
+    assert (await store.read())[0] == [old]
+
+
+async def test_records_name_pairs_that_are_kept_once(store: FleetStore, redis: RedisServer) -> None:
+    fleet = [
+        replica("http://a", "en>de"),
+        replica("http://b", "en>de"),
+        replica("http://c", "en>fr"),
+        Replica.unseen("http://d", 1.0),
+    ]
+    await store.write(fleet, {}, 5)
     record = json.loads(redis.client.get(f"{PREFIX}replica:http://a"))
-    assert list(record["report"]["pairs"]) == ["en>de"], "what such a proxy needs"
-    del record["report"]["pairs_version"]
-    redis.client.set(f"{PREFIX}replica:http://a", json.dumps(record), px=5000)
-    assert (await store.read())[0] == [replica("http://a", "en>de")]
+    with pytest.raises(
+        ValidationError
+    ):  # a proxy of an earlier version probes for itself: it must not think that nothing is served
+        PairsOfEarlierVersions.model_validate(record["report"])
+    assert len(redis.client.keys(f"{PREFIX}served:*")) == 2
+    async with store_at(redis.url) as other:
+        for _ in range(2):
+            found, _ = await other.read()
+            assert found == fleet
+            assert found[0].report is not None
+            assert found[1].report is not None
+            assert found[0].report.pairs is found[1].report.pairs
+
+
+async def test_record_whose_pairs_expired_is_left_out(store: FleetStore, redis: RedisServer) -> None:
+    await store.write([replica("http://a", "en>de"), replica("http://b", "en>fr")], {}, 5)
+    redis.client.delete(f"{PREFIX}served:{pairs_version('en>de')}")
+    redis.client.set(f"{PREFIX}served:{pairs_version('en>fr')}", "[]", px=5000)
+    async with store_at(redis.url) as other:
+        assert (await other.read())[0] == []
 
 
 async def test_key_of_another_type_is_unavailable_error(store: FleetStore, redis: RedisServer) -> None:
