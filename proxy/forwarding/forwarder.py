@@ -6,11 +6,12 @@ import asyncio
 
 from proxy.balancing.attempt import Selection
 from proxy.fleet.registry import Registry
-from proxy.forwarding.hedge import CancellableWait, Hedge, HedgeWonError, ReplicaLostError
+from proxy.forwarding.hedge import Hedge, HedgeWonError, ReplicaLostError
 from proxy.forwarding.leg import AttemptFailedError, Leg
 from proxy.forwarding.retry_policy import RetryPolicy
 from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.metrics import ProxyMetrics
+from proxy.upstream.http_client import Exchange
 from shared.protocol.errors import ReplicaFailedError
 
 
@@ -41,7 +42,7 @@ class Forwarder:
             selection = self._retry_policy.next(leg, last, self._registry.snapshot)
             self._metrics.retries.labels(str(selection.pair)).inc()
             try:
-                return await self._try(selection, leg, CancellableWait())
+                return await self._try(selection, leg)
             except AttemptFailedError as failure:
                 last = failure
         raise last.error
@@ -50,13 +51,12 @@ class Forwarder:
         """Make the first attempt, with a hedge if it takes unusually long."""
         snapshot = self._registry.snapshot
         selection = self._retry_policy.first(leg, snapshot)
-        wait = CancellableWait()
         delay = self._retry_policy.hedge_delay(selection, leg, snapshot)
         if delay is None:
-            return await self._try(selection, leg, wait)
-        with Hedge(delay, lambda: self._begin_hedge(selection, leg), wait) as hedge:
+            return await self._try(selection, leg)
+        with Hedge(delay, lambda: self._begin_hedge(selection, leg)) as hedge:
             try:
-                return await self._try(selection, leg, wait)
+                return await self._try(selection, leg, hedge)
             except (HedgeWonError, AttemptFailedError):
                 if hedge.second is None:
                     raise
@@ -67,21 +67,20 @@ class Forwarder:
         if selection is None:
             return None
         self._metrics.hedges.labels(str(first.pair)).inc()
-        return asyncio.create_task(self._try(selection, leg, CancellableWait()), name="hedge")
+        return asyncio.create_task(self._try(selection, leg), name="hedge")
 
-    async def _try(self, selection: Selection, leg: Leg, wait: CancellableWait) -> bytes:
+    async def _try(self, selection: Selection, leg: Leg, hedge: Hedge | None = None) -> bytes:
         """Send to that replica; note how it failed."""
         leg.tried_urls.add(selection.url)
-
-        def abandon() -> None:
-            """End the wait for a lost replica if another can take over."""
-            if wait.lasts and self._retry_policy.may_abandon(leg, self._registry.snapshot):
-                wait.end(ReplicaLostError())
-
         try:
-            return await self._upstream_request.send(selection, leg, wait, abandon)
+            return await self._upstream_request.send(selection, leg, self._abandon_lost, hedge)
         except AttemptFailedError as failure:
             leg.errors[selection.url] = failure.error
             if leg.is_started:
                 raise ReplicaFailedError("A replica failed after a part of its answer was sent on.") from failure
             raise
+
+    def _abandon_lost(self, leg: Leg, exchange: Exchange) -> None:
+        """End the wait for a lost replica if another can take over."""
+        if exchange.is_open and self._retry_policy.may_abandon(leg, self._registry.snapshot):
+            exchange.abandon(ReplicaLostError())

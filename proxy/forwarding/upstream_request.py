@@ -5,23 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final
 
 from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.local_stats import LocalStats
-from proxy.call import TranslationCall
-from proxy.forwarding.hedge import CancellableWait, HedgeWonError, ReplicaLostError
+from proxy.forwarding.hedge import Hedge, HedgeWonError, ReplicaLostError
 from proxy.forwarding.leg import AttemptFailedError, Leg
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+from proxy.upstream.http_client import Exchange
 from proxy.upstream.response import ReplicaResponse
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, classify
 from shared.protocol.access_errors import CODES
 from shared.protocol.errors import PairUnavailableError, ReplicaFailedError
 from shared.protocol.headers import CALLER_HEADER, REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
-from shared.protocol.sse import BrokenStreamError
 
 log = logging.getLogger(__name__)
 
@@ -34,34 +32,34 @@ class UpstreamRequest:
         self._stats = stats
         self._metrics = metrics
 
-    async def send(self, selection: Selection, leg: Leg, wait: CancellableWait, on_lost: Callable[[], None]) -> bytes:
+    async def send(
+        self, selection: Selection, leg: Leg, on_lost: Callable[[Leg, Exchange], None], hedge: Hedge | None
+    ) -> bytes:
         """Return the body of the replica's translation.
+
+        ``on_lost`` is called when the replica is lost meanwhile; ``hedge`` may win against this request.
 
         Raises:
             AttemptFailedError: it did not serve the request, another may.
-            HedgeWonError: the wait was ended because a hedge was answered.
+            HedgeWonError: the hedge was answered.
             PairwayError: what holds for the client whoever answers.
         """
-        call, sink = leg.call, leg.sink
+        call = leg.call
         call.sample.replicas.append(selection.url)
+        attempt = self._stats.begin_attempt(selection, leg.cost, lambda: on_lost(leg, exchange))
+        if leg.sink is not None:
+            leg.sink.on_progress = attempt.stats.record_progress
         body = leg.body_for(selection.pair)
-        attempt = self._stats.begin_attempt(selection, leg.cost, on_lost)
-        if sink is not None:
-            sink.on_progress = attempt.stats.record_progress
+        headers = {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
         try:
             with attempt:
                 try:
-                    async with wait:
-                        response = await self._client.translate(
-                            selection.url,
-                            body,
-                            call.deadline,
-                            _headers(call),
-                            sink,
-                        )
-                except _FAILURE_TYPES as failure:
-                    attempt.label, conclude = _FAILURES[type(failure)]
-                    raise conclude(attempt, leg, failure) from failure
+                    exchange = self._client.translate(selection.url, body, call.deadline, headers, leg.sink)
+                    if hedge is not None:
+                        hedge.first = exchange
+                    response = await exchange
+                except (UnreachableError, BrokenAnswerError, SilentError, HedgeWonError, ReplicaLostError) as failure:
+                    raise _conclude_failure(attempt, leg, failure) from failure
                 attempt.label = _outcome_label(response)
                 if response.status == HTTPStatus.OK:
                     attempt.record_outcome(AttemptOutcome.GOOD)
@@ -71,49 +69,36 @@ class UpstreamRequest:
             self._metrics.attempts.labels(selection.url, attempt.label).inc()
 
 
-def _conclude_unreachable(attempt: Attempt, leg: Leg, failure: Exception) -> Exception:
-    selection = attempt.selection
-    if not attempt.stats.is_out:  # else it is no news
-        log.warning("replica unreachable", extra={"replica": selection.url, "error": str(failure)})
-    attempt.record_outcome(AttemptOutcome.FAILED, unreachable=True)
-    leg.unreachable_count += 1
-    why = "its replicas can not be reached"
-    return AttemptFailedError(PairUnavailableError(str(selection.pair), why, retry_after=RETRY_AFTER_SECONDS))
-
-
-def _conclude_broken_answer(attempt: Attempt, _: Leg, failure: Exception) -> Exception:
+def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Exception:
+    """Record an attempt that ended without a response; return the error to raise."""
+    url, pair = attempt.selection.url, attempt.selection.pair
+    match failure:
+        case SilentError():
+            attempt.label = "deadline-exceeded"
+            attempt.record_timeout()
+            return leg.call.deadline.exceeded_error()
+        case HedgeWonError():
+            attempt.label = "beaten"
+            attempt.record_hedge_won()
+            return HedgeWonError()
+        case UnreachableError():
+            attempt.label = "unreachable"
+            if not attempt.stats.is_out:  # else it is no news
+                log.warning("replica unreachable", extra={"replica": url, "error": str(failure)})
+            attempt.record_outcome(AttemptOutcome.FAILED, unreachable=True)
+            leg.unreachable_count += 1
+            why = "its replicas can not be reached"
+            return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS))
+        case ReplicaLostError():
+            attempt.label = "replica-lost"
+            log.warning("replica lost with a request in hand", extra={"replica": url})
+            message = "A replica was lost with the request in hand, and no other could take over."
+        case _:
+            attempt.label = "broken-answer"
+            log.warning("replica broke off", extra={"replica": url, "error": str(failure)})
+            message = "A replica broke off its answer, and no other could take over."
     attempt.record_outcome(AttemptOutcome.FAILED)
-    log.warning("replica broke off", extra={"replica": attempt.selection.url, "error": str(failure)})
-    return AttemptFailedError(ReplicaFailedError("A replica broke off its answer, and no other could take over."))
-
-
-def _conclude_lost(attempt: Attempt, _: Leg, __: Exception) -> Exception:
-    attempt.record_outcome(AttemptOutcome.FAILED)
-    log.warning("replica lost with a request in hand", extra={"replica": attempt.selection.url})
-    message = "A replica was lost with the request in hand, and no other could take over."
     return AttemptFailedError(ReplicaFailedError(message))
-
-
-def _conclude_hedge_won(attempt: Attempt, _: Leg, __: Exception) -> Exception:
-    attempt.record_hedge_won()
-    return HedgeWonError()
-
-
-def _conclude_silence(attempt: Attempt, leg: Leg, _: Exception) -> Exception:
-    attempt.record_timeout()
-    return leg.call.deadline.exceeded_error()
-
-
-# What ends an attempt without a response: its label in metrics, and what notes it and returns the error to raise.
-_FAILURES: Final[dict[type[Exception], tuple[str, Callable[[Attempt, Leg, Exception], Exception]]]] = {
-    UnreachableError: ("unreachable", _conclude_unreachable),
-    BrokenAnswerError: ("broken-answer", _conclude_broken_answer),
-    BrokenStreamError: ("broken-answer", _conclude_broken_answer),
-    ReplicaLostError: ("replica-lost", _conclude_lost),
-    HedgeWonError: ("beaten", _conclude_hedge_won),
-    SilentError: ("deadline-exceeded", _conclude_silence),
-}
-_FAILURE_TYPES: Final = tuple(_FAILURES)
 
 
 def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
@@ -129,11 +114,6 @@ def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> 
     else:
         attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or RETRY_AFTER_SECONDS)
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
-
-
-def _headers(call: TranslationCall) -> dict[str, str]:
-    """Return what a replica learns of the call beside its texts."""
-    return {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
 
 
 def _outcome_label(response: ReplicaResponse) -> str:

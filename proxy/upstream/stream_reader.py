@@ -61,7 +61,7 @@ class StreamReader:
         """
         try:
             answer = _WHOLE.validate_json(body)
-        except ValidationError:
+            for index, translation in enumerate(answer.results if isinstance(answer, Translations) else [answer]):
+                self._on_delta(index, translation.translation or "")
+        except (ValidationError, sse.BrokenStreamError):
             raise BrokenAnswerError("an answer that can not be read") from None
-        for index, translation in enumerate(answer.results if isinstance(answer, Translations) else [answer]):
-            self._on_delta(index, translation.translation or "")
