@@ -236,7 +236,7 @@ def build_translation(
         PivotTranslator(forwarder),
         LanguageGrouper(detector, metrics),
         metrics,
-        AdmissionController(local_stats, metrics, time.monotonic),
+        AdmissionController(local_stats, metrics, time.monotonic, foundation.rng),
     )
     coalescer = RequestCoalescer(time.monotonic)
     cache = build_cache(foundation, registry, redis_cache)

@@ -3,5 +3,5 @@
 - ``controller``: admit a request, or refuse it with a reason.
 - ``pair_load``: how full the replicas of a pair are.
 - ``fair_share``: what each caller of a model has in flight.
-- ``retry_after``: the time slots of refused requests.
+- ``retry_after``: in how many seconds refused callers are to come again.
 """

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from random import Random
+from types import TracebackType
 from typing import Final
 
-from proxy.admission.fair_share import AdmittedRequest, FairShare
-from proxy.admission.pair_load import PairLoad, PairLoadMeter
+from proxy.admission.fair_share import FairShare
+from proxy.admission.pair_load import PairLoad, capacities_of, measure_load
 from proxy.balancing.local_stats import LocalStats
 from proxy.call import TranslationCall
 from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from shared.languages import LanguagePair
 from shared.protocol.errors import OverloadedError
+from shared.protocol.priority import Priority
 
-# The part of the capacity that a caller with its fair share in flight leaves free, for those who have less, and for those
-# who come back at the time that they were given.
+# The part of the capacity that a caller with its fair share in flight leaves free, for those who have less.
 RESERVE: Final = 0.2
-# With less than this in flight, whoever was sent away too far could have come: nobody else is.
-NEARLY_EMPTY: Final = 0.2
+# So many of a pair's replicas are looked at before all of them are measured together, which takes a microsecond each.
+LOOKS: Final = 4
 _MESSAGES: Final = {
     "full": "Every replica for {} is full for {} requests.",
     "share": "The replicas for {} are nearly full of {} requests, and you have your share of them in hand.",
@@ -30,15 +32,18 @@ _MESSAGES: Final = {
 class AdmissionController:
     """Admits requests of short texts; replicas judge long ones.
 
-    They know how long those take. Mutable state: the callers of each model, and how full many replicas were when last
-    measured. One event loop.
+    They know how long those take. Mutable state: the callers of each model, and the limits of the last Snapshot's pairs.
+    One event loop.
     """
 
-    def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float]) -> None:
-        """Begin with no callers; ``clock`` gives monotonic seconds."""
+    def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float], rng: Random) -> None:
+        """Begin with no callers; ``clock`` gives monotonic seconds, ``rng`` the jitter of waits."""
+        self._local_stats = local_stats
         self._metrics = metrics
-        self._shares: defaultdict[str, FairShare] = defaultdict(lambda: FairShare(clock))
-        self._load_meter = PairLoadMeter(local_stats, clock)
+        self._shares: defaultdict[str, FairShare] = defaultdict(lambda: FairShare(clock, rng))
+        self._rng = rng
+        self._snapshot: Snapshot | None = None
+        self._limits: dict[tuple[LanguagePair, Priority], float] = {}
 
     def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
         """Count a request's calls as in flight while the block lasts.
@@ -49,42 +54,101 @@ class AdmissionController:
         Raises:
             OverloadedError: no replica has capacity for this caller and class; ``retry_after`` says when one should.
         """
-        short_legs = [
-            (call, pair, self._shares[_model(pair, snapshot)]) for call, pair in legs if not call.cost.is_long
-        ]
-        # Once for all its legs: a time slot is used up when it is redeemed.
-        on_time: dict[tuple[int, int], bool] = {}
-        for call, pair, share in short_legs:
-            key = id(share), id(call)
-            if key not in on_time:
-                on_time[key] = share.retry_after.redeem(call)
-            load = self._load_meter.load(pair, call.priority, snapshot)
-            if load is not None:
-                self._check(call, pair, load, share, is_on_time=on_time[key])
-        return AdmittedRequest(self._load_meter, short_legs, snapshot, has_one_leg=len(legs) == len(short_legs) == 1)
+        short_legs: list[tuple[TranslationCall, LanguagePair, FairShare]] = []
+        for call, pair in legs:
+            if call.cost.is_long:
+                continue
+            share = self._shares[_model(pair, snapshot)]
+            if not self._has_space(call, pair, share, snapshot):
+                load = measure_load(pair, call.priority, snapshot, self._local_stats)
+                if load is not None:
+                    self._check(call, pair, load, share)
+            short_legs.append((call, pair, share))
+        return AdmittedRequest(self._local_stats, short_legs, snapshot, has_one_leg=len(legs) == len(short_legs) == 1)
 
-    def _check(
-        self, call: TranslationCall, pair: LanguagePair, load: PairLoad, share: FairShare, *, is_on_time: bool
-    ) -> None:
-        """Refuse a call for which there is no capacity.
+    def _has_space(self, call: TranslationCall, pair: LanguagePair, share: FairShare, snapshot: Snapshot) -> bool:
+        """Say whether one of a few preferred replicas has space: nearly always the first one that is looked at."""
+        tiers = snapshot.tiers.get(pair)
+        limit = self._limit(pair, call.priority, snapshot)
+        if not tiers or not limit:
+            return False
+        units = share.units.get(call.caller.identity, 0.0)
+        level = 1.0 - RESERVE * units * len(share.units) / limit
+        start = int(self._rng.random() * len(tiers[0]))
+        urls = tiers[0][start : start + LOOKS]
+        for capacity in capacities_of(urls, pair, call.priority, snapshot, self._local_stats):
+            if capacity is None:
+                continue
+            ahead = capacity.ahead if units else capacity.callers
+            if ahead < level * capacity.limit:
+                return not capacity.rate or ahead <= capacity.rate * call.deadline.remaining()
+        return False
 
-        ``is_on_time`` says that it comes back at its time slot.
-        """
+    def _limit(self, pair: LanguagePair, priority: Priority, snapshot: Snapshot) -> float:
+        """Return the limit of a pair's preferred replicas together, as of the last Snapshot; 0 where one has told none."""
+        if snapshot is not self._snapshot:
+            self._snapshot, self._limits = snapshot, {}
+        limit = self._limits.get((pair, priority))
+        if limit is None:
+            load = measure_load(pair, priority, snapshot, self._local_stats)
+            limit = self._limits[pair, priority] = 0.0 if load is None else load.limit
+        return limit
+
+    def _check(self, call: TranslationCall, pair: LanguagePair, load: PairLoad, share: FairShare) -> None:
+        """Refuse a call for which there is no capacity."""
         units = share.units.get(call.caller.identity, 0.0)
         is_newcomer = not units
         callers = len(share.units) + is_newcomer
         share_used = units / (load.limit / callers) if load.limit else 1.0
-        level = load.levels[0]
-        share.retry_after.observe(is_empty=level < NEARLY_EMPTY)
-        if load.levels[is_newcomer] >= (1.0 if is_on_time else 1.0 - RESERVE * share_used):
-            reason = "full" if level >= 1.0 or callers == 1 else "share"
+        if load.levels[is_newcomer] >= 1.0 - RESERVE * share_used:
+            reason = "full" if load.levels[0] >= 1.0 or callers == 1 else "share"
         elif load.waits[is_newcomer] > call.deadline.remaining():
             reason = "late"
         else:
             return
         self._metrics.shed.labels(str(pair), call.priority, reason).inc()
-        wait = share.schedule_retry(call, load)
+        wait = share.retry_after(call, load)
         raise OverloadedError(_MESSAGES[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
+
+
+class AdmittedRequest:
+    """An admitted request, in flight while the block lasts.
+
+    Only its short legs count.
+    """
+
+    __slots__ = ("_has_one_leg", "_legs", "_local_stats", "_snapshot")
+
+    def __init__(
+        self,
+        local_stats: LocalStats,
+        legs: Sequence[tuple[TranslationCall, LanguagePair, FairShare]],
+        snapshot: Snapshot,
+        *,
+        has_one_leg: bool,
+    ) -> None:
+        """Begin uncounted; ``has_one_leg``: it has one leg only, which counts."""
+        self._local_stats = local_stats
+        self._legs = legs
+        self._snapshot = snapshot
+        self._has_one_leg = has_one_leg
+
+    def __enter__(self) -> None:
+        """Count it."""
+        for call, _, share in self._legs:
+            share.add(call.caller.identity, call.cost.units)
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Count it no longer; give a replica's refusal our Retry-After."""
+        if self._has_one_leg and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
+            call, pair, share = self._legs[0]
+            load = measure_load(pair, call.priority, self._snapshot, self._local_stats)
+            wait = share.retry_after(call, load)
+            error.retry_after = max(error.retry_after or 0.0, wait)
+        for call, _, share in self._legs:
+            share.remove(call.caller.identity, call.cost.units)
 
 
 def _model(pair: LanguagePair, snapshot: Snapshot) -> str:

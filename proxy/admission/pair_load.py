@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, Self
 
 from proxy.balancing.capacity import Capacity
@@ -15,11 +15,6 @@ from shared.protocol.priority import Priority
 
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0
-# So many replicas are measured for each request, in a microsecond each. Of more a measurement is used for so many seconds
-# for each of them, so that measuring takes some percent of the time: 50 ms with 1,000, in which they fill by less than
-# they do until the next report.
-FEW_REPLICAS: Final = 8
-SECONDS_PER_REPLICA: Final = 50e-6
 
 
 class PairLoad(NamedTuple):
@@ -42,7 +37,7 @@ class PairLoad(NamedTuple):
         """Combine the capacities of at least one replica."""
         limit = rate = 0.0
         excess = level = newcomer_level = wait = newcomer_wait = math.inf
-        for capacity in capacities:  # one pass: each request comes by here
+        for capacity in capacities:
             limit += capacity.limit
             if capacity.rate:
                 rate += capacity.rate
@@ -59,54 +54,35 @@ class PairLoad(NamedTuple):
         return cls(limit, rate or UNKNOWN_RATE, excess, (level, newcomer_level), (wait, newcomer_wait))
 
 
-class PairLoadMeter:
-    """Measures the load of pairs, by priority.
+def capacities_of(
+    urls: Sequence[str], pair: LanguagePair, priority: Priority, snapshot: Snapshot, local_stats: LocalStats
+) -> Iterator[Capacity | None]:
+    """Yield the capacity of each replica that is not out; None where it does not say how full it is."""
+    known, models, now = local_stats.pair_stats(pair).replicas, snapshot.models[pair], local_stats.now()
+    for url in urls:
+        stats = known.get(url) or local_stats.pair_replica_stats(url, pair)
+        if stats.is_stalled or stats.breaker.opened_at is not None:
+            continue
+        replica = stats.replica
+        capacity = replica.capacity_for(models[url], priority)
+        if capacity is not None and replica.full_until and replica.is_full(now, Lane.of(priority, is_long=False)):
+            capacity = capacity._replace(ahead=max(capacity.ahead, capacity.limit), callers=capacity.limit)
+        yield capacity
 
-    Mutable state: the loads of one Snapshot: until when each is used, and what was measured.
+
+def measure_load(
+    pair: LanguagePair, priority: Priority, snapshot: Snapshot, local_stats: LocalStats
+) -> PairLoad | None:
+    """Return the load of the preferred replicas that are not out.
+
+    None where one does not say how full it is, or all are out: whichever is left is asked then.
     """
-
-    def __init__(self, local_stats: LocalStats, clock: Callable[[], float]) -> None:
-        """Begin with nothing measured; ``clock`` gives monotonic seconds."""
-        self._local_stats = local_stats
-        self._clock = clock
-        self._loads: dict[tuple[LanguagePair, Priority], tuple[float, PairLoad | None]] = {}
-        self._snapshot: Snapshot | None = None
-
-    def load(self, pair: LanguagePair, priority: Priority, snapshot: Snapshot) -> PairLoad | None:
-        """Return the pair's load; cached for a moment with many replicas."""
-        tiers = snapshot.tiers.get(pair, ())
-        if len(tiers) == 1 and len(tiers[0]) <= FEW_REPLICAS:
-            return self._measure(tiers, priority, pair, snapshot)
-        if self._snapshot is not snapshot:
-            self._snapshot, self._loads = snapshot, {}
-        until, load = self._loads.get((pair, priority), (0.0, None))
-        now = self._clock()
-        if now >= until:
-            load = self._measure(tiers, priority, pair, snapshot)
-            self._loads[pair, priority] = now + SECONDS_PER_REPLICA * sum(map(len, tiers)), load
-        return load
-
-    def _measure(
-        self, tiers: Sequence[Sequence[str]], priority: Priority, pair: LanguagePair, snapshot: Snapshot
-    ) -> PairLoad | None:
-        """Return the load of the preferred replicas that are not out.
-
-        None where one does not say how full it is.
-        """
-        lane, now, models = Lane.of(priority, is_long=False), self._clock(), snapshot.models.get(pair, {})
-        for urls in tiers:
-            capacities: list[Capacity] = []
-            for url in urls:
-                stats = self._local_stats.pair_replica_stats(url, pair)
-                if stats.is_out or stats.is_stalled:
-                    continue
-                capacity = stats.replica.capacity_for(models[url], priority)
-                if capacity is None:
-                    return None
-                if stats.replica.is_full(now, lane):
-                    ahead = max(capacity.ahead, capacity.limit)
-                    capacity = capacity._replace(ahead=ahead, callers=capacity.limit)
-                capacities.append(capacity)
-            if capacities:
-                return PairLoad.of(capacities)
-        return None  # whichever replica is left is asked, however full it is
+    for urls in snapshot.tiers.get(pair, ()):
+        capacities: list[Capacity] = []
+        for capacity in capacities_of(urls, pair, priority, snapshot, local_stats):
+            if capacity is None:
+                return None
+            capacities.append(capacity)
+        if capacities:
+            return PairLoad.of(capacities)
+    return None

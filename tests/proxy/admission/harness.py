@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from random import Random
 
 import pytest
 
@@ -32,7 +33,12 @@ class AdmissionHarness:
         self.snapshot = fleet_snapshot or full_to(0)
         self.local_fleet = LocalFleet(self.snapshot)
         self.metrics = ProxyMetrics()
-        self.controller = AdmissionController(self.local_fleet.local_stats, self.metrics, lambda: self.local_fleet.now)
+        self.controller = AdmissionController(
+            self.local_fleet.local_stats,
+            self.metrics,
+            lambda: self.local_fleet.now,
+            Random(5),  # noqa: S311 - jitter, no secrets
+        )
         self.admitted = ExitStack()
 
     def report(self, fleet_snapshot: Snapshot) -> None:

@@ -1,9 +1,7 @@
-"""PairLoad, through the controller: which replicas count, and how long a measurement is used."""
+"""PairLoad, through the controller: which replicas count, and that all of them do."""
 
 from __future__ import annotations
 
-from proxy.admission.pair_load import FEW_REPLICAS, SECONDS_PER_REPLICA
-from proxy.admission.retry_after import SCHEDULED_SHARE
 from proxy.fleet.snapshot import Snapshot
 from shared.protocol.lanes import Lane
 from tests.proxy.admission.harness import LIMIT, AdmissionHarness
@@ -29,25 +27,28 @@ def test_replica_without_reported_capacity_is_asked() -> None:
     harness.admit()
 
 
-def test_load_of_many_replicas_is_cached_for_a_moment() -> None:
-    urls = [f"http://{number}" for number in range(FEW_REPLICAS + 1)]
-
-    def all_full_to(ahead: float) -> Snapshot:
+def test_last_replica_with_space_is_found_among_many() -> None:
+    def fleet_with(*ahead: float) -> Snapshot:
+        urls = (f"http://{number}" for number in range(len(ahead)))
         return snapshot(
             *(
-                replica(url, "en>de", models=models(ahead=ahead, limit=LIMIT, rate=2.0 / SCHEDULED_SHARE))
-                for url in urls
+                replica(url, "en>de", models=models(ahead=each, limit=LIMIT))
+                for url, each in zip(urls, ahead, strict=True)
             )
         )
 
-    harness = AdmissionHarness(all_full_to(LIMIT))
-    harness.refused_seconds()
-    harness.report(all_full_to(0))
-    harness.admit()
-    for url in urls:
+    full = [LIMIT] * 50
+    harness = AdmissionHarness(fleet_with(*full, 0))
+    for number in range(20):
+        harness.admit(f"caller {number}")
+    harness.report(fleet_with(*full, LIMIT))
+    harness.refused_seconds("late")
+    for url in harness.snapshot.replicas:
+        harness.local_fleet.local_stats.replica_stats(url).mark_full(Lane.BULK_SHORT, harness.local_fleet.now, 1.0)
+    harness.report(fleet_with(*[0.0] * 50))
+    harness.admit("again")
+    for url in harness.snapshot.replicas:
         harness.local_fleet.local_stats.replica_stats(url).mark_full(
             Lane.INTERACTIVE_SHORT, harness.local_fleet.now, 1.0
         )
-    harness.admit("bob")
-    harness.local_fleet.now += SECONDS_PER_REPLICA * len(urls)
-    harness.refused_seconds("carol")
+    harness.refused_seconds("back-pressure")
