@@ -9,6 +9,7 @@ it between its first byte and its log line. So what the loops' own tasks do now 
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import importlib
 import json
@@ -18,12 +19,19 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from http import HTTPStatus
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from benchmarks.harness.processes import ROOT, Server, free_port, ready_replicas, redis_server
+from benchmarks.harness.processes import (
+    ROOT,
+    free_port,
+    proxy_server,
+    python_server,
+    ready_replicas,
+    redis_server,
+    running,
+)
 from benchmarks.harness.report import Checks, RunFolder, table, target_table
 from benchmarks.harness.texts import read_sentences
 from shared.runtime.process_guard import ProcessGuard
@@ -84,8 +92,7 @@ def send(port: int) -> list[tuple[int, int]]:
         connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         response.read()
-        if response.status != HTTPStatus.OK:
-            raise SystemExit(f"request-path: status {response.status}")
+        assert response.status == 200, response.status  # noqa: S101 - no figure without a translation
         time.sleep(SETTLE_SECONDS)
         windows.append((int(began * 1000), int(time.monotonic() * 1000)))
         time.sleep(PAUSE_SECONDS)
@@ -103,44 +110,33 @@ def files_of(entered: Sequence[Entered], windows: Sequence[tuple[int, int]]) -> 
     return {str(Path(file).relative_to(ROOT)): functions[file] for file in sorted(set[str].intersection(*files))}
 
 
+async def measure(folder: Path) -> list[tuple[int, int]]:
+    """Start the servers, send the requests, stop the servers; return when each request was served."""
+    redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
+    settings = {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": "en-de"}
+    apiserver = python_server("apiserver", folder, settings, "apiserver")
+    proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
+    for server in (apiserver, proxy):
+        server.command[2:] = ["benchmarks.request_path", server.command[-1], str(server.log.with_suffix(".calls"))]
+
+    def is_ready() -> int:
+        return ready_replicas(f"http://127.0.0.1:{proxy_port}", "en-de")
+
+    async with running([redis_server(redis_port, folder), apiserver, proxy], is_ready, READY_SECONDS):
+        return await asyncio.to_thread(send, proxy_port)
+
+
 def main() -> int:
-    """Start the servers, send the requests, stop the servers, count."""
+    """Measure, count, print."""
     if not (ROOT / "models/en-de/model.safetensors").is_file():
         raise SystemExit("request-path: the demo model models/en-de is not there")
-    folder = RunFolder(OUT)
-    redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
-    url = f"http://127.0.0.1:{proxy_port}"
-    settings = {
-        "apiserver": {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": "en-de"},
-        "proxy": {
-            "PROXY_PORT": str(proxy_port),
-            "PROXY_REPLICAS": f"http://127.0.0.1:{apiserver_port}",
-            "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
-        },
-    }
-    servers = [redis_server(redis_port, folder.path)]
-    for name, values in settings.items():
-        command = [sys.executable, "-m", "benchmarks.request_path", name, str(folder.path / f"{name}.calls")]
-        servers.append(Server(command, folder.path / f"{name}.log", values))
+    folder, checks, results = RunFolder(OUT), Checks(), dict[str, dict[str, list[str]]]()
     with ProcessGuard("PAIRWAY_REQUEST_PATH", 0):
-        try:
-            for server in servers:
-                server.start()
-            until = time.monotonic() + READY_SECONDS
-            while not ready_replicas(url, "en-de"):
-                if time.monotonic() > until:
-                    raise SystemExit(f"request-path: en-de is not served; logs are in {folder.path}")
-                time.sleep(PAUSE_SECONDS)
-            windows = send(proxy_port)
-        finally:
-            for server in reversed(servers):
-                server.stop()
-    checks, lines = Checks(), ["# Product files that one warm request enters", "", folder.machine]
-    results: dict[str, dict[str, list[str]]] = {}
+        windows = asyncio.run(measure(folder.path))
+    lines = ["# Product files that one warm request enters", "", folder.machine]
     for name, most in MAX_FILES.items():
-        files = files_of(json.loads((folder.path / f"{name}.calls").read_text()), windows)
-        results[name] = files
-        rows = [(file, ", ".join(functions)) for file, functions in files.items()]
+        files = results[name] = files_of(json.loads((folder.path / f"{name}.calls").read_text()), windows)
+        rows = ((file, ", ".join(functions)) for file, functions in files.items())
         lines += ["", f"## {name}: {len(files)} files", "", *table(("file", "functions in every request"), rows)]
         checks.at_most(f"files on the {name}", len(files), most, timing=False)
     return folder.write("\n".join([*lines, "", *target_table(checks), ""]), results, checks)

@@ -15,7 +15,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -48,7 +48,6 @@ WARM_UP_SECONDS: Final = 3.0
 # A sweep over 200 replicas takes a quarter of a CPU second, HTTP included; over more in proportion.
 MAX_SWEEP_CPU_SECONDS: Final = 0.25 / 200
 MAX_LOAD: Final = 39
-PREFIX: Final = "pairway:"
 PAGES: Final = 5
 PAUSE_SECONDS: Final = 3.0
 LOAD: Final = Timing(seconds=3.0, warm_up=0.5)
@@ -79,7 +78,7 @@ class FleetFigures:
     shape: str
     proxies: list[ProxyFigures] = field(default_factory=list[ProxyFigures])
     requests: dict[str, tuple[float, float, float]] = field(default_factory=dict[str, tuple[float, float, float]])
-    redis: dict[str, float] = field(default_factory=dict[str, float])
+    redis_bytes: float = 0.0
     reports_per_second: float = 0.0
 
     def judge(self, checks: Checks, replicas: int) -> None:
@@ -97,10 +96,9 @@ class FleetFigures:
         )  # fmt: skip
         headings = ("proxy", "CPU s a sweep", "seconds", "longest pause ms", "CPU s a second", "MB", "/health bytes", "/health ms", "CPU ms each")  # fmt: skip
         requests = ((name, f"{cpu:.0f}", f"{p50:.1f} / {p99:.1f}") for name, (cpu, p50, p99) in self.requests.items())
-        redis = ((name, f"{value:,.0f}") for name, value in self.redis.items())
         return [
-            f"## {self.shape}", "", f"Reports a second: {self.reports_per_second:.0f}", "", *table(headings, sweeps), "",
-            *table(("requests", "CPU µs each", "p50 / p99 ms"), requests), "", *table(("Redis", ""), redis), "",
+            f"## {self.shape}", "", f"Redis: {self.redis_bytes / MEGABYTE:.1f} MB; reports a second: {self.reports_per_second:.0f}",
+            "", *table(headings, sweeps), "", *table(("requests", "CPU µs each", "p50 / p99 ms"), requests), "",
         ]  # fmt: skip
 
 
@@ -154,7 +152,7 @@ async def measure(fleet: SimulatedFleet, out: Path, options: argparse.Namespace)
         ]  # fmt: skip
         if "sweeps" in parts:
             await measure_sweeps(figures, proxies, fleet, options)
-            figures.redis = await asyncio.to_thread(redis_sizes, redis_port)
+            figures.redis_bytes = await asyncio.to_thread(redis_bytes, redis_port)
         if "requests" in parts:
             for pair in dict.fromkeys((fleet.all_pairs[0], fleet.all_pairs[-1])):
                 number = sum(pair in fleet.pairs_of(each) for each in range(fleet.replicas))
@@ -216,23 +214,11 @@ def measure_health(figures: ProxyFigures, proxy: RunningProxy) -> None:
     figures.health_cpu_ms = 1000 * max(0.0, spent) / PAGES
 
 
-def redis_sizes(port: int) -> dict[str, float]:
-    """Return how many keys there are, and their bytes."""
-    client: Any = Redis(port=port, decode_responses=True)  # partly untyped in redis-py
+def redis_bytes(port: int) -> float:
+    """Return what the fleet takes in Redis."""
+    client: Any = Redis(port=port)  # partly untyped in redis-py
     with client as redis:
-        keys: list[str] = list(redis.scan_iter(count=1000))
-        sizes = {key: int(redis.memory_usage(key, samples=0) or 0) for key in keys}
-        return {**by_kind(sizes), "bytes used_memory": float(redis.info("memory")["used_memory"])}
-
-
-def by_kind(sizes: Mapping[str, int]) -> dict[str, float]:
-    """Return how many keys of each kind there are, and the bytes they take, by the part of the name after the prefix."""
-    totals: dict[str, float] = {}
-    for key, size in sizes.items():
-        kind = key.removeprefix(PREFIX).split(":")[0]
-        totals[f"keys {kind}"] = totals.get(f"keys {kind}", 0) + 1
-        totals[f"bytes {kind}"] = totals.get(f"bytes {kind}", 0) + size
-    return dict(sorted(totals.items()))
+        return float(redis.info("memory")["used_memory"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.harness.report import Checks
-from benchmarks.scale import FleetFigures, ProxyFigures, by_kind
+from benchmarks.scale import FleetFigures, ProxyFigures
 
 
 def test_sweep_that_costs_too_much_is_missed() -> None:
@@ -17,8 +17,3 @@ def test_sweep_that_costs_too_much_is_missed() -> None:
     assert [check.met for check in few] == [False, True]
     assert [check.met for check in many] == [True, True]
     assert any(line.startswith("| leads | 0.300 |") for line in figures.lines())
-
-
-def test_keys_are_counted_by_kind() -> None:
-    sizes = {"pairway:replica:http://a": 100, "pairway:replica:http://b": 50, "pairway:pairs": 7}
-    assert by_kind(sizes) == {"keys replica": 2, "bytes replica": 150, "keys pairs": 1, "bytes pairs": 7}
