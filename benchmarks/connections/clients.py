@@ -16,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 
 import uvloop
@@ -73,10 +73,6 @@ class ClientGroup:
     port: int
     address: str
     hold: float
-
-    def to_json(self) -> str:
-        """Return the group for a command line."""
-        return json.dumps(asdict(self))
 
 
 class BurdenConnection(asyncio.Protocol):

@@ -9,9 +9,9 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psutil
 
@@ -47,8 +47,7 @@ HEADINGS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class ProcessState:
+class ProcessState(NamedTuple):
     """The proxy at one moment: resident MB, open files, CPU seconds so far."""
 
     at: float
@@ -140,7 +139,7 @@ def connections_from(process: psutil.Process, address: str) -> int:
 
 async def with_clients(process: psutil.Process, group: ClientGroup) -> Phase:
     """Let a group of clients come and go; the phase begins when it comes and ends when it goes."""
-    command = (sys.executable, "-m", "benchmarks.connections.clients", group.to_json())
+    command = (sys.executable, "-m", "benchmarks.connections.clients", json.dumps(asdict(group)))
     child = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         output = asyncio.create_task(child.communicate())

@@ -33,9 +33,10 @@ def is_refused(sample: Sample) -> bool:
 
 
 class LoadSummary(NamedTuple):
-    """One stream of a load, in the time that counts.
+    """One stream of a load, in the time that counts; times in ms, rates in requests (or units of cost) a second.
 
-    Latencies are in ms, rates in requests (or units of cost) a second, ``cpu_ms`` of proxy, API server and engine.
+    Goodput is what ended in that time, all else is of what was due in it. ``cpu_ms`` of proxy, API server and engine is that of
+    the whole load, for each request translated in it, whoever's it was; ``late`` is how far the generator was behind.
     """
 
     offered: float
@@ -45,7 +46,6 @@ class LoadSummary(NamedTuple):
     p50: float
     p95: float
     p99: float
-    refused: int
     refusals: dict[str, int]
     refused_p50: float
     refused_p99: float
@@ -56,6 +56,11 @@ class LoadSummary(NamedTuple):
     cpu_ms: list[float]
 
     @property
+    def refused(self) -> int:
+        """Number of requests that were refused."""
+        return sum(self.refusals.values())
+
+    @property
     def success_percent(self) -> float:
         """Part of the requests that were translated."""
         sent = self.good + self.refused + sum(self.others.values())
@@ -63,15 +68,14 @@ class LoadSummary(NamedTuple):
 
     def cells(self) -> tuple[str, ...]:
         """Return a row of the table, without the load's name."""
-        refusals = ", ".join(f"{code}: {count}" for code, count in self.refusals.items())
         return (
             f"{self.offered:.1f}",
             f"{self.goodput:.1f}",
             f"{self.goodput_units:.0f}",
             _slashed(self.p50, self.p95, self.p99),
-            f"{self.refused} ({refusals})" if refusals else NONE,
+            f"{self.refused} ({_counts(self.refusals)})" if self.refusals else NONE,
             _slashed(self.refused_p50, self.refused_p99),
-            ", ".join(f"{code}: {count}" for code, count in self.others.items()) or "0",
+            _counts(self.others) or "0",
             " / ".join(f"{each:.1f}" for each in self.cpu_ms),
             f"{_slashed(self.late_p99, self.late_max)}, {self.load_cpu_percent:.0f} %",
         )
@@ -81,32 +85,28 @@ def _slashed(*numbers: float) -> str:
     return " / ".join(NONE if math.isnan(number) else f"{number:.0f}" for number in numbers)
 
 
-def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
-    """Summarize a stream.
+def _counts(codes: dict[str, int]) -> str:
+    return ", ".join(f"{code}: {count}" for code, count in codes.items())
 
-    Goodput is what ended in the time that counts, all else is of what was due in it. CPU is the servers' over the whole load, for
-    each request translated in it, whoever's it was.
-    """
+
+def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
+    """Summarize a stream."""
     result = load.result
     ended = [sample for sample in result.counted if sample.stream == stream]
     due = [sample for sample in result.due if sample.stream == stream]
     good = [sample.seconds for sample in due if not sample.failed]
     refused = [sample for sample in due if is_refused(sample)]
-    refused_after = [sample.seconds for sample in refused]
     late = [sample.sent - sample.due for sample in due]
     translated = sum(not sample.failed for sample in result.samples) or math.nan
     return LoadSummary(
-        offered=len(due) / result.seconds,
-        goodput=len(ended) / result.seconds,
-        goodput_units=sum(sample.units for sample in ended) / result.seconds,
-        good=len(good),
-        p50=percentile_ms(good, 50),
-        p95=percentile_ms(good, 95),
-        p99=percentile_ms(good, 99),
-        refused=len(refused),
+        len(due) / result.seconds,
+        len(ended) / result.seconds,
+        sum(sample.units for sample in ended) / result.seconds,
+        len(good),
+        *(percentile_ms(good, percent) for percent in (50, 95, 99)),
         refusals=failures(refused),
-        refused_p50=percentile_ms(refused_after, 50),
-        refused_p99=percentile_ms(refused_after, 99),
+        refused_p50=percentile_ms((sample.seconds for sample in refused), 50),
+        refused_p99=percentile_ms((sample.seconds for sample in refused), 99),
         others=unclear_failures(due),
         late_p99=percentile_ms(late, 99),
         late_max=percentile_ms(late, 100),

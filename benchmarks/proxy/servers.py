@@ -81,33 +81,20 @@ class ProxyProcess:
             NotInstalledError: it cannot be had here.
         """
         self.peer = peer
-        self.port = places.replica_ports[0]
-        self._server: Server | None = None
         self._folder = places.folder
-        if not peer.command:
-            return
-        programs = programs_of(peer, places.environments)
-        folder = places.folder / peer.name
+        programs, folder = programs_of(peer, places.environments), places.folder / peer.name
         folder.mkdir()
-        self.port = free_port()
         first, second = places.replica_ports
-        values = {
-            "before": places.before,
-            "bin": programs,
-            "first": first,
-            "folder": folder,
-            "port": self.port,
-            "python": sys.executable,
-            "redis": places.redis_port,
-            "second": second,
-            "spare": free_port(),
-        }
+        port = free_port() if peer.command else first
+        self._url = f"http://127.0.0.1:{port}{peer.path}"
+        values = {"before": places.before, "bin": programs, "folder": folder, "python": sys.executable}
+        values |= {"port": port, "spare": free_port(), "first": first, "second": second, "redis": places.redis_port}
         if peer.config:
             (folder / peer.config).write_text(Template((HERE / peer.config).read_text()).substitute(values))
         # Split first: a folder's name may hold a space.
         command = [Template(word).substitute(values) for word in shlex.split(peer.command)]
         variables = {name: Template(value).substitute(values) for name, value in peer.variables.items()}
-        self._server = Server(command, folder / "log", variables)
+        self._server = Server(command, folder / "log", variables) if command else None
 
     def start(self) -> None:
         """Start it, and stop it again when it gave good responses.
@@ -142,12 +129,8 @@ class ProxyProcess:
     def kill(self) -> None:
         """End it, its children too."""
         self._signal(signal.SIGKILL)
-        if self._server is not None and self._server.process is not None:
-            self._server.process.wait(REQUEST_SECONDS)
-
-    @property
-    def _url(self) -> str:
-        return f"http://127.0.0.1:{self.port}{self.peer.path}"
+        if self._server is not None:
+            self._server.stop()
 
     def _wait_until_good(self) -> None:
         until, in_a_row = time.monotonic() + START_SECONDS, 0
