@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from apiserver.context import context
+from apiserver.scheduling.work_item import WorkItem
 from shared.http import event_stream
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
@@ -27,7 +28,7 @@ from shared.protocol.headers import CALLER_HEADER, caller_from_header
 from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse import DeltaSink
 
 routes = APIRouter()
 
@@ -61,30 +62,22 @@ async def translate(request: Request) -> Response:
     return await event_stream.respond(request, _translate(request, sink), sink)
 
 
-async def _translate(request: Request, sink: OnDelta | None) -> bytes:
+async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
     _authorize(request)
     app = context(request)
     with app.metrics.request_timer(time.monotonic) as sample, app.bodies.reserve() as reservation:
-        times = app.time_limits
-        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), times.base, time.monotonic)
+        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), app.time_limits.base, time.monotonic)
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER))
         caller = caller_from_header(request_header(request, CALLER_HEADER))
         body = await read_body(request, app.limits.body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, app.limits)
-        deadline = deadline.extended(times.seconds(translate_request.chars))
         pair = app.model_server.resolve(translate_request)
+        request_id: str = request.scope["state"]["request_id"]
+        work = WorkItem(translate_request, pair, deadline, request_id, priority, caller, sink)
+        work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
-        add_log_fields(request, pair=sample.pair, texts=len(translate_request.texts))
-        work = app.model_server.translate(
-            pair,
-            translate_request,
-            deadline,
-            request.scope["state"]["request_id"],
-            sink,
-            priority=priority,
-            caller=caller,
-        )
-        return translate_request.answer(await while_connected(request, work))
+        add_log_fields(request, pair=sample.pair, texts=len(work.texts))
+        return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
 
 
 @routes.get("/report", responses=CLOSED)

@@ -33,7 +33,7 @@ class ApiServerContext:
         for loop in self.loops:
             self.metrics.loop_age.labels(loop.name).set(loop.age())
         for host in self.model_server.hosts:
-            host.capacity.set_gauges(self.metrics)
+            host.admission.set_gauges(self.metrics, host.entry.name)
         engines = [host.engine for host in self.model_server.hosts]
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
 

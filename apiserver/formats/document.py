@@ -63,6 +63,11 @@ def placeholder_index(char: str) -> int | None:
     return code - FIRST_PLACEHOLDER if FIRST_PLACEHOLDER <= code <= LAST_PLACEHOLDER else None
 
 
+def has_placeholders(text: str) -> bool:
+    """Say whether a placeholder's character stands in the text."""
+    return PLACEHOLDER_CHAR.search(text) is not None
+
+
 def without_placeholders(text: str) -> str:
     """Return the text with a space for each placeholder."""
     return PLACEHOLDER_CHAR.sub(" ", text)

@@ -7,23 +7,24 @@ import logging
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from apiserver.catalog import canary_texts
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError
-from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
+from shared.protocol.deadline import Deadline
 from shared.protocol.errors import PairwayError
-from shared.protocol.messages import TextFormat
+from shared.protocol.messages import TranslateRequest
 
 log = logging.getLogger(__name__)
 
-# A canary is an ordinary text.
-PLAIN_TEXT: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
+
+def canary_work(pair: LanguagePair, text: str, timeout: float, clock: Callable[[], float]) -> WorkItem:
+    """Return the request for a canary, an ordinary text that goes before all others; ``timeout`` is in seconds."""
+    request = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target)
+    return WorkItem(request, pair, Deadline.after(timeout, clock), f"canary-{uuid.uuid4().hex}", canary=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,7 @@ class CanaryChecks:
         source = self._entry.canary(pair) or ""
         try:
             async with asyncio.timeout(self._timeout):
-                plan = await translator.prepare(pair, source, PLAIN_TEXT)
-                result = await translator.complete(plan, f"canary-{uuid.uuid4().hex}", WorkItem(canary=True))
+                (result,) = await translator.translate(canary_work(pair, source, self._timeout, self._clock))
         except TimeoutError:
             return self._too_late
         except EngineGoneError:

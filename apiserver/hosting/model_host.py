@@ -18,9 +18,9 @@ from apiserver.hosting.canary_checks import CanaryChecks
 from apiserver.hosting.restart_backoff import RestartBackoff
 from apiserver.hosting.stall_detector import StallDetector
 from apiserver.metrics import ApiServerMetrics
-from apiserver.scheduling.admission import QueueBounds
-from apiserver.scheduling.model_capacity import ModelCapacity
-from apiserver.translation.translator import RunningModel, Translator
+from apiserver.scheduling.admission import ModelAdmission, QueueBounds
+from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError
 from shared.protocol.report import ModelReport, PairReport
@@ -34,6 +34,9 @@ WATCH_SECONDS: Final = 0.1
 CANARY_RETRY_SECONDS: Final = 10.0
 # Where nothing better is known: restarting a small engine takes about this long.
 RETRY_AFTER_SECONDS: Final = 5.0
+
+# What a model runs at once where its entry does not say: vLLM's own default for an API server.
+DEFAULT_MAX_NUM_SEQS: Final = 256
 
 DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"
@@ -94,7 +97,8 @@ class ModelHost:
         self._translator: Translator | None = None
         self._stall_detector: StallDetector | None = None
         self._revision: str | None = None
-        self.capacity = ModelCapacity(entry, settings.queue, services.clock)
+        batch_size = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
+        self.admission = ModelAdmission(batch_size, settings.queue, services.clock)
         # Why each pair is not ready; None where it is.
         self._reasons: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._task: asyncio.Task[None] | None = None
@@ -158,7 +162,7 @@ class ModelHost:
         """Return the engine's report, its capacity and its revision; None while there is no engine."""
         if self._translator is None:
             return None
-        return self.capacity.with_capacity(self._translator.engine.progress(), self._revision)
+        return self.admission.with_capacity(self._translator.engine.progress(), self._revision)
 
     @property
     def engine(self) -> Engine | None:
@@ -209,10 +213,10 @@ class ModelHost:
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
                 raise
-            slots = self.capacity.new_slots(engine.max_num_seqs)
-            self._translator = Translator(
-                RunningModel(self.entry, engine, encoders, sampling), self._services.guards, self._metrics, slots
-            )
+            slots = self.admission.new_slots(engine.max_num_seqs)
+            guard, metrics = self._services.guards, self._metrics
+            model = RunningModel(self.entry, engine, encoders, sampling, guard, metrics, self.admission, slots)
+            self._translator = Translator(model)
             self._stall_detector = StallDetector(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
@@ -231,7 +235,7 @@ class ModelHost:
         self._reasons.update(dict.fromkeys(pairs, reason))
         outcome = await self._canaries.check(translator, pairs, self._note_canary)
         if outcome.passed:
-            self.capacity.estimate_rate(outcome.passed, outcome.seconds)
+            self.admission.estimate_rate(outcome.passed, outcome.seconds)
         self._restarts.start_ended(ready=any(map(self.ready, self.entry.all_pairs)))
         self._engine_hangs = outcome.engine_hangs
 

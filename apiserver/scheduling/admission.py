@@ -2,37 +2,34 @@
 
 A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)``:
 
-* ``ahead`` are the units in flight of its own lane and more urgent ones (shared/protocol/lanes.py) that come before it. The slots
-  serve callers in turn (apiserver/scheduling/batch_slots.py), so of each other caller no more comes before a request than its own caller
-  has in flight with it; what its own caller has in hand is ahead in full. Who floods a model fills it for itself;
+* ``ahead`` are the units in flight of its own lane and more urgent ones that come before it. The slots serve callers in turn
+  (batch_slots.py), so of each other caller no more comes before a request than its own caller has in flight with it;
 * ``batch_size`` is what the engine runs at once (``max_num_seqs``), ``rate`` what it gets done per second when it is full
-  (apiserver/scheduling/throughput.py; before that is known, a guess by the canaries);
+  (throughput.py; before that is known, a guess by the canaries);
 * ``queue_seconds`` is the queueing delay to hold, ``max_waiting`` a bound on the queue whatever the rate;
 * ``share`` is the class's share of the queue, so that bulk is refused first and interactive last.
 
-So the limit follows the engine's speed, and an idle model takes any legal request. A long text may find its own cost more
-ahead: who takes long may wait as long as that. What could not be done before its deadline, at the rate measured, is
-refused too, unless nothing is ahead. A refusal's ``reason`` says which it was: ``full``, ``late``, or ``queue`` where no
-work could begin within the queue deadline.
-
-All callers together can have more in flight than the limit: the one with the most little more than that, the next half of
-it, the third a third, and so on, each with one request beyond; no more callers than the limit has units.
+A long text may find its own cost more ahead: who takes long may wait as long as that. What could not be done before its
+deadline, at the rate measured, is refused too, unless nothing is ahead. A refusal's ``reason`` says which it was: ``full``,
+``late``, or ``queue`` where no work could begin within the queue deadline (docs/decisions/0017-overload.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from apiserver.scheduling.batch_slots import LONG_SHARE
+from apiserver.metrics import ApiServerMetrics
+from apiserver.scheduling.batch_slots import LONG_SHARE, OVERHANG, BatchSlots
 from apiserver.scheduling.in_flight import InFlightLedger
 from apiserver.scheduling.throughput import ThroughputMeter
+from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
-from shared.protocol.lanes import Lane, cost_of, is_long
+from shared.protocol.lanes import Lane
 from shared.protocol.priority import Priority
-from shared.protocol.report import ClassCapacity
+from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
 # Queue deadline: so many times ``queue_seconds`` may a request be without any slot before it is refused after all. The
@@ -43,6 +40,10 @@ QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Pr
 RETRY_AFTER_MAX: Final = 60.0
 # A rate to divide by: an engine that stands still has none.
 MIN_RATE: Final = 1e-3
+# A full batch takes about so many times as long as one request alone (2.1 times for 25, `make bench-origin`, D).
+FULL_BATCH_SLOWDOWN: Final = 2.0
+# The rate is guessed to be between one full batch a second and so many: canaries are short.
+MAX_BATCHES_PER_SECOND: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,66 +54,41 @@ class QueueBounds:
     max_waiting: int
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
-    """A request to be admitted: its class, number of texts, cost in units, whether a text is long; its caller."""
-
-    priority: Priority
-    texts: int
-    cost: float
-    long: bool
-    caller: str = ""
-    lane: Lane = field(init=False)  # where its work goes
-
-    def __post_init__(self) -> None:
-        """Compute the lane once: it is used again and again."""
-        object.__setattr__(self, "lane", Lane.of(self.priority, is_long=self.long))
-
-    @classmethod
-    def of(cls, texts: Sequence[str], priority: Priority, caller: str = "") -> AdmissionRequest:
-        """Judge a request before it is planned, by its characters."""
-        sizes = list(map(len, texts))
-        return cls(priority, len(sizes), cost_of(sum(sizes), len(sizes)), is_long(max(sizes)), caller)
-
-
-@dataclass(slots=True)
-class AdmissionPermit:
-    """Capacity that one request holds; what is done of it is free again at once."""
-
-    request: AdmissionRequest
-    units_left: float
-    _admission: ModelAdmission
-
-    def done(self, units: float) -> None:
-        """Note that so many of the request's units are done."""
-        units = min(units, self.units_left)
-        self.units_left -= units
-        self._admission.finish(self.request, units)
-
-
 class ModelAdmission:
     """One model's admission; mutable state: what is in flight. Never waits. Not thread-safe: one event loop.
 
-    ``batch_size`` is what the engine runs at once (set again when it turns out otherwise at the engine's start),
-    ``assumed_rate`` the units per second to count with before the rate is known.
+    It outlives the model's engines, and so do admitted requests until they are answered. ``batch_size`` is what the engine
+    runs at once, ``assumed_rate`` the units per second to count with before the rate is known.
     """
 
-    def __init__(self, batch_size: int, meter: ThroughputMeter, bounds: QueueBounds) -> None:
+    def __init__(self, batch_size: int, bounds: QueueBounds, clock: Callable[[], float]) -> None:
         self.batch_size = batch_size
         self.assumed_rate = float(batch_size)
-        self.meter = meter
+        self.meter = ThroughputMeter(clock)
+        self.texts = 0
         self._bounds = bounds
         self._in_flight = InFlightLedger()
-        self.texts = 0
 
     def __repr__(self) -> str:
         """Show how full it is."""
         return f"<ModelAdmission {self._in_flight} at {self._rate():.1f}/s>"
 
+    def new_slots(self, batch_size: int) -> BatchSlots:
+        """Return the slots of a new engine; its throughput has yet to be measured."""
+        self.meter.reset()
+        self.batch_size, self.assumed_rate = batch_size, float(batch_size)
+        return BatchSlots(batch_size, overhang=max(1, batch_size // OVERHANG), meter=self.meter)
+
+    def estimate_rate(self, canaries: int, seconds: float) -> None:
+        """Guess the rate by how long so many canaries took, all at once, until it is measured; within bounds."""
+        units = max(canaries, self.batch_size / FULL_BATCH_SLOWDOWN)
+        guess = min(units / seconds if seconds else math.inf, MAX_BATCHES_PER_SECOND * self.batch_size)
+        self.assumed_rate = max(self.batch_size, guess)
+
     def ahead(self, lane: Lane, caller: str, cost: float) -> float:
         """Return the units in flight that come before a further request of the caller with that cost.
 
-        Of long texts no more goes before a short one than they may hold of the batch (apiserver/scheduling/batch_slots.py).
+        Of long texts no more goes before a short one than they may hold of the batch.
         """
         most = self._in_flight.units_of(caller, lane) + cost
         return self._in_flight.units_before(lane, most, self.batch_size / LONG_SHARE)
@@ -126,72 +102,89 @@ class ModelAdmission:
         """Return the seconds within which a request of short texts must have its first slot."""
         return QUEUE_DEADLINES[priority] * self._bounds.seconds
 
-    def class_capacities(self) -> dict[Priority, ClassCapacity]:
-        """Return how full the model is for short requests of each class."""
-        return {priority: self._class_capacity(priority) for priority in Priority}
-
-    @contextmanager
-    def admit(self, request: AdmissionRequest, remaining: float) -> Generator[AdmissionPermit]:
-        """Hold capacity for a request with ``remaining`` seconds to its deadline while the block lasts.
+    def admit(self, work: WorkItem) -> None:
+        """Hold capacity for a request until :meth:`release`.
 
         Raises:
             OverloadedError: there is no capacity now, or not enough time.
         """
-        self._check(request, remaining)
-        permit = AdmissionPermit(request, request.cost, self)
-        self._in_flight.add(request.caller, request.lane, request.cost)
-        self.texts += request.texts
-        try:
-            yield permit
-        finally:
-            self.texts -= request.texts
-            self._in_flight.remove(request.caller, request.lane, permit.units_left)
-            self._in_flight.end(request.caller)
+        self._check(work)
+        self._in_flight.add(work.caller, work.lane, work.cost)
+        self.texts += len(work.texts)
+        work.units_left, work.admitted_at = work.cost, work.deadline.clock()
+        work.is_queueing, work.begun_at = False, None
 
-    def finish(self, request: AdmissionRequest, units: float) -> None:
-        """Remove units that are done from what is in flight."""
-        self._in_flight.remove(request.caller, request.lane, units)
-        self.meter.done(units)
+    def finish(self, work: WorkItem, units: float) -> None:
+        """Note that so many of a request's units are done: their capacity is free at once."""
+        units = min(units, work.units_left)
+        if units:
+            work.units_left -= units
+            self._in_flight.remove(work.caller, work.lane, units)
+            self.meter.done(units)
 
-    def queue_timeout(self, request: AdmissionRequest) -> OverloadedError:
+    def release(self, work: WorkItem) -> None:
+        """Give back what is left of a request's capacity."""
+        self.texts -= len(work.texts)
+        self._in_flight.end(work.caller, work.lane, work.units_left)
+
+    def queue_timeout(self, work: WorkItem) -> OverloadedError:
         """Return the error for an admitted request that got no slot within its queue deadline."""
-        message = f"None of the request's work could begin within {self.queue_deadline(request.priority):g} s."
-        return self._refusal(message, "queue", self.ahead(request.lane, request.caller, 0) - self.batch_size)
+        message = f"None of the request's work could begin within {self.queue_deadline(work.priority):g} s."
+        return self._refusal(message, "queue", self.ahead(work.lane, work.caller, 0) - self.batch_size)
 
-    def _check(self, request: AdmissionRequest, remaining: float) -> None:
-        ahead = self.ahead(request.lane, request.caller, request.cost)
-        limit = self.limit(request.priority) + (request.cost if request.long else 0.0)
+    def class_capacities(self) -> dict[Priority, ClassCapacity]:
+        """Return how full the model is for short requests of each class."""
+        return {priority: self._class_capacity(priority) for priority in Priority}
+
+    def with_capacity(self, report: ModelReport, revision: str | None) -> ModelReport:
+        """Return the engine's report with the capacity, the rate and the model's revision in it."""
+        update = {"capacity": self.class_capacities(), "rate": self.meter.rate, "revision": revision}
+        return report.model_copy(update=update)
+
+    def set_gauges(self, metrics: ApiServerMetrics, model: str) -> None:
+        """Set the model's gauges."""
+        if (rate := self.meter.rate) is not None:
+            metrics.rate.labels(model).set(rate)
+        for priority, capacity in self.class_capacities().items():
+            metrics.ahead.labels(model, priority).set(capacity.ahead)
+            metrics.limit.labels(model, priority).set(capacity.limit)
+
+    def _check(self, work: WorkItem) -> None:
+        ahead, cost = self.ahead(work.lane, work.caller, work.cost), work.cost
+        limit = self.limit(work.priority) + (cost if work.lane.is_long else 0.0)
         if ahead >= limit:
             message = (
-                f"This model has {ahead:.0f} units of work in hand before this request ({request.priority}), and takes it "
+                f"This model has {ahead:.0f} units of work in hand before this request ({work.priority}), and takes it "
                 f"on below {limit:.0f}."
             )
-            raise self._refusal(message, "full", ahead - limit + request.cost)
+            raise self._refusal(message, "full", ahead - limit + cost)
         rate = self.meter.rate
         if rate is None or ahead <= 0:
             return
+        remaining = work.deadline.remaining()
         in_time = self.batch_size + rate * remaining
-        if ahead + request.cost <= in_time:
+        if ahead + cost <= in_time:
             return
-        seconds = max(0.0, ahead + request.cost - self.batch_size) / max(rate, MIN_RATE)
+        seconds = max(0.0, ahead + cost - self.batch_size) / max(rate, MIN_RATE)
         message = f"This request would take about {seconds:.0f} s and has {remaining:.1f} s."
-        if request.cost > in_time:
+        if cost > in_time:
             message = (
-                f"This request of {request.cost:.0f} units is too large for the {remaining:.1f} s that it has, even if "
+                f"This request of {cost:.0f} units is too large for the {remaining:.1f} s that it has, even if "
                 f"nothing were before it: this model does about {rate:.3g} units a second. Give it more time, or send less at once."
             )
         # No more than what is ahead can be waited for.
-        raise self._refusal(message, "late", min(ahead, ahead + request.cost - in_time))
+        raise self._refusal(message, "late", min(ahead, ahead + cost - in_time))
 
     def _refusal(self, message: str, reason: Literal["full", "late", "queue"], units: float) -> OverloadedError:
-        """Return the error, with the time that so many units take to drain."""
-        return OverloadedError(message, retry_after=self._bounded(units), facts={"reason": reason})
+        """Return the error, with the time that so many units take to drain, within Retry-After's bounds."""
+        seconds = min(max(units / max(self._rate(), MIN_RATE), RETRY_AFTER_MIN), RETRY_AFTER_MAX)
+        return OverloadedError(message, retry_after=seconds, facts={"reason": reason})
 
     def _class_capacity(self, priority: Priority) -> ClassCapacity:
-        lane = Lane.of(priority, is_long=False)
+        lane, most_long = Lane.of(priority, is_long=False), self.batch_size / LONG_SHARE
         return ClassCapacity(
-            ahead=self._in_flight.units_before(lane, most_long=self.batch_size / LONG_SHARE),
-            callers=self._in_flight.units_before(lane, 1.0, self.batch_size / LONG_SHARE),
+            ahead=self._in_flight.units_before(lane, most_long=most_long),
+            callers=self._in_flight.units_before(lane, 1.0, most_long),
             limit=self.limit(priority),
         )
 
@@ -199,7 +192,3 @@ class ModelAdmission:
         """Return units per second, as far as known."""
         rate = self.meter.rate
         return self.assumed_rate if rate is None else rate
-
-    def _bounded(self, units: float) -> float:
-        """Return the seconds that so many units take to drain, within Retry-After's bounds."""
-        return min(max(units / max(self._rate(), MIN_RATE), RETRY_AFTER_MIN), RETRY_AFTER_MAX)

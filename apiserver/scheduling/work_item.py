@@ -1,41 +1,74 @@
-"""Work item: what the texts of one request share in the queues, and callbacks for its progress."""
+"""Work item: one request on its way through the server, from its admission to its last segment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
 
-from shared.protocol.lanes import Lane
+from shared.languages import LanguagePair
+from shared.protocol.deadline import Deadline
+from shared.protocol.lanes import Lane, cost_of, is_long
+from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
+from shared.protocol.sse import DeltaSink
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: one for each request
 class WorkItem:
-    """One request's class and caller; mutable state: ``begun``.
+    """Who asks for what and until when, and how far it is.
 
-    ``on_begin`` is called when the first of its segments has a slot, ``on_done`` with the units of cost that are done each
-    time that some are. ``canary``: it goes before everything and waits for no slot.
+    ``caller`` is the tag of who asks: callers of one class are served in turn. ``sink`` gets a text's index and its
+    next part as soon as that is final. A ``canary`` goes before everything and waits for no slot.
+
+    Mutable state, set by those who handle it: units of cost not yet done, what each segment counts for, and when it was
+    admitted; the request's timer, the seconds that it may wait for its first slot, whether it waits for it, and when
+    it had it.
     """
 
+    request: TranslateRequest
+    pair: LanguagePair
+    deadline: Deadline
+    request_id: str
     priority: Priority = Priority.INTERACTIVE
     caller: str = ""
-    on_begin: Callable[[], None] | None = None
-    on_done: Callable[[float], None] | None = None
+    sink: DeltaSink | None = None
     canary: bool = False
-    begun: bool = False
+    texts: Sequence[str] = field(init=False)
+    chars: int = field(init=False)
+    cost: float = field(init=False)
+    lane: Lane = field(init=False)
+    units_left: float = 0.0
+    units_per_segment: float = 0.0
+    admitted_at: float = 0.0
+    timer: asyncio.Timeout | None = None
+    queue_seconds: float = inf
+    is_queueing: bool = False
+    begun_at: float | None = None
 
-    def lane(self, *, is_long: bool) -> Lane | None:
-        """Return where a text of it goes; None for a canary."""
-        return None if self.canary else Lane.of(self.priority, is_long=is_long)
+    def __post_init__(self) -> None:
+        """Judge the request before it is planned, by its characters."""
+        self.texts = self.request.texts
+        sizes = list(map(len, self.texts))
+        self.chars = sum(sizes)
+        self.cost = cost_of(self.chars, len(sizes))
+        self.lane = Lane.of(self.priority, is_long=is_long(max(sizes)))
+
+    def wait(self) -> None:
+        """Note that a segment waits for a slot; the first one's wait has a limit."""
+        if self.begun_at is not None or self.is_queueing or self.timer is None or self.queue_seconds == inf:
+            return
+        deadline, limit = self.timer.when(), asyncio.get_running_loop().time() + self.queue_seconds
+        if deadline is not None and limit < deadline and not self.timer.expired():
+            self.is_queueing = True
+            self.timer.reschedule(limit)
 
     def begin(self) -> None:
-        """Note that a segment has a slot."""
-        if not self.begun:
-            self.begun = True
-            if self.on_begin is not None:
-                self.on_begin()
-
-    def done(self, units: float) -> None:
-        """Note units that are done."""
-        if self.on_done is not None:
-            self.on_done(units)
+        """Note that a segment has a slot: from now on only the deadline holds."""
+        if self.begun_at is not None:
+            return
+        self.begun_at = self.deadline.clock()
+        if self.is_queueing and self.timer is not None and not self.timer.expired():
+            self.is_queueing = False
+            self.timer.reschedule(asyncio.get_running_loop().time() + self.deadline.remaining())

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Final
 
-from apiserver.protection.placeholder_encoding import placeholders_in
+from apiserver.formats.document import has_placeholders
 from apiserver.translation.planner import Plan, TextStep
 from apiserver.translation.segment_translator import SegmentResult
-
-# Workers that a worker starts once it has its first permit.
-GROWTH: Final = 2
 
 
 class SegmentPool:
@@ -26,34 +21,33 @@ class SegmentPool:
         plan: Plan,
         translate: Callable[[TextStep], Awaitable[SegmentResult]],
         on_result: Callable[[int, SegmentResult], None],
-        permit: Callable[[], AbstractAsyncContextManager[None]],
         max_workers: int,
     ) -> None:
         self._plan = plan
         self._translate = translate
         self._on_result = on_result
-        self._permit = permit
-        self._max_workers = max_workers
+        self._free_workers = max_workers
+        self._group = asyncio.TaskGroup()
         self._queue = iter(plan.segment_indices)
-        self._workers = 0
         self._results: dict[str, asyncio.Future[SegmentResult]] = {}
 
     async def run(self, workers: int) -> None:
         """Translate every segment, beginning with that many workers; each result goes to ``on_result`` with its index."""
         try:
-            async with asyncio.TaskGroup() as group:
-                self._start_workers(group, workers)
+            async with self._group:
+                for _ in range(workers):
+                    self.grow()
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
 
-    def _start_workers(self, group: asyncio.TaskGroup, workers: int) -> None:
-        for _ in range(min(workers, self._max_workers - self._workers)):
-            self._workers += 1
-            group.create_task(self._work(group))
+    def grow(self) -> None:
+        """Start one more worker, if there may be more; only from within :meth:`run`."""
+        if self._free_workers:
+            self._free_workers -= 1
+            self._group.create_task(self._work())
 
-    async def _work(self, group: asyncio.TaskGroup) -> None:
-        """Translate segments of the queue until it is empty; start more workers at the first permit."""
-        has_grown = False
+    async def _work(self) -> None:
+        """Translate segments of the queue until it is empty."""
         for index in self._queue:
             step = self._plan.steps[index]
             if not isinstance(step, TextStep):
@@ -62,14 +56,8 @@ class SegmentPool:
                 self._on_result(index, await known)
                 continue
             future: asyncio.Future[SegmentResult] = asyncio.get_running_loop().create_future()
-            if (
-                next(placeholders_in(step.text), None) is None
-            ):  # one character may be another placeholder in the next block
+            if not has_placeholders(step.text):  # their characters may mean others in the next block
                 self._results[step.text] = future
-            async with self._permit():
-                if not has_grown:
-                    has_grown = True
-                    self._start_workers(group, GROWTH)
-                result = await self._translate(step)
+            result = await self._translate(step)
             future.set_result(result)
             self._on_result(index, result)

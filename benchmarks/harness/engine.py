@@ -19,15 +19,19 @@ from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
 from apiserver.protection.placeholders import Protection
-from apiserver.scheduling.batch_slots import OVERHANG, BatchSlots
+from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.translator import RunningModel, Translator
+from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
-from shared.protocol.messages import TextFormat, Translation
+from shared.protocol.deadline import Deadline
+from shared.protocol.messages import TextFormat, TranslateRequest, Translation
 
 # Texts in hand at once: what the demo models' engines run in one batch.
 CONCURRENCY: Final = 64
+# Longer than any text takes.
+TIMEOUT_SECONDS: Final = 3600.0
 PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 
 
@@ -60,9 +64,8 @@ class LocalModel:
 
         async def one(number: int, request: TextRequest) -> Translation:
             async with semaphore:
-                options = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
-                planned = await self.translator.prepare(pair, request.text, options)
-                return await self.translator.complete(planned, f"bench-{pair}-{number}", WorkItem())
+                (translation,) = await self.translator.translate(work_item(pair, request, f"bench-{pair}-{number}"))
+                return translation
 
         return await asyncio.gather(*(one(number, request) for number, request in enumerate(texts)))
 
@@ -95,8 +98,22 @@ async def running_model(entry: ModelEntry, kind: type[VllmEngine] = VllmEngine) 
         await engine.stop()
 
 
+def work_item(pair: LanguagePair, request: TextRequest, request_id: str) -> WorkItem:
+    """Return the work that a request for one text is."""
+    wanted = TranslateRequest(
+        text=request.text,
+        source_lang=pair.source,
+        target_lang=pair.target,
+        format=request.format,
+        do_not_translate=list(request.do_not_translate),
+        terms=dict(request.terms),
+    )
+    return WorkItem(wanted, pair, Deadline.after(TIMEOUT_SECONDS, time.monotonic), request_id)
+
+
 def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
     encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
-    slots = BatchSlots(at_once, time.monotonic, overhang=max(1, at_once // OVERHANG))
-    model = RunningModel(entry, engine, encoders, sampling_for(entry, engine))
-    return Translator(model, QualityGuard(OutputLanguage()), metrics, slots)
+    admission = ModelAdmission(at_once, QueueBounds(TIMEOUT_SECONDS, at_once), time.monotonic)
+    guard, sampling = QualityGuard(OutputLanguage()), sampling_for(entry, engine)
+    slots = admission.new_slots(at_once)
+    return Translator(RunningModel(entry, engine, encoders, sampling, guard, metrics, admission, slots))

@@ -23,8 +23,7 @@ from typing import Final, NamedTuple, cast
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.vllm_engine import VllmEngine
-from apiserver.scheduling.work_item import WorkItem
-from benchmarks.harness.engine import PLAIN, LocalModel, running_model
+from benchmarks.harness.engine import LocalModel, TextRequest, running_model, work_item
 from benchmarks.origin.model import Prompts, read_entry
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
@@ -235,13 +234,13 @@ class TextSelector:
         own = self._prompts.asks(self._forth, unit.text)
         if len(own) != 1:
             return False
-        planned = await self._model.translator.prepare(self._forth, unit.text, PLAIN)
+        work = work_item(self._forth, TextRequest(unit.text), request_id)
         try:
-            translation = await self._model.translator.complete(planned, request_id, WorkItem())
+            (translation,) = await self._model.translator.translate(work)
         except SecondRequestError:
             return False
         finally:
-            request = self._engine.requests.pop(request_id, None)
+            request = self._engine.requests.pop(f"{request_id}-0", None)
         # What the other designs ask is what Pairway asks.
         is_same = request is not None and list(request.prompt_ids) == list(own[0].prompt_ids)
         return is_same and translation.translation is not None

@@ -22,14 +22,12 @@ from typing import Final, NamedTuple
 
 from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.scheduling.work_item import WorkItem
-from benchmarks.harness.engine import PLAIN, LocalModel, running_model
+from benchmarks.harness.engine import LocalModel, TextRequest, running_model, work_item
 from benchmarks.harness.load import Sample, Stream, Timing, run_load
 from benchmarks.harness.report import table
 from benchmarks.harness.texts import read_sentences
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
-from shared.protocol.lanes import cost_of
 
 SEED: Final = 11
 # Sentences in a text, and how many of ten texts have that many: chat and menus, paragraphs, a page.
@@ -88,10 +86,9 @@ async def measure(
     async def send(due: float) -> None:
         number, sent = next(numbers), time.monotonic()
         text = texts[number % len(texts)]
-        cost = cost_of(len(text))
-        planned = await model.translator.prepare(pair, text, PLAIN)
-        await model.translator.complete(planned, f"tune-{at_once}-{number}", WorkItem(), cost=cost)
-        samples.append(Sample("tune", number, cost, due, sent, time.monotonic(), 200, ""))
+        work = work_item(pair, TextRequest(text), f"tune-{at_once}-{number}")
+        await model.translator.translate(work)
+        samples.append(Sample("tune", number, work.cost, due, sent, time.monotonic(), 200, ""))
 
     steps = model.engine.progress().steps
     timing = Timing(seconds, WARM_UP_SECONDS)

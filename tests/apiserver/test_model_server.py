@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from apiserver.context import ApiServerContext
 from apiserver.model_server import ModelServer
 from apiserver.settings import ApiServerSettings
 from shared.languages import LanguagePair
-from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
     DeadlineExceededError,
     InvalidRequestError,
@@ -23,9 +21,8 @@ from shared.protocol.errors import (
 )
 from shared.protocol.messages import TranslateRequest
 from shared.protocol.report import ServerState
+from tests.apiserver.work_items import EN_DE, work_of
 from tests.support.scripted_engine import ScriptedFactory
-
-EN_DE = LanguagePair("en", "de")
 
 
 @pytest.fixture
@@ -37,10 +34,6 @@ def server(settings_for: Callable[..., ApiServerSettings]) -> ModelServer:
 
 def request_of(text: str | list[str] = "Hello", **fields: Any) -> TranslateRequest:
     return TranslateRequest.model_validate({"text": text, "source_lang": "en", "target_lang": "de", **fields})
-
-
-def deadline_in(seconds: float) -> Deadline:
-    return Deadline.from_header(None, seconds, time.monotonic)
 
 
 def test_resolve_finds_the_served_pair(server: ModelServer) -> None:
@@ -65,23 +58,21 @@ def test_resolve_keeps_a_pair_of_one_language(server: ModelServer) -> None:
 
 async def test_texts_without_words_need_no_engine(server: ModelServer) -> None:
     deltas: list[tuple[int, str]] = []
-    results = await server.translate(
-        EN_DE, request_of(["42", ""]), deadline_in(5), "r", lambda index, text: deltas.append((index, text))
-    )
+    results = await server.translate(work_of(["42", ""], on_delta=lambda index, text: deltas.append((index, text))))
     assert [result.translation for result in results] == ["42", ""]
-    assert deltas == [(0, "42"), (1, "")]
+    assert deltas == [(0, "42")]
 
 
 async def test_translate_without_a_ready_pair_says_why(server: ModelServer) -> None:
     with pytest.raises(PairUnavailableError, match="the engine is starting"):
-        await server.translate(EN_DE, request_of(), deadline_in(5), "r")
+        await server.translate(work_of())
 
 
 async def test_translate_after_the_deadline_is_refused(server: ModelServer) -> None:
-    deadline = deadline_in(0.001)
+    work = work_of(seconds=0.001)
     await asyncio.sleep(0.01)
     with pytest.raises(DeadlineExceededError):
-        await server.translate(EN_DE, request_of(), deadline, "r")
+        await server.translate(work)
 
 
 def test_report_of_a_starting_server(server: ModelServer) -> None:

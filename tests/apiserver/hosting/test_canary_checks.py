@@ -11,8 +11,9 @@ from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.canary_checks import CanaryChecks, CanaryRound
 from apiserver.metrics import ApiServerMetrics
-from apiserver.scheduling.batch_slots import BatchSlots
-from apiserver.translation.translator import RunningModel, Translator
+from apiserver.scheduling.admission import ModelAdmission, QueueBounds
+from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError
 from tests.support.scripted_engine import Asked, ScriptedEngine
@@ -23,12 +24,10 @@ ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"
 async def check(engine: ScriptedEngine, seconds: float = 10.0) -> tuple[CanaryRound, dict[str, str | None]]:
     """Check both pairs on the engine; return the round and what is wrong with each pair."""
     encoders = {pair: PromptEncoder.of(ENTRY.family, pair, engine) for pair in ENTRY.all_pairs}
-    translator = Translator(
-        RunningModel(ENTRY, engine, encoders, sampling_for(ENTRY, engine)),
-        QualityGuard(OutputLanguage()),
-        ApiServerMetrics(),
-        BatchSlots(engine.max_num_seqs, time.monotonic),
-    )
+    admission = ModelAdmission(engine.max_num_seqs, QueueBounds(1.0, 300), time.monotonic)
+    guard, sampling, slots = QualityGuard(OutputLanguage()), sampling_for(ENTRY, engine), admission.new_slots(4)
+    model = RunningModel(ENTRY, engine, encoders, sampling, guard, ApiServerMetrics(), admission, slots)
+    translator = Translator(model)
     issues: dict[str, str | None] = {}
 
     def note(pair: LanguagePair, issue: str | None) -> None:

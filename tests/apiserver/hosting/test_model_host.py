@@ -15,7 +15,6 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.canary_checks import PLAIN_TEXT
 from apiserver.hosting.model_host import (
     CANARY_RETRY_SECONDS,
     HANGS,
@@ -29,10 +28,10 @@ from apiserver.hosting.restart_backoff import MAX_BACKOFF_SECONDS
 from apiserver.hosting.stall_detector import PING_SECONDS
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import QueueBounds
-from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError, PairUnavailableError
 from shared.protocol.messages import Translation
+from tests.apiserver.work_items import work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
 
@@ -97,12 +96,11 @@ def whys(host: ModelHost) -> set[str | None]:
     return {report.why for report in host.pair_reports().values()}
 
 
-async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[Translation]:
+async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[list[Translation]]:
     """Let one request wait in the engine until its gate is opened."""
     engine.gate.clear()
     pair = ENTRY.all_pairs[0]
-    translator = host.translator(pair)
-    asked = asyncio.create_task(translator.complete(await translator.prepare(pair, "a", PLAIN_TEXT), "r", WorkItem()))
+    asked = asyncio.create_task(host.translator(pair).translate(work_of("a", pair=pair)))
     await wait_until(lambda: engine.running == 1, 5)
     return asked
 

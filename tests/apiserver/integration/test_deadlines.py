@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from apiserver.context import ApiServerContext
+from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError
@@ -85,6 +86,6 @@ async def test_deadline_over_on_arrival_costs_no_engine_work(
     over = Deadline(time.monotonic() - 1, 1, time.monotonic)
     request = TranslateRequest(text=text, source_lang="en", target_lang="de")
     with pytest.raises(DeadlineExceededError):
-        await context.model_server.translate(LanguagePair("en", "de"), request, over, "r")
+        await context.model_server.translate(WorkItem(request, LanguagePair("en", "de"), over, "r"))
     await asyncio.sleep(0)
     assert len(engine.asked) == before

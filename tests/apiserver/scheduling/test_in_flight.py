@@ -40,5 +40,5 @@ def test_removed_units_and_ended_requests_leave_nothing() -> None:
     assert ledger.units_of("a", Lane.BULK_LONG) == 0.5
     ledger.remove("a", Lane.BULK_LONG, 1.0)
     assert ledger.units_of("a", Lane.BULK_LONG) == 0.0
-    ledger.end("a")
+    ledger.end("a", Lane.BULK_LONG, 0.0)
     assert len(ledger) == 0

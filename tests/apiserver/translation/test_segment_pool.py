@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
 from apiserver.engine.interface import EngineGoneError
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.translation.planner import Plan, TextStep
-from apiserver.translation.segment_pool import GROWTH, SegmentPool
+from apiserver.translation.segment_pool import SegmentPool
 from apiserver.translation.segment_translator import SegmentResult
 from shared.languages import LanguagePair
 
@@ -40,7 +38,7 @@ class Recorder:
 
 async def test_equal_segments_are_translated_once() -> None:
     recorder = Recorder()
-    await SegmentPool(plan_of("a", "b", "a", "a"), recorder.translate, recorder.on_result, nullcontext, 4).run(4)
+    await SegmentPool(plan_of("a", "b", "a", "a"), recorder.translate, recorder.on_result, 4).run(4)
     assert sorted(recorder.texts) == ["a", "b"]
     assert recorder.results == {0: "A", 1: "B", 2: "A", 3: "A"}
 
@@ -48,27 +46,26 @@ async def test_equal_segments_are_translated_once() -> None:
 async def test_equal_segments_with_placeholders_are_not_shared() -> None:
     recorder = Recorder()
     text = f"a {placeholder_char(0)}"
-    await SegmentPool(plan_of(text, text), recorder.translate, recorder.on_result, nullcontext, 2).run(2)
+    await SegmentPool(plan_of(text, text), recorder.translate, recorder.on_result, 2).run(2)
     assert recorder.texts == [text, text]
 
 
-async def test_pool_grows_at_the_first_permit() -> None:
+async def test_pool_has_no_more_workers_than_it_may_grow_to() -> None:
     recorder = Recorder()
-    waiting = 0
+    running: list[str] = []
     gate = asyncio.Event()
 
-    @asynccontextmanager
-    async def permit() -> AsyncGenerator[None]:
-        nonlocal waiting
-        waiting += 1
+    async def translate(step: TextStep) -> SegmentResult:
+        running.append(step.text)
+        pool.grow()
         await gate.wait()
-        yield
+        return await recorder.translate(step)
 
-    pool = SegmentPool(plan_of(*"abcdefgh"), recorder.translate, recorder.on_result, permit, 1 + GROWTH)
+    pool = SegmentPool(plan_of(*"abcdefgh"), translate, recorder.on_result, 3)
     task = asyncio.create_task(pool.run(1))
-    for _ in range(5):
+    for _ in range(10):
         await asyncio.sleep(0)
-    assert waiting == 1
+    assert running == ["a", "b", "c"]
     gate.set()
     await task
     assert sorted(recorder.texts) == list("abcdefgh")
@@ -79,4 +76,4 @@ async def test_first_error_is_raised_itself() -> None:
         raise EngineGoneError
 
     with pytest.raises(EngineGoneError):
-        await SegmentPool(plan_of("a", "b"), fail, Recorder().on_result, nullcontext, 2).run(2)
+        await SegmentPool(plan_of("a", "b"), fail, Recorder().on_result, 2).run(2)

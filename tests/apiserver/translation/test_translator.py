@@ -18,24 +18,22 @@ from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
-from apiserver.protection.placeholders import Protection, count_literals
-from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS, BatchSlots
-from apiserver.scheduling.work_item import WorkItem
-from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.translator import INLINE_CHARS, RunningModel, Translator
-from shared.languages import LanguagePair
+from apiserver.protection.placeholders import count_literals
+from apiserver.scheduling.admission import ModelAdmission, QueueBounds
+from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS
+from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.translator import INLINE_CHARS, Translator
 from shared.protocol.errors import TooLargeError
 from shared.protocol.lanes import Lane
 from shared.protocol.messages import TextFormat, Translation
+from tests.apiserver.work_items import work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine
 from tests.support.waiting import wait_until
 from tests.text_skeleton import skeleton
 
-EN_DE = LanguagePair("en", "de")
 GERMAN = ["Das", "Haus", "meines", "Freundes", "steht", "immer", "noch", "zwischen", "Wald", "und", "Garten"]
 GUARDS = QualityGuard(OutputLanguage())
 ENTRY = {"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"}
-PLAIN = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 
 Answer = Callable[[Asked], GenerationResult]
 
@@ -45,19 +43,22 @@ def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedE
     engine = ScriptedEngine(entry)
     engine.answer = answer
     encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
-    metrics = ApiServerMetrics()
-    slots = BatchSlots(engine.max_num_seqs, time.monotonic)
-    return Translator(
-        RunningModel(entry, engine, encoders, sampling_for(entry, engine)), GUARDS, metrics, slots
-    ), engine
+    admission = ModelAdmission(engine.max_num_seqs, QueueBounds(1.0, 300), time.monotonic)
+    slots = admission.new_slots(engine.max_num_seqs)
+    sampling = sampling_for(entry, engine)
+    model = RunningModel(entry, engine, encoders, sampling, GUARDS, ApiServerMetrics(), admission, slots)
+    return Translator(model), engine
 
 
 async def translate(
-    translator: Translator, text: str, options: TranslateOptions = PLAIN, work_item: WorkItem | None = None, **more: Any
+    translator: Translator, text: str, on_delta: Callable[[str], None] | None = None, **fields: Any
 ) -> Translation:
-    return await translator.complete(
-        await translator.prepare(EN_DE, text, options), "r", work_item or WorkItem(), **more
-    )
+    def send(_: int, part: str) -> None:
+        if on_delta is not None:
+            on_delta(part)
+
+    (translation,) = await translator.translate(work_of(text, on_delta=send, **fields))
+    return translation
 
 
 def german_words(asked: Asked) -> GenerationResult:
@@ -126,7 +127,7 @@ async def test_any_output_keeps_every_tag(text: str, seed: int, text_format: Tex
         f"<p>One <b>{text}</b> two.</p>\n" if text_format is TextFormat.HTML else f"One **bold** two `{{x}}` {text}\n"
     )
     translator, _ = translator_of(random_outputs(seed, ["Haus"]))
-    answer = await translate(translator, markup, TranslateOptions(text_format, Protection.of((), {})))
+    answer = await translate(translator, markup, format=text_format)
     if answer.translation is not None and text_format is TextFormat.HTML:
         for tag in ("<p>", "<b>", "</b>", "</p>"):
             assert answer.translation.count(tag) >= 1
@@ -152,7 +153,7 @@ async def test_good_outputs_give_no_warnings(text: str) -> None:
 async def test_text_inside_tags_is_translated() -> None:
     translator, engine = translator_of(german_words)
     html = '<p>See <img src=x alt="a red car"> here.</p>'
-    answer = await translate(translator, html, TranslateOptions(TextFormat.HTML, Protection.of((), {})))
+    answer = await translate(translator, html, format=TextFormat.HTML)
     assert answer.translation is not None
     assert 'alt="Das Haus meines"' in answer.translation
     assert "a red car" in {asked.text for asked in engine.asked}
@@ -160,8 +161,8 @@ async def test_text_inside_tags_is_translated() -> None:
 
 async def test_terms_and_names_are_kept() -> None:
     translator, _ = translator_of(german_words)
-    options = TranslateOptions(TextFormat.TEXT, Protection.of(["Blue Sky"], {"invoice": "Rechnung"}))
-    answer = await translate(translator, "The invoice of Blue Sky is here.", options)
+    text, terms = "The invoice of Blue Sky is here.", {"invoice": "Rechnung"}
+    answer = await translate(translator, text, do_not_translate=["Blue Sky"], terms=terms)
     assert answer.translation is not None
     assert "Rechnung" in answer.translation
     assert "Blue Sky" in answer.translation
@@ -270,17 +271,15 @@ async def test_placeholder_longer_than_the_context_is_kept() -> None:
 
 async def test_terms_longer_than_the_context_are_refused() -> None:
     translator, _ = translator_of(german_words, prompt="hy-mt2")
-    options = TranslateOptions(
-        TextFormat.TEXT, Protection.of((), {f"word {number}": "x" * 100 for number in range(20)})
-    )
+    terms = {f"word {number}": "x" * 100 for number in range(20)}
     with pytest.raises(TooLargeError, match="terms"):
-        await translator.prepare(EN_DE, "Good morning.", options)
+        await translator.plan(work_of("Good morning.", terms=terms))
 
 
 async def test_guard_outcomes_are_counted() -> None:
     answers = iter([GenerationResult("x", "length")])
     translator, _ = translator_of(lambda asked: next(answers, None) or german_words(asked))
     await translate(translator, "One is here.")
-    metrics = translator._metrics  # pyright: ignore[reportPrivateUsage]
+    metrics = translator._model.metrics  # pyright: ignore[reportPrivateUsage]
     assert metrics.guards.labels("en-de", "output-too-long", "mended").value == 1
     assert metrics.segments.labels("en-de", "second").value == 1

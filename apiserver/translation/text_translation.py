@@ -1,0 +1,159 @@
+"""Text translation: one planned text on its way through the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
+from apiserver.engine.prompt_encoder import PromptEncoder
+from apiserver.guards.issues import max_output_tokens
+from apiserver.guards.quality_guard import QualityGuard
+from apiserver.metrics import ApiServerMetrics
+from apiserver.prompts.family import PromptFamily
+from apiserver.prompts.sampling import Sampling
+from apiserver.scheduling.admission import ModelAdmission
+from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, BatchSlots
+from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.assembler import Assembler
+from apiserver.translation.planner import NestedPlan, Plan, TextStep, untranslated_text
+from apiserver.translation.segment_pool import SegmentPool
+from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
+from shared.languages import LanguagePair
+from shared.protocol.lanes import Lane
+from shared.protocol.messages import Translation
+from shared.runtime.tasks import gather_results
+
+# Tokens that a model's context must leave for the answer, beyond the source's own length.
+ANSWER_MARGIN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RunningModel:
+    """A model that runs, with all that its texts need; ``encoders`` are by pair, ``slots`` those of this engine."""
+
+    entry: ModelEntry
+    engine: Engine
+    encoders: Mapping[LanguagePair, PromptEncoder]
+    sampling: Sampling
+    guard: QualityGuard
+    metrics: ApiServerMetrics
+    admission: ModelAdmission
+    slots: BatchSlots
+    family: PromptFamily = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look the family up once."""
+        object.__setattr__(self, "family", self.entry.family)
+
+
+class TextTranslation:
+    """Translates one planned text of a request; mutable state: how many engine requests it has sent.
+
+    ``turn`` is the text's place among those of its caller: the lowest has slots first.
+    """
+
+    def __init__(self, model: RunningModel, work: WorkItem, plan: Plan, index: int, turn: int) -> None:
+        self._model = model
+        self._work = work
+        self._plan = plan
+        self._index = index
+        self._turn = turn
+        self._is_long = plan.segment_count > SHORT_SEGMENTS
+        self._lane = None if work.canary else Lane.of(work.priority, is_long=self._is_long)
+        self._encoder = model.encoders[plan.pair]
+        self._requests = 0
+        self._pool: SegmentPool | None = None
+        self._context = SegmentContext(plan.pair, model.family, model.sampling, model.guard, self.request_output)
+
+    async def run(self) -> Translation:
+        """Translate the text, those of nested plans first.
+
+        Where no segment has usable output, ``translation`` is None and a warning says why.
+
+        Raises:
+            EngineGoneError: the engine died.
+        """
+        plan, pair = self._plan, self._plan.pair
+        nested: list[Assembler] = []
+        if plan.nested:
+            nested = await gather_results(self._translate_plan(each.plan, is_nested=True) for each in plan.nested)
+            plan = plan.with_nested_texts([*map(_text_of, plan.nested, nested)])
+        assembler = await self._translate_plan(plan, None if self._work.sink is None else self._send)
+        warnings = [notice for each in (*nested, assembler) for notice in each.warnings()]
+        return Translation(
+            translation=assembler.text,
+            source_lang=pair.source,
+            target_lang=pair.target,
+            model=self._model.entry.name,
+            route=[pair.source, pair.target],
+            warnings=list({notice.code: notice for notice in reversed(warnings)}.values()),
+        )
+
+    async def request_output(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
+        """Ask the engine once; a prompt that leaves no space for an answer counts as an answer cut at its length.
+
+        Raises:
+            EngineGoneError: the engine died.
+        """
+        engine, lane = self._model.engine, self._lane
+        if lane is not None:
+            await self._model.slots.acquire(lane, self._work, self._turn)  # before any work is done for it
+            if self._pool is not None:
+                self._pool.grow()
+        try:
+            prompt = self._encoder.ids(text, terms)
+            free_tokens = engine.max_model_len - len(prompt)
+            if free_tokens < ANSWER_MARGIN:
+                return GenerationResult("", "length")
+            source_tokens = max(0, len(prompt) - self._encoder.bare_length)
+            max_tokens = min(max_output_tokens(source_tokens), free_tokens)
+            priority = CANARY_PRIORITY if lane is None else lane
+            request_id = f"{self._work.request_id}-{self._index}-{self._requests}"
+            self._requests += 1
+            return await engine.generate(GenerationRequest(prompt, sampling, max_tokens, priority), request_id)
+        finally:
+            if lane is not None:
+                self._model.slots.release(lane)
+
+    async def _translate_plan(
+        self, plan: Plan, on_delta: Callable[[str], None] | None = None, *, is_nested: bool = False
+    ) -> Assembler:
+        """Translate every segment of a plan and assemble its text."""
+        assembler = Assembler(plan, on_delta)
+        segments = len(plan.segment_indices)
+        if (only := plan.only_segment) is not None:  # most texts: they need no tasks
+            assembler.add(plan.segment_indices[0], await self._translate_step(only))
+        elif segments:
+            # A long text has up to twice as many workers as places in the batch, so that one of them waits when a place
+            # is given back and the text keeps its turn; of many long texts that wait, each needs but one.
+            most = min(segments, 2 * self._model.slots.long_width) if self._is_long else segments
+            pool = SegmentPool(plan, self._translate_step, assembler.add, most)
+            self._pool = pool if self._is_long and not is_nested else None
+            await pool.run(1 if self._pool is not None else most)
+        assembler.close()
+        return assembler
+
+    async def _translate_step(self, step: TextStep) -> SegmentResult:
+        """Translate one segment, count how it went, and report it as done."""
+        result = await translate_segment(step.text, step.block.placeholders, self._context)
+        pair = str(self._plan.pair)
+        self._model.metrics.segments.labels(pair, result.stage).inc()
+        if result.issue_codes:
+            remaining = {issue.code for issue in result.issues}
+            for code in result.issue_codes:
+                outcome = "given-up" if result.text is None else "shown" if code in remaining else "mended"
+                self._model.metrics.guards.labels(pair, code, outcome).inc()
+        self._model.admission.finish(self._work, self._work.units_per_segment)
+        return result
+
+    def _send(self, text: str) -> None:
+        if self._work.sink is not None:
+            self._work.sink(self._index, text)
+
+
+def _text_of(nested: NestedPlan, assembler: Assembler) -> str:
+    """Return a nested plan's translation; its text as it came where there is none."""
+    return untranslated_text(nested.plan) if assembler.text is None else assembler.text
