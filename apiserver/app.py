@@ -25,9 +25,8 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
 from apiserver.settings import ApiServerSettings
+from shared.http.app_setup import configure_app
 from shared.http.body_budget import ByteBudget
-from shared.http.fast_path import FastPath
-from shared.http.problems import configure_app
 from shared.runtime.background import running
 from shared.version import VERSION
 
@@ -61,8 +60,7 @@ def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None
         title="Pairway API server", version=VERSION, lifespan=_lifespan, redirect_slashes=False, redoc_url=None
     )
     app.state.context = context
-    configure_app(app)
-    app.add_middleware(FastPath, handler=api.translate)
+    configure_app(app, translate=api.translate)
     app.include_router(api.routes)
     return app
 

@@ -47,9 +47,8 @@ from proxy.translation.language_groups import LanguageGrouper
 from proxy.translation.pivot import PivotTranslator
 from proxy.translation.service import TranslationService
 from proxy.upstream.client import ReplicaClient
+from shared.http.app_setup import configure_app
 from shared.http.body_budget import ByteBudget
-from shared.http.fast_path import FastPath
-from shared.http.problems import configure_app
 from shared.runtime import gc_tuning
 from shared.runtime.background import Loop, running
 from shared.version import VERSION
@@ -92,8 +91,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
-    configure_app(app, settings.cors_origins)
-    app.add_middleware(FastPath, handler=translate.translate)
+    configure_app(app, settings.cors_origins, translate.translate)
     app.include_router(translate.routes)
     app.include_router(status.routes)
     if not settings.operator_port:

@@ -1,6 +1,6 @@
 """ASGI and response helpers of both servers.
 
-- ``fast_path``: ``POST /translate`` without the framework's layers.
+- ``app_setup``: configures the app of either server.
 - ``request_context``: request ids, log fields, response headers.
 - ``problems``: errors as RFC 9457 responses.
 - ``body``: reads a request's body within its limits.

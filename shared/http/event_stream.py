@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from shared.http.problems import problem_of
+from shared.http.problems import JsonBytesResponse, problem_of
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol import sse
 from shared.protocol.errors import ClientGoneError, InternalError, PairwayError
@@ -55,7 +55,7 @@ async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: Even
     """
     if sink is not None:
         return EventStream(request, work, sink)
-    return Response(await work, media_type="application/json")
+    return JsonBytesResponse(await work)
 
 
 class EventStream(Response):

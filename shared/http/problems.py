@@ -1,33 +1,36 @@
-"""Problems (RFC 9457): errors as responses, and the app's handlers that render them."""
+"""Problems (RFC 9457): errors as responses."""
 
 from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Sequence
 from typing import Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
-from shared.http.request_context import RequestContext, add_log_fields, add_response_headers
-from shared.http.security_headers import add_cors, security_headers_for
-from shared.protocol import bearer_token
+from shared.http.request_context import add_log_fields, add_response_headers
+from shared.http.security_headers import security_headers_for
 from shared.protocol.access_errors import KeyRequiredError
-from shared.protocol.errors import (
-    InternalError,
-    MethodNotAllowedError,
-    NotFoundError,
-    PairwayError,
-    UnsupportedMediaError,
-)
+from shared.protocol.errors import PairwayError, UnsupportedMediaError
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.protocol.messages import Problem
 
 JSON: Final = "application/json"
 PROBLEM_JSON: Final = "application/problem+json"
+_JSON_TYPE: Final = (b"content-type", JSON.encode())
+
+
+class JsonBytesResponse(Response):
+    """A 200 with JSON that is there in bytes: the two headers that it needs, without starlette's search for others."""
+
+    media_type = JSON
+
+    def __init__(self, body: bytes) -> None:  # all that starlette's constructor sets
+        self.status_code = 200
+        self.background = None
+        self.body = body
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON_TYPE]
 
 
 def problem_of(error: PairwayError, request_id: str | None) -> Problem:
@@ -75,47 +78,3 @@ def logged_problem_response(request: Request, error: PairwayError) -> Response:
     add_log_fields(request, code=error.code, **error.log_fields)
     add_response_headers(request, error.headers)
     return problem_response(error, request.scope["state"]["request_id"])
-
-
-def configure_app(app: FastAPI, origins: Sequence[str] = ()) -> None:
-    """Configure an app as both servers are: one error form, request ids, one log line per request.
-
-    Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none.
-    """
-
-    async def render(request: Request, error: Exception) -> Response:  # a plain function would cost a thread each time
-        current: str | None = request.scope.get("state", {}).get("request_id")
-        match error:
-            case PairwayError():
-                return logged_problem_response(request, error)
-            case HTTPException(status_code=404):
-                return problem_response(
-                    NotFoundError(f"There is no {bearer_token.mask_secrets(request.url.path)} here."), current
-                )
-            case HTTPException(status_code=405):
-                allowed = ", ".join(sorted(_allowed_methods(request))) or "another method"
-                detail = f"{bearer_token.mask_secrets(request.url.path)} takes {allowed}, not {request.method}."
-                response = problem_response(MethodNotAllowedError(detail), current)
-                response.headers["Allow"] = allowed
-                return response
-            case _:
-                response = problem_response(InternalError("Something went wrong on our side."), current)
-                if current is not None:  # this response passes no RequestContext
-                    response.headers[REQUEST_ID_HEADER] = current
-                    response.raw_headers.extend(security_headers_for(""))
-                return response
-
-    for kind in (PairwayError, HTTPException, Exception):
-        app.add_exception_handler(kind, render)
-    if origins:
-        add_cors(app, origins)
-    app.add_middleware(RequestContext)
-
-
-def _allowed_methods(request: Request) -> set[str]:
-    """Return what the path takes; Starlette itself names only the first of its routes."""
-    methods: set[str] = set()
-    for route in request.app.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
-            methods |= route.methods or set()
-    return methods

@@ -28,20 +28,26 @@ _ENCODED_HEADER: Final = _HEADER.encode()
 # Request headers that may come in several lines, which mean the same as one.
 _LISTS: Final = frozenset({"accept", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
+TRANSLATE_PATH: Final = "/translate"
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
 
 
 class RequestContext:
-    """ASGI middleware: takes or makes the request id, echoes it, puts it on every log line, logs the outcome."""
+    """ASGI middleware: takes or makes the request id, echoes it, puts it on every log line, logs the outcome.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    ``fast_app`` answers ``POST /translate`` in the app's place, but for pages of other origins: FastAPI's middleware knows
+    the rules for those.
+    """
+
+    def __init__(self, app: ASGIApp, fast_app: ASGIApp | None = None) -> None:
+        self._app = app
+        self._fast_app = fast_app or app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         headers = _headers_by_name(scope["headers"])
         current_id = headers.get(_HEADER, "")
@@ -63,17 +69,16 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                own = {**dict(message.get("headers", ())), **answer_headers}
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    *answer_headers.items(),
-                    *(header for header in security_headers_for(path) if header[0] not in own),
-                    (_ENCODED_HEADER, current_id.encode()),
-                ]
+                own_headers = [*message.get("headers", ()), *answer_headers.items()]
+                names = {name for name, _ in own_headers}
+                security_headers = [header for header in security_headers_for(path) if header[0] not in names]
+                message["headers"] = [*own_headers, *security_headers, (_ENCODED_HEADER, current_id.encode())]
             await send(message)
 
+        is_fast = path == TRANSLATE_PATH and scope["method"] == "POST" and "origin" not in headers
+        app = self._fast_app if is_fast else self._app
         try:
-            await self.app(scope, receive, send_with_headers)
+            await app(scope, receive, send_with_headers)
         finally:
             if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {

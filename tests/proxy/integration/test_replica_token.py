@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
 from apiserver.settings import ApiServerSettings
-from shared.http.problems import configure_app
+from shared.http.app_setup import configure_app
 from shared.protocol.bearer_token import authenticate
 from tests.proxy.proxies import proxy
 from tests.support.fake_replica import FakeReplica, replicas

@@ -6,8 +6,10 @@ import logging
 
 import httpx
 import pytest
+from fastapi import Response
 from starlette.exceptions import HTTPException
 
+from shared.http.problems import JsonBytesResponse
 from shared.protocol import errors
 from shared.runtime.logging import request_id
 from tests.shared.http.sample_app import SampleHandlers
@@ -69,3 +71,9 @@ async def test_foreign_http_exception_is_an_internal_problem(
     handlers.error = HTTPException(418, "teapot")
     response = await client.get("/fail")
     assert (response.status_code, response.json()["code"]) == (500, "internal")
+
+
+def test_json_bytes_response_is_as_starlettes() -> None:
+    ours, theirs = JsonBytesResponse(b'{"a": 1}'), Response(b'{"a": 1}', media_type="application/json")
+    assert vars(ours).keys() == vars(theirs).keys() - {"media_type"}, "the class has that"
+    assert (ours.status_code, ours.body, ours.raw_headers) == (200, theirs.body, theirs.raw_headers)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 
-from shared.http.problems import configure_app
+from shared.http.app_setup import configure_app
 from shared.http.request_context import request_header
 from shared.protocol import errors
 from tests.shared.http.sample_app import SampleHandlers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 from fastapi import FastAPI, Response
 
-from shared.http.problems import configure_app
+from shared.http.app_setup import configure_app
 from shared.http.security_headers import DOCS_PATH, security_headers_for
 from tests.support.serving import serving
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from shared.http.problems import configure_app
+from shared.http.app_setup import configure_app
 from shared.server.limits import (
     MAX_HEAD_BYTES,
     MAX_LINGER_BYTES,

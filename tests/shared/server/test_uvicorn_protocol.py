@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from shared.http.problems import configure_app
+from shared.http.app_setup import configure_app
 from tests.shared.server.raw_client import RawClient, raw_client
 from tests.support.serving import Serving, serving
 

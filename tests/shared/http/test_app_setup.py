@@ -8,8 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request, Response
 
-from shared.http.fast_path import FastPath
-from shared.http.problems import configure_app
+from shared.http.app_setup import configure_app
 from shared.protocol.errors import OverloadedError
 from tests.support.serving import serving
 
@@ -24,8 +23,7 @@ async def translate_client() -> AsyncGenerator[httpx.AsyncClient]:
         return Response("slow" if "route" in request.scope else "fast")
 
     app.add_api_route("/translate", translate, methods=["POST"])
-    configure_app(app)
-    app.add_middleware(FastPath, handler=translate)
+    configure_app(app, translate=translate)
     async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as client:
         yield client
 

@@ -1,0 +1,76 @@
+"""Configures the app of either server: errors as problems, request context, CORS, the fast path."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from shared.http.problems import logged_problem_response, problem_response
+from shared.http.request_context import RequestContext
+from shared.http.security_headers import add_cors, security_headers_for
+from shared.protocol import bearer_token
+from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
+from shared.protocol.headers import REQUEST_ID_HEADER
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler | None = None) -> None:
+    """Configure an app as both servers are: one error form, request ids, one log line per request.
+
+    Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none. ``translate`` answers
+    ``POST /translate`` past FastAPI's layers (docs/decisions/0018-hot-path.md has the figures).
+    """
+
+    async def render(request: Request, error: Exception) -> Response:  # a plain function would cost a thread each time
+        current: str | None = request.scope.get("state", {}).get("request_id")
+        match error:
+            case PairwayError():
+                return logged_problem_response(request, error)
+            case HTTPException(status_code=404):
+                return problem_response(
+                    NotFoundError(f"There is no {bearer_token.mask_secrets(request.url.path)} here."), current
+                )
+            case HTTPException(status_code=405):
+                allowed = ", ".join(sorted(_allowed_methods(request))) or "another method"
+                detail = f"{bearer_token.mask_secrets(request.url.path)} takes {allowed}, not {request.method}."
+                response = problem_response(MethodNotAllowedError(detail), current)
+                response.headers["Allow"] = allowed
+                return response
+            case _:
+                response = problem_response(InternalError("Something went wrong on our side."), current)
+                if current is not None:  # this response passes no RequestContext
+                    response.headers[REQUEST_ID_HEADER] = current
+                    response.raw_headers.extend(security_headers_for(""))
+                return response
+
+    for kind in (PairwayError, HTTPException, Exception):
+        app.add_exception_handler(kind, render)
+    if origins:
+        add_cors(app, origins)
+    app.add_middleware(RequestContext, fast_app=None if translate is None else _asgi_app(translate))
+
+
+def _asgi_app(handler: Handler) -> ASGIApp:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        try:
+            response = await handler(request)
+            await response(scope, receive, send)
+        except PairwayError as error:  # before anything was sent: a stream that has begun says itself how it ended
+            await logged_problem_response(request, error)(scope, receive, send)
+
+    return serve
+
+
+def _allowed_methods(request: Request) -> set[str]:
+    """Return what the path takes; Starlette itself names only the first of its routes."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return methods
