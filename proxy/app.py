@@ -44,7 +44,6 @@ from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings, WithoutRedis
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_groups import LanguageGrouper
-from proxy.translation.pivot import PivotTranslator
 from proxy.translation.service import TranslationService
 from proxy.upstream.client import ReplicaClient
 from shared.http.app_setup import configure_app
@@ -227,18 +226,18 @@ def build_translation(
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
         # /languages is written in a thread, which must not read the statistics.
         listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
-    planner = RoutePlanner(lambda: registry.snapshot, pivots)
+    planner = RoutePlanner(pivots)
     dispatcher = Dispatcher(
         registry,
         planner,
-        PivotTranslator(forwarder),
+        forwarder,
         LanguageGrouper(detector, metrics),
         metrics,
         AdmissionController(local_stats, metrics, time.monotonic, foundation.rng),
     )
     coalescer = RequestCoalescer(time.monotonic)
     cache = build_cache(foundation, registry, redis_cache)
-    service = TranslationService(planner, dispatcher, coalescer, cache, metrics)
+    service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)

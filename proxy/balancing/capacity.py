@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from proxy.request_cost import RequestCost
 from shared.protocol.priority import Priority
@@ -29,55 +28,54 @@ class CapacityTracker:
 
     Mutable state: what the last report said, and by how much this proxy's load there has changed since
     (``added_units``); long texts are left out, a share of the batch is all that they take from others. Lists go by the
-    classes' ranks; each change counts for its class and those less urgent. ``full`` are the models and ranks that are
-    at their limit now: every pick asks for it, three times.
+    classes' ranks; each change counts for its class and those less urgent.
     """
 
-    __slots__ = ("_reported", "added_units", "full")
+    __slots__ = ("_reported", "added_units")
 
     def __init__(self) -> None:
         """Begin with nothing reported: nothing is full."""
-        self._reported: dict[str, tuple[list[float], list[float]]] = {}
+        self._reported: dict[str, tuple[Capacity | None, ...]] = {}
         self.added_units: dict[str, list[float]] = {}
-        self.full: set[tuple[str, int]] = set()
 
     def update(self, models: Mapping[str, ModelReport], *, is_new: bool) -> None:
         """Take in a report; a new one counts what is in flight."""
         if is_new:
             self.added_units = {}
-        self._reported = {name: _by_rank(report) for name, report in models.items()}
-        self.full.clear()
-        for name in self._reported:
-            self._update_full(name)
+        self._reported = {name: tuple(_capacity(report, each) for each in Priority) for name, report in models.items()}
 
     def add(self, model: str, cost: RequestCost, units: float) -> None:
         """Count a request's units, or less than nothing when it ends."""
-        if not cost.is_long:
-            added = self.added_units.setdefault(model, [0.0] * len(Priority))
-            for rank in range(cost.priority.rank, len(added)):
-                added[rank] += units
-            self._update_full(model)
+        if cost.is_long:
+            return
+        added = self.added_units.get(model)
+        if added is None:
+            added = self.added_units[model] = [0.0] * len(Priority)
+        for rank in range(cost.priority.rank, len(added)):
+            added[rank] += units
 
-    def _update_full(self, model: str) -> None:
-        if (reported := self._reported.get(model)) is not None:
-            units_by_rank = self.added_units.get(model, _NOTHING)
-            for rank, (ahead, limit, added) in enumerate(zip(*reported, units_by_rank, strict=True)):
-                if ahead + added < limit:
-                    self.full.discard((model, rank))
-                else:
-                    self.full.add((model, rank))
+    def of(self, model: str, rank: int) -> Capacity | None:
+        """Return a model's capacity for a class now; None where the last report does not say."""
+        by_rank = self._reported.get(model)
+        capacity = None if by_rank is None else by_rank[rank]
+        added = self.added_units.get(model)
+        if capacity is None or added is None:
+            return capacity
+        ahead, callers, limit, rate = capacity
+        return Capacity(max(0.0, ahead + added[rank]), callers, limit, rate)
+
+    def is_full(self, model: str, rank: int) -> bool:
+        """Say whether a model is at its limit for a class."""
+        by_rank = self._reported.get(model)
+        capacity = None if by_rank is None else by_rank[rank]
+        if capacity is None:
+            return False
+        added = self.added_units.get(model)
+        return not capacity.limit or capacity.ahead + (added[rank] if added else 0.0) >= capacity.limit
 
 
-_NOTHING: Final = [0.0] * len(Priority)
-
-
-def _by_rank(report: ModelReport) -> tuple[list[float], list[float]]:
-    """Return what is ahead of each class, and its limit.
-
-    No limit where it is not said; for 0 one that nothing is below.
-    """
-    capacities = [report.capacity.get(priority) for priority in Priority]
-    return (
-        [capacity.ahead if capacity else 0.0 for capacity in capacities],
-        [(capacity.limit or -math.inf) if capacity else math.inf for capacity in capacities],
-    )
+def _capacity(report: ModelReport, priority: Priority) -> Capacity | None:
+    reported = report.capacity.get(priority)
+    if reported is None:
+        return None
+    return Capacity(reported.ahead, reported.callers, reported.limit, report.rate)

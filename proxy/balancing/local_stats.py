@@ -111,26 +111,28 @@ class LocalStats:
         url, pair, _, permit, _ = attempt.selection
         if not self._is_current(url, pair, stats):
             return  # another process serves there by now: this one's end says nothing of it
-        pair_stats = self._pairs[pair]
-        match self._timeout_outcome(attempt, pair_stats) if attempt.timed_out else attempt.outcome:
-            case AttemptOutcome.GOOD | AttemptOutcome.ANSWERED as outcome:
-                stats.record_success(permit)
-                pair_stats.answered(url, self._clock())
-                if outcome is AttemptOutcome.GOOD:
-                    self._record_latency(url, stats, attempt, pair_stats)
-            case AttemptOutcome.FAILED:
-                stats.record_failure(permit, attempt.label, at_once=attempt.unreachable)
-                pair_stats.suspect(url, stats)
-            case AttemptOutcome.REFUSED:
-                stats.record_refusal(permit, attempt.label)
-                pair_stats.suspect(url, stats)
-                pair_stats.invalidate_ejected()
-            case AttemptOutcome.FULL:
+        pair_stats, outcome = self._pairs[pair], attempt.outcome
+        if attempt.timed_out:  # it fails only an overdue request
+            is_overdue = pair_stats.is_overdue(attempt, self._clock())
+            outcome = AttemptOutcome.FAILED if is_overdue else AttemptOutcome.NONE
+        if outcome is AttemptOutcome.GOOD or outcome is AttemptOutcome.ANSWERED:
+            stats.record_success(permit)
+            pair_stats.answered(url, stats.progressed_at)
+            if outcome is AttemptOutcome.GOOD:
+                self._record_latency(url, stats, attempt, pair_stats)
+        elif outcome is AttemptOutcome.FAILED:
+            stats.record_failure(permit, attempt.label, at_once=attempt.unreachable)
+            pair_stats.suspect(url, stats)
+        elif outcome is AttemptOutcome.REFUSED:
+            stats.record_refusal(permit, attempt.label)
+            pair_stats.suspect(url, stats)
+            pair_stats.invalidate_ejected()
+        else:
+            if outcome is AttemptOutcome.FULL:
                 stats.replica.mark_full(attempt.cost.lane, self._clock(), attempt.full_for)
-                stats.release(permit)
-            case AttemptOutcome.NONE:
+            else:
                 stats.record_minimum_latency(attempt)
-                stats.release(permit)
+            stats.release(permit)
         pair_stats.update_outlier(url, stats)
 
     def _is_current(self, url: str, pair: LanguagePair, stats: PairReplicaStats) -> bool:
@@ -140,10 +142,6 @@ class LocalStats:
         """
         replica_stats = self._replicas.get(url)
         return replica_stats is not None and replica_stats.pairs.get(pair) is stats
-
-    def _timeout_outcome(self, request: InFlightRequest, pair_stats: PairStats) -> AttemptOutcome:
-        """Return the outcome of a time-out: it fails only an overdue request."""
-        return AttemptOutcome.FAILED if pair_stats.is_overdue(request, self._clock()) else AttemptOutcome.NONE
 
     @staticmethod
     def _record_latency(url: str, stats: PairReplicaStats, request: InFlightRequest, pair_stats: PairStats) -> None:

@@ -306,13 +306,7 @@ class ReplicaStats:
 
         None where the last report does not say.
         """
-        report = self._models.get(model)
-        reported = report and report.capacity.get(priority)
-        if report is None or reported is None:
-            return None
-        added = self.capacity.added_units.get(model)
-        ahead = reported.ahead + (added[priority.rank] if added else 0.0)
-        return Capacity(max(0.0, ahead), reported.callers, reported.limit, report.rate)
+        return self.capacity.of(model, priority.rank)
 
     def is_full(self, now: float, lane: Lane) -> bool:
         """Say whether it asked this lane to stay away until later."""

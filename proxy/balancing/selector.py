@@ -116,6 +116,7 @@ class ReplicaSelector:
         """
         # What is the same for every candidate is looked up here: a request has three, and a microsecond for each.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
+        models, rank = snapshot.models[pair], cost.priority.rank
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected
 
         def evaluate(url: str) -> Candidate | None:
@@ -126,11 +127,10 @@ class ReplicaSelector:
             if stats.is_stalled:
                 return None
             replica = stats.replica
-            if not full_too and (replica.full_until or replica.capacity.full):
-                if replica.is_full(now, cost.lane):
+            if not full_too:
+                if replica.full_until and replica.is_full(now, cost.lane):
                     return None
-                model = snapshot.models[pair][url]
-                if not cost.is_long and (model, cost.priority.rank) in replica.capacity.full:
+                if not cost.is_long and replica.capacity.is_full(models[url], rank):
                     return None
             latency = stats.latency.at(now) or pair_stats.latencies[snapshot.ranks[pair][url]].typical_seconds
             oldest = stats.oldest

@@ -7,11 +7,13 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Final, cast
 
-from proxy.cache.fingerprints import INLINE_CHARS, request_fingerprint
+from proxy.cache.fingerprints import FINGERPRINT_BYTES, INLINE_CHARS
 from proxy.call import TranslationCall
 from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
+from shared.protocol.messages import TranslateRequest
 
 # What nobody waits for any more goes on for this share of its age, and no longer than this: a client that gave up and
 # asks again at once (DeepL's: after 10 s without an answer) finds it still there. Who just went away costs an engine a
@@ -24,6 +26,14 @@ MAX_JOINED: Final = 2
 # With less time left than this nothing is started after another's computation failed: no engine answers within it.
 WORTHWHILE_SECONDS: Final = 0.05
 _HASH_KEY_BYTES: Final = 32
+
+
+def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
+    """Return what all equal requests have in common, and no others.
+
+    Every field counts; ``key`` is up to 64 bytes.
+    """
+    return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
 @dataclass(eq=False, slots=True)

@@ -1,4 +1,4 @@
-"""Fingerprints: what makes two requests the same, and two texts' translations. Pure.
+"""Fingerprints: what makes two texts' translations the same.
 
 Every field of a request counts, those that it may get one day too: what is left out would give one client another's
 answer. Fingerprints reveal nothing of the texts.
@@ -25,14 +25,6 @@ INLINE_CHARS: Final = 65_536
 # Keeps the cache's fingerprints apart from any others; its number changes with the format of an entry.
 _CACHE_DOMAIN: Final = b"pairway-cache-1"
 _LENGTH_BYTES: Final = 8
-
-
-def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
-    """Return what all equal requests have in common, and no others.
-
-    ``key`` is up to 64 bytes.
-    """
-    return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
 def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from proxy.fleet.replica import ReplicaState
@@ -83,24 +82,22 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
 
 
 class RoutePlanner:
-    """Finds routes in the current Snapshot; without ``pivots`` all of them are direct.
+    """Finds routes; without ``pivots`` all of them are direct.
 
-    Mutable state: the direct routes of the pairs asked for since that Snapshot came.
+    Mutable state: the direct routes of the pairs asked for since the last Snapshot came.
     """
 
-    def __init__(self, snapshot: Callable[[], Snapshot], pivots: Pivots | None) -> None:
-        self._snapshot = snapshot
+    def __init__(self, pivots: Pivots | None) -> None:
         self._pivots = pivots
         self._planned: object = None
         self._direct: dict[LanguagePair, Route] = {}
 
-    def find(self, pair: LanguagePair, *, through_pivot: bool) -> Route:
-        """Return the route for a pair, now.
+    def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route:
+        """Return the route for a pair, in the Snapshot of now.
 
         Raises:
             PairwayError: as :func:`find_route`.
         """
-        snapshot = self._snapshot()
         if self._planned is not snapshot.ready:
             self._planned, self._direct = snapshot.ready, {}
         route = self._direct.get(pair)

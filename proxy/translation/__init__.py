@@ -3,6 +3,6 @@
 - ``service``: entry: cache, coalescing, then the dispatcher.
 - ``dispatcher``: routes, admits and translates a request's texts.
 - ``language_groups``: groups texts by detected language.
-- ``pivot``: one leg, or two through a pivot language.
+- ``pivot``: two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.
 """

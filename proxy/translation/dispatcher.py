@@ -9,14 +9,17 @@ from proxy.admission.controller import AdmissionController
 from proxy.call import TranslationCall
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
+from proxy.forwarding.forwarder import Forwarder
+from proxy.forwarding.leg import Leg
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route, RoutePlanner, known_pairs
-from proxy.routing.visible_text import INLINE_CHARS, visible_text
+from proxy.routing.visible_text import INLINE_CHARS, MAX_SEEN_CHARS
 from proxy.translation.language_groups import LanguageGrouper
-from proxy.translation.pivot import PivotTranslator
+from proxy.translation.pivot import translate_through_pivot
 from proxy.translation.results import read_results, with_note
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.languages import LanguagePair, closeness
+from shared.literals import needs_translation
 from shared.protocol.errors import PairUnavailableError, RelayedError, UnknownPairError
 from shared.protocol.messages import AUTO, TextFormat, Translation, same_language, unchanged
 from shared.protocol.sse import DeltaSink
@@ -29,14 +32,14 @@ class Dispatcher:
         self,
         registry: Registry,
         planner: RoutePlanner,
-        pivot_translator: PivotTranslator,
+        forwarder: Forwarder,
         language_grouper: LanguageGrouper,
         metrics: ProxyMetrics,
         admission: AdmissionController,
     ) -> None:
         self._registry = registry
         self._planner = planner
-        self._pivot_translator = pivot_translator
+        self._forwarder = forwarder
         self._language_grouper = language_grouper
         self._metrics = metrics
         self._admission = admission
@@ -60,11 +63,11 @@ class Dispatcher:
         route = call.route
         if route is None:
             call.sample.pair = "other" if known_pair is None else str(known_pair)
-            route = self._planner.find(pair, through_pivot=request.pivot)
+            route = self._planner.find(pair, snapshot, through_pivot=request.pivot)
         call.sample.pair = route.name
         self._metrics.texts.labels(route.name).inc(call.cost.texts)
         with self._admission.admit([(call, leg) for leg in route.legs], snapshot):
-            return await self._pivot_translator.translate(pair, route, call)
+            return await self._send(pair, route, call)
 
     def _answer_without_replica(
         self, pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
@@ -80,11 +83,22 @@ class Dispatcher:
         # exactly), and the event loop has no time to look.
         if request.format is not TextFormat.TEXT or call.cost.chars > INLINE_CHARS:
             return None
-        if any(visible_text(text, request.format) is not None for text in request.texts):
-            return None
+        for text in request.texts:
+            if len(text) > MAX_SEEN_CHARS or needs_translation(text):
+                return None
         call.sample.pair = str(known_pair)
         self._metrics.texts.labels(call.sample.pair).inc(len(request.texts))
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
+
+    async def _send(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
+        """Return the answer's JSON; a direct one is the replica's own bytes.
+
+        One Deadline holds for all legs.
+        """
+        if len(route.legs) > 1:
+            return await translate_through_pivot(pair, route, call, self._forwarder)
+        sink = call.sink and call.sink.renumbered(range(call.cost.texts))
+        return await self._forwarder.send(Leg(pair, call, call.request, call.cost, sink))
 
     async def _translate_detected(self, call: TranslationCall) -> bytes:
         """Detect and route each text; send texts of one language together."""
@@ -94,7 +108,8 @@ class Dispatcher:
         pairs = groups.pairs
         for pair in pairs.values():
             call.caller.check(pair)
-        routes = {lang: self._planner.find(pair, through_pivot=request.pivot) for lang, pair in pairs.items()}
+        snapshot = self._registry.snapshot
+        routes = {lang: self._planner.find(pair, snapshot, through_pivot=request.pivot) for lang, pair in pairs.items()}
         names = [route.name for route in routes.values()]
         call.sample.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
         for name, indices in zip(names, groups.indices.values(), strict=True):
@@ -104,7 +119,7 @@ class Dispatcher:
             for lang, indices in groups.indices.items()
         }
         legs = [(calls[lang], leg) for lang, route in routes.items() for leg in route.legs]
-        with self._admission.admit(legs, self._registry.snapshot):
+        with self._admission.admit(legs, snapshot):
             _pass_on(groups.results, sink)
             translations = await self._translate_groups(pairs, routes, calls)
         for lang in pairs:
@@ -126,7 +141,7 @@ class Dispatcher:
 
     async def _translate_group(self, pair: LanguagePair, route: Route, call: TranslationCall) -> Sequence[Translation]:
         try:
-            body = await self._pivot_translator.translate(pair, route, call)
+            body = await self._send(pair, route, call)
         except RelayedError as error:
             if isinstance(call.request.text, str):
                 raise

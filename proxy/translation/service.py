@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.cache.translation_cache import CacheLookup, TranslationCache, encode
 from proxy.call import TranslationCall
+from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import RoutePlanner
 from proxy.translation.dispatcher import Dispatcher
@@ -44,12 +45,14 @@ class TranslationService:
 
     def __init__(
         self,
+        registry: Registry,
         planner: RoutePlanner,
         dispatcher: Dispatcher,
         coalescer: RequestCoalescer,
         cache: TranslationCache | None,
         metrics: ProxyMetrics,
     ) -> None:
+        self._registry = registry
         self._planner = planner
         self._dispatcher = dispatcher
         self._coalescer = coalescer
@@ -90,9 +93,10 @@ class TranslationService:
             PairwayError: the caller's key is not for the pair.
         """
         pair = LanguagePair(call.request.source_lang, call.request.target_lang)
-        call.caller.check(pair)
+        if call.caller.pairs is not None:
+            call.caller.check(pair)
         try:
-            call.route = self._planner.find(pair, through_pivot=call.request.pivot)
+            call.route = self._planner.find(pair, self._registry.snapshot, through_pivot=call.request.pivot)
         except PairwayError:
             call.route = None
 

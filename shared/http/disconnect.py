@@ -54,10 +54,10 @@ class DisconnectWatch:
 
     __slots__ = ("_callback", "_request", "_signal", "_task")
 
-    def __init__(self, request: Request, callback: Callable[[], None]) -> None:
+    def __init__(self, request: Request, callback: Callable[[], None], signal: DisconnectSignal | None) -> None:
         self._request = request
         self._callback = callback
-        self._signal = disconnect_signal_of(request)
+        self._signal = signal
         self._task: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Self:
@@ -112,7 +112,7 @@ async def while_connected(
         if outlives_client is None or not outlives_client(task, cancel):
             cancel()
 
-    with DisconnectWatch(request, disconnect):
+    with DisconnectWatch(request, disconnect, signal):
         try:
             result = await work
         except BaseException:

@@ -44,7 +44,8 @@ class EventSink(DeltaSink):
 
 def open_sink(request: Request) -> EventSink | None:
     """Return where the answer's deltas go; None: the client wants it as a whole."""
-    return EventSink() if sse.accepts_events(request_header(request, "accept") or "") else None
+    accept = request_header(request, "accept")
+    return EventSink() if accept and sse.accepts_events(accept) else None
 
 
 async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: EventSink | None) -> Response:

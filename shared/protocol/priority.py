@@ -11,16 +11,16 @@ PRIORITY_HEADER: Final = "X-Priority"
 
 
 class Priority(StrEnum):
-    """Three classes, the most urgent first: somebody waits, something waits, nothing does."""
+    """Three classes, the most urgent first: somebody waits, something waits, nothing does.
+
+    ``rank`` is 0 for the most urgent.
+    """
+
+    rank: int
 
     INTERACTIVE = "interactive"
     STANDARD = "standard"
     BULK = "bulk"
-
-    @property
-    def rank(self) -> int:
-        """0 for the most urgent."""
-        return _RANKS[self]
 
     @classmethod
     def from_header(cls, value: str | None) -> Priority:
@@ -42,4 +42,5 @@ class Priority(StrEnum):
         return self if self.rank >= ceiling.rank else ceiling
 
 
-_RANKS: Final = {each: rank for rank, each in enumerate(Priority)}
+for _rank, _priority in enumerate(Priority):
+    _priority.rank = _rank

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.fingerprints import request_fingerprint, text_fingerprints
+from proxy.cache.coalescing import request_fingerprint
+from proxy.cache.fingerprints import text_fingerprints
 from shared.protocol.messages import TextFormat, TranslateRequest
 
 HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
