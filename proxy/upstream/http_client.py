@@ -134,7 +134,7 @@ class UpstreamConnection(asyncio.Protocol):
         except TimeoutError:
             exchange.abandon(ConnectTimeoutError("no connection in time"))
         except (OSError, ValueError) as error:  # a ValueError: that can be no name of a host
-            exchange.abandon(UnreachableError(describe(error)))
+            exchange.abandon(UnreachableError(f"Cannot connect: {describe(error)}"))
         else:
             if self._exchange is not None:  # else it was abandoned
                 self.send(exchange)
