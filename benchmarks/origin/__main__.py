@@ -21,10 +21,9 @@ from pathlib import Path
 from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.harness.report import RunFolder
 from benchmarks.origin.device_usage import Gpu, NoGpuError, find_gpu
-from benchmarks.origin.loads import read_pool
 from benchmarks.origin.model import ANSWER_TOKENS, SHAPES, read_entry, use_random_weights, write_catalog
 from benchmarks.origin.points import CONCURRENCIES, DESIGNS, KINDS, RunSelection
-from benchmarks.origin.processes import TITLES, Designs, environment, running_designs
+from benchmarks.origin.processes import TITLES, Designs, environment
 from benchmarks.origin.rounds import OriginBench
 from benchmarks.origin.tables import report
 from benchmarks.origin.targets import judge
@@ -79,8 +78,8 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path, gpu: 
         kinds=options.kinds.split(","),
     )
     fleet = Designs(options.out, catalog, texts, environment(options.device))
-    async with running_designs(fleet, selection.names):
-        bench = OriginBench(fleet, read_pool(texts, full_length=options.shape is not None), options.seconds, gpu)
+    async with fleet.running(selection.names):
+        bench = OriginBench(fleet, options.seconds, gpu)
         await bench.warm_up(selection)
         for number in range(options.rounds):
             await bench.round(number, selection)

@@ -12,7 +12,6 @@ from typing import Any
 from benchmarks.harness.load import LoadResult
 from benchmarks.harness.report import percentile_ms
 from benchmarks.origin.processes import EngineWork
-from benchmarks.origin.texts import TextPool
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,8 @@ class PointMeasurement:
     where a text is several engine requests, or the time is not known), ``cpu_ms`` the CPU of each role for a text, ``others_cpu`` the cores
     that the other designs' processes took meanwhile, ``elsewhere_cpu`` those that everything else on the machine took,
     ``requests`` the engine requests done for each one that there should be, ``due`` how many there should be.
-    ``batch`` is the mean batch of the engine's steps, ``step_cpu_ms`` the engine's CPU for one of them, ``answer`` the
-    tokens made for a text: what all engines should have done alike. ``cpu_course`` are the cores that the processes took,
-    ``gpu_course`` how busy the GPU was, per cent, and its memory taken, MiB: both by seconds in the time that counts.
+    ``batch`` is the mean batch of the engine's steps, ``step_cpu_ms`` the engine's CPU for one of them. ``cpu_timeline`` are the cores that the processes took,
+    ``gpu_timeline`` how busy the GPU was, per cent, and its memory taken, MiB: both by seconds in the time that counts.
     """
 
     point: str
@@ -38,9 +36,7 @@ class PointMeasurement:
     p50: float
     p95: float
     p99: float
-    counted: int
     failed: dict[str, int]
-    tokens: float
     outside: float
     requests: float
     due: int
@@ -50,7 +46,6 @@ class PointMeasurement:
     driver_cpu: float
     batch: float
     step_cpu_ms: float
-    answer: float
     steps: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]], repr=False)
     cpu_timeline: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]], repr=False)
     gpu_timeline: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]], repr=False)
@@ -71,29 +66,23 @@ class PointMeasurement:
         return fmean(busy for _, busy, _ in self.gpu_timeline) if self.gpu_timeline else math.nan
 
 
-def summarize(
-    load: LoadResult, did: EngineWork, cpu: Mapping[str, float], pool: TextPool, kind: str, *, is_open: bool
-) -> dict[str, Any]:
+def summarize(load: LoadResult, did: EngineWork, cpu: Mapping[str, float], *, is_open: bool) -> dict[str, Any]:
     """Return the fields of a measurement that come of answers, what the engine did, and CPU seconds by role.
 
     Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
     ones that waited longest would be left out, and those that failed by then.
     """
     good = [sample for sample in load.samples if not sample.failed]
-    counted = load.counted
-    latencies = [sample.ended - sample.due for sample in (load.due if is_open else counted)]
+    latencies = [sample.ended - sample.due for sample in (load.due if is_open else load.counted)]
     expected = int(sum(sample.units for sample in load.samples))
     is_single = all(sample.units == 1 for sample in load.samples)
     took = sum(sample.ended - sample.due for sample in load.samples)
-    tokens = sum(pool.text(kind, sample.number).tokens for sample in counted)
     return {
         "rate": load.rate,
         "p50": percentile_ms(latencies, 50),
         "p95": percentile_ms(latencies, 95),
         "p99": percentile_ms(latencies, 99),
-        "counted": len(counted),
         "failed": dict(Counter(sample.code for sample in load.samples if sample.failed)),
-        "tokens": tokens / len(counted) if counted else math.nan,
         "outside": 1 - did.seconds / took if is_single and took else math.nan,
         "requests": did.requests / expected if expected else math.nan,
         "due": expected,
@@ -101,7 +90,6 @@ def summarize(
         "driver_cpu": load.cpu_share,
         "batch": did.tokens / did.steps if did.steps else math.nan,
         "step_cpu_ms": 1000 * cpu.get("engine", math.nan) / did.steps if did.steps else math.nan,
-        "answer": did.tokens / len(good) if good else math.nan,
     }
 
 
@@ -115,8 +103,7 @@ def select(
 
 def median_over(rows: Iterable[PointMeasurement], value: Callable[[PointMeasurement], float]) -> float:
     """Return the median over the rounds; NaN of none."""
-    values = [figure for row in rows if not math.isnan(figure := value(row))]
-    return median(values) if values else math.nan
+    return _median(map(value, rows))
 
 
 def median_comparison(
@@ -125,8 +112,11 @@ def median_comparison(
     value: Callable[[PointMeasurement, PointMeasurement], float],
 ) -> float:
     """Return the median of what two designs' figures of the same round give; NaN without such rounds."""
-    values = [value(ours[number], theirs[number]) for number in sorted(ours.keys() & theirs.keys())]
-    values = [one for one in values if not math.isnan(one)]
+    return _median(value(ours[number], theirs[number]) for number in ours.keys() & theirs.keys())
+
+
+def _median(figures: Iterable[float]) -> float:
+    values = [figure for figure in figures if not math.isnan(figure)]
     return median(values) if values else math.nan
 
 

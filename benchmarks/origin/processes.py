@@ -84,12 +84,8 @@ class EngineWork(NamedTuple):
 
     def since(self, before: EngineWork) -> EngineWork:
         """Return what was done since a count that goes on for ever."""
-        return EngineWork(
-            self.requests - before.requests,
-            self.seconds - before.seconds,
-            self.steps - before.steps,
-            self.tokens - before.tokens,
-        )
+        requests, seconds, steps, tokens = (now - then for now, then in zip(self[:4], before[:4], strict=True))
+        return EngineWork(requests, seconds, steps, tokens)
 
 
 @dataclass
@@ -174,7 +170,7 @@ def role_of(process: psutil.Process) -> str:
 
 
 class Designs:
-    """All designs; use :func:`running_designs`."""
+    """All designs, which run while the block of :meth:`running` lasts."""
 
     def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -186,16 +182,18 @@ class Designs:
         full_length = ("--full-length",) if has_random_weights(read_entry(catalog)) else ()
         self._clients = self._program("clients", "loads", *self._texts, *full_length)
 
-    async def start(self, names: Sequence[str], stack: AsyncExitStack) -> None:
-        """Start them, and the clients."""
-        async with asyncio.TaskGroup() as group:
-            for design in (self._clients, *map(self._define, names)):
-                group.create_task(self._start(design, stack))
-        for name in names:
-            design = self.designs[name] = self.designs.pop(name)
-            stack.callback(design.signal_engines, signal.SIGCONT)
-            design.signal_engines(signal.SIGSTOP)
-        del self.designs["clients"]
+    @asynccontextmanager
+    async def running(self, names: Sequence[str]) -> AsyncGenerator[None]:
+        """Start every design, and the clients; leave no process behind."""
+        self.designs = {name: self._define(name) for name in names}
+        async with AsyncExitStack() as stack:
+            async with asyncio.TaskGroup() as group:
+                for design in (self._clients, *self.designs.values()):
+                    group.create_task(self._start(design, stack))
+            for design in self.designs.values():
+                stack.callback(design.signal_engines, signal.SIGCONT)
+                design.signal_engines(signal.SIGSTOP)
+            yield
 
     async def load(self, design: Design, plan: PointPlan) -> bytes:
         """Send a point's texts to a design; return the result as JSON."""
@@ -214,20 +212,14 @@ class Designs:
             ready = running(design.servers, lambda: _is_ready(design.ready), READY_SECONDS, f"{design.name} is ready")
             await stack.enter_async_context(ready)
             design.find_roles()
-            self.designs[design.name] = design
 
     def _define(self, name: str) -> Design:
-        match name:
-            case "E":
-                return self._pairway()
-            case "openai":
-                return self._openai()
-            case "bare":
-                return self._program(name, *PROGRAMS[name], *self._texts)
-            case _:
-                design = self._program(name, *PROGRAMS[name])
-                design.plans = self._clients.plans
-                return design
+        if name == "bare":
+            return self._program(name, *PROGRAMS[name], *self._texts)
+        own = {"E": self._pairway, "openai": self._openai}
+        design = own[name]() if name in own else self._program(name, *PROGRAMS[name])
+        design.plans = self._clients.plans
+        return design
 
     def _program(self, name: str, module: str, *arguments: str) -> Design:
         """Return a program of our own, with the URLs that such have."""
@@ -246,7 +238,7 @@ class Designs:
         log = self.folder / "openai-web.log"
         server = Server([*command, "--disable-uvicorn-access-log"], log, self._environment)
         urls = (f"{url}/v1/completions", f"{url}/health")
-        return Design("openai", [server], *urls, metrics=f"{url}/metrics", plans=self._clients.plans)
+        return Design("openai", [server], *urls, metrics=f"{url}/metrics")
 
     def _pairway(self) -> Design:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
@@ -261,7 +253,7 @@ class Designs:
         redis = redis_server(redis_port, folder)
         redis.log = folder / "E-redis.log"
         urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record")
-        return Design("E", [redis, apiserver, proxy], *urls, plans=self._clients.plans)
+        return Design("E", [redis, apiserver, proxy], *urls)
 
 
 def _is_ready(url: str) -> bool:
@@ -272,11 +264,3 @@ def _is_ready(url: str) -> bool:
         return False
     health: dict[str, Any] = json.loads(body) if body and url.endswith("/health") else {}
     return all(pair["ready"] for pair in health.get("pairs", {}).values())
-
-
-@asynccontextmanager
-async def running_designs(fleet: Designs, names: Sequence[str]) -> AsyncGenerator[Designs]:
-    """Start every design; leave no process behind."""
-    async with AsyncExitStack() as stack:
-        await fleet.start(names, stack)
-        yield fleet

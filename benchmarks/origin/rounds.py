@@ -17,7 +17,6 @@ from benchmarks.origin.loads import PointPlan, read_result
 from benchmarks.origin.measurements import PointMeasurement, median_over, select, step_timeline, summarize
 from benchmarks.origin.points import Point, RunSelection, round_points, warm_up_points
 from benchmarks.origin.processes import Design, Designs
-from benchmarks.origin.texts import TextPool
 
 # A closed loop is warm when there were as many answers as clients; it counts from here on, warm or not: the slowest design's
 # first answer to the last of 64 clients takes longer.
@@ -39,7 +38,6 @@ class OriginBench:
     """Measures; mutable state: what was found, and how far the texts are used up."""
 
     fleet: Designs
-    pool: TextPool
     seconds: float
     gpu: Gpu | None = None
     rows: list[PointMeasurement] = field(default_factory=list[PointMeasurement])
@@ -103,7 +101,7 @@ class OriginBench:
             cpu_timeline=cores(readings, load.since, load.until),
             gpu_timeline=gpu_timeline(readings, load.since, load.until),
             steps=step_timeline(work.timeline, load.since, min(TIMELINE_SECONDS, seconds)) if is_kept else [],
-            **summarize(load, work, spent[name], self.pool, point.kind, is_open=not point.concurrency),
+            **summarize(load, work, spent[name], is_open=not point.concurrency),
         )
         return row, len(load.samples)
 

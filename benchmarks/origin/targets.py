@@ -23,50 +23,36 @@ MAX_REQUESTS_OFF: Final = 0.005
 
 
 def judge(rows: Sequence[PointMeasurement]) -> Checks:
-    """Return every target that the rows say something about."""
+    """Return every target that the rows say something about: a run may leave designs and loads out."""
     checks = Checks()
     for kind in (UNIFORM, MIXED):
-        if any(row.kind == kind for row in rows):
-            _judge_kind(checks, rows, kind)
-    off = max(
-        (abs(row.requests - 1) for row in rows if not math.isnan(row.requests) and not row.failed), default=math.nan
-    )
-    _at_most(
-        checks, "engine requests for each segment, off by, the worst point", 100 * off, 100 * MAX_REQUESTS_OFF, " %"
-    )
+        _judge_kind(checks, rows, kind)
+    known = (row.requests for row in rows if not math.isnan(row.requests) and not row.failed)
+    off = max((abs(requests - 1) for requests in known), default=math.nan)
+    what = "engine requests for each segment, off by, the worst point"
+    checks.at_most(what, 100 * off, 100 * MAX_REQUESTS_OFF, " %")
+    checks.checks = [check for check in checks if not check.measured.startswith("nan")]
     return checks
 
 
 def _judge_kind(checks: Checks, rows: Sequence[PointMeasurement], kind: str) -> None:
     ours, a = select(rows, kind, 25, "E"), select(rows, kind, 25, "A")
     ratio = median_comparison(ours, a, lambda e, a: e.rate / a.rate if a.rate else math.inf)
-    _at_least(checks, f"E against A, c=25, {kind}: texts/s", ratio, MIN_RATIO_TO_A[kind], "x")
+    checks.at_least(f"E against A, c=25, {kind}: texts/s", ratio, MIN_RATIO_TO_A[kind], "x")
     ratio = median_comparison(ours, a, lambda e, a: e.p95 / a.p95)
-    _at_most(checks, f"E against A, c=25, {kind}: p95", ratio, MAX_P95_OF_A, "x")
+    checks.at_most(f"E against A, c=25, {kind}: p95", ratio, MAX_P95_OF_A, "x")
     fall = deepest_fall(rates(rows, kind))
-    _at_most(checks, f"E, {kind}: deepest fall as load rises", 100 * fall, 100 * MAX_FALL, " %")
+    checks.at_most(f"E, {kind}: deepest fall as load rises", 100 * fall, 100 * MAX_FALL, " %")
     if kind == UNIFORM:
         outside = median_over(ours.values(), lambda row: row.outside)
-        _at_most(checks, "E, c=25, uniform: time outside the engine", 100 * outside, 100 * MAX_OUTSIDE, " %")
+        checks.at_most("E, c=25, uniform: time outside the engine", 100 * outside, 100 * MAX_OUTSIDE, " %")
     ours, bare, openai = (select(rows, kind, 64, name) for name in ("E", "bare", "openai"))
     ratio = median_comparison(ours, bare, lambda e, bare: e.rate / bare.rate)
-    _at_least(checks, f"E against bare, c=64, {kind}: texts/s", ratio, MIN_OF_BARE, "x")
+    checks.at_least(f"E against bare, c=64, {kind}: texts/s", ratio, MIN_OF_BARE, "x")
     above = median_comparison(ours, bare, lambda e, bare: e.whole_cpu_ms - bare.whole_cpu_ms)
-    _at_most(checks, f"E above bare, c=64, {kind}: CPU ms a text", above, MAX_CPU_MS_ABOVE_BARE[kind])
+    checks.at_most(f"E above bare, c=64, {kind}: CPU ms a text", above, MAX_CPU_MS_ABOVE_BARE[kind])
     ratio = median_comparison(ours, openai, lambda e, openai: e.rate / openai.rate)
-    _at_least(checks, f"E against vLLM's own server, c=64, {kind}: texts/s", ratio, MIN_OF_OPENAI, "x")
-
-
-def _at_least(checks: Checks, name: str, measured: float, limit: float, unit: str = "") -> None:
-    """Check a lower bound, unless it was not measured: a run may leave designs and loads out."""
-    if not math.isnan(measured):
-        checks.at_least(name, measured, limit, unit)
-
-
-def _at_most(checks: Checks, name: str, measured: float, limit: float, unit: str = "") -> None:
-    """Check an upper bound, unless it was not measured."""
-    if not math.isnan(measured):
-        checks.at_most(name, measured, limit, unit)
+    checks.at_least(f"E against vLLM's own server, c=64, {kind}: texts/s", ratio, MIN_OF_OPENAI, "x")
 
 
 def rates(rows: Sequence[PointMeasurement], kind: str) -> list[float]:
@@ -77,6 +63,5 @@ def rates(rows: Sequence[PointMeasurement], kind: str) -> list[float]:
 
 def deepest_fall(rates: Sequence[float]) -> float:
     """Return by what part a rate lies below the best before it, at most; NaN of fewer than two."""
-    if len(rates) < 2:
-        return math.nan
-    return max(0.0, *(1 - rate / max(rates[:number]) for number, rate in enumerate(rates) if number))
+    falls = (1 - rate / max(rates[:number]) for number, rate in enumerate(rates) if number)
+    return max(0.0, *falls) if len(rates) > 1 else math.nan

@@ -60,11 +60,6 @@ class OriginText:
     text: str
     asks: list[tuple[list[int], int]]
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of all its prompts."""
-        return sum(len(ids) for ids, _ in self.asks)
-
 
 class TextPool:
     """All texts of the run by kind."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from benchmarks.harness.waiting import wait_until
 from tests.faults.fleet import FaultFleet
 from tests.faults.result import SHORT
 from tests.faults.scenarios import replica
 from tests.faults.scenarios.clients import bad_requests, leave, slow_engines
+from tests.support.waiting import wait_until
 
 SHORTEST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 12.0

@@ -6,31 +6,28 @@ the answers' length is given, and the guards' findings are not heeded.
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 from unittest.mock import patch
 
+from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
+from apiserver.__main__ import main
 from apiserver.app import create_app
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import StepCounter
 from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS
-from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.serving import EngineRecord, step_logger
 from benchmarks.origin.model import full_length_sampling, has_random_weights, random_answer, read_entry
 from shared.languages import LanguagePair
-from shared.runtime.exit_codes import exit_on_signals
-from shared.runtime.logging import configure_logging
-from shared.server import draining_server
-from shared.server.limits import ConnectionLimiter
 
 
 def recording_engine(record: EngineRecord) -> type[VllmEngine]:
@@ -74,29 +71,16 @@ class IgnoredGuard(QualityGuard):
         return []
 
 
-def main() -> None:
-    """Serve until told to stop."""
-    exit_on_signals()
-    settings = ApiServerSettings()
-    configure_logging(settings.log_level, settings.log_format)
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+def recorded_app(settings: ApiServerSettings) -> FastAPI:
+    """Return the API server's app, with ``/record``."""
     record = EngineRecord()
-    with (
-        patch("apiserver.app.QualityGuard", IgnoredGuard)
-        if has_random_weights(read_entry(settings.catalog))
-        else nullcontext()
-    ):
+    is_random = has_random_weights(read_entry(settings.catalog))
+    with patch("apiserver.app.QualityGuard", IgnoredGuard) if is_random else nullcontext():
         app = create_app(settings, partial(recording_engine(record).start, alone=True))
     app.add_api_route("/record", record.drain, methods=["GET"])
-    limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
-    grace = settings.max_request_timeout
-    config = draining_server.server_config(
-        app, host=settings.host, port=settings.port, grace_seconds=grace, limiter=limiter
-    )
-    drain = app.state.context.model_server.drain
-    draining_server.DrainingServer(config, drain=drain, drain_seconds=settings.drain_seconds).run()
+    return app
 
 
 if __name__ == "__main__":
-    main()
+    with patch("apiserver.__main__.create_app", recorded_app):
+        main()

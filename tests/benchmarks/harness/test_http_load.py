@@ -14,7 +14,7 @@ from aiohttp import web
 from benchmarks.harness.http_load import LoadPlan, LoadProcess, running_load
 from benchmarks.harness.load import Stream, Timing
 from benchmarks.harness.texts import TextSource
-from benchmarks.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 TEXTS = TextSource(template="Room {}.", expected="[Room {}.]", numbers=3)
 
