@@ -17,9 +17,7 @@ def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointM
         "p50": 1000 * concurrency / rate,
         "p95": 1000 * concurrency / rate,
         "p99": 1000 * concurrency / rate,
-        "counted": 10,
         "failed": {},
-        "tokens": 30.0,
         "outside": 0.05,
         "requests": 1.0,
         "due": 10,
@@ -29,6 +27,5 @@ def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointM
         "driver_cpu": 0.0,
         "batch": 1.0,
         "step_cpu_ms": 1.0,
-        "answer": 30.0,
     }
     return PointMeasurement(name=name, concurrency=concurrency, rate=rate, **fields | more)
