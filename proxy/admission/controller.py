@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from types import TracebackType
-from typing import Final
+from typing import Final, NamedTuple
 
 from proxy.admission.fair_share import FairShare
-from proxy.admission.pair_load import PairLoad, capacities_of, measure_load
+from proxy.admission.pair_load import PairLoad, ReplicaOutError, capacity_of, measure_load
 from proxy.balancing.local_stats import LocalStats
 from proxy.call import TranslationCall
 from proxy.fleet.snapshot import Snapshot
@@ -29,10 +29,22 @@ _MESSAGES: Final = {
 }
 
 
+class PairOffer(NamedTuple):
+    """What a Snapshot says of a pair: who shares its model, and its preferred replicas.
+
+    ``limits`` are theirs together by the rank of a class, once asked for; 0 where one says none.
+    """
+
+    share: FairShare
+    urls: Sequence[str]
+    models: Mapping[str, str]
+    limits: list[float | None]
+
+
 class AdmissionController:
     """Admits requests of short texts; replicas judge long ones.
 
-    They know how long those take. Mutable state: the callers of each model, and the limits of the last Snapshot's pairs.
+    They know how long those take. Mutable state: the callers of each model, and what the last Snapshot says of pairs.
     One event loop.
     """
 
@@ -43,7 +55,7 @@ class AdmissionController:
         self._shares: defaultdict[str, FairShare] = defaultdict(lambda: FairShare(clock, rng))
         self._rng = rng
         self._snapshot: Snapshot | None = None
-        self._limits: dict[tuple[LanguagePair, Priority], float] = {}
+        self._pairs: dict[LanguagePair, PairOffer] = {}
 
     def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
         """Count a request's calls as in flight while the block lasts.
@@ -54,45 +66,51 @@ class AdmissionController:
         Raises:
             OverloadedError: no replica has capacity for this caller and class; ``retry_after`` says when one should.
         """
+        if snapshot is not self._snapshot:
+            self._snapshot, self._pairs = snapshot, {}
         short_legs: list[tuple[TranslationCall, LanguagePair, FairShare]] = []
         for call, pair in legs:
             if call.cost.is_long:
                 continue
-            share = self._shares[_model(pair, snapshot)]
-            if not self._has_space(call, pair, share, snapshot):
+            offer = self._pairs.get(pair) or self._add_pair(pair, snapshot)
+            if not self._has_space(call, pair, offer, snapshot):
                 load = measure_load(pair, call.priority, snapshot, self._local_stats)
                 if load is not None:
-                    self._check(call, pair, load, share)
-            short_legs.append((call, pair, share))
+                    self._check(call, pair, load, offer.share)
+            short_legs.append((call, pair, offer.share))
         return AdmittedRequest(self._local_stats, short_legs, snapshot, has_one_leg=len(legs) == len(short_legs) == 1)
 
-    def _has_space(self, call: TranslationCall, pair: LanguagePair, share: FairShare, snapshot: Snapshot) -> bool:
+    def _add_pair(self, pair: LanguagePair, snapshot: Snapshot) -> PairOffer:
+        """Note what a Snapshot says of a pair; its callers share its preferred model, whichever pairs that serves."""
+        tiers = snapshot.tiers.get(pair) or ((),)
+        models = snapshot.models.get(pair, {})
+        model = models[tiers[0][0]] if tiers[0] else str(pair)
+        offer = self._pairs[pair] = PairOffer(self._shares[model], tiers[0], models, [None] * len(Priority))
+        return offer
+
+    def _has_space(self, call: TranslationCall, pair: LanguagePair, offer: PairOffer, snapshot: Snapshot) -> bool:
         """Say whether one of a few preferred replicas has space: nearly always the first one that is looked at."""
-        tiers = snapshot.tiers.get(pair)
-        limit = self._limit(pair, call.priority, snapshot)
-        if not tiers or not limit:
+        share, urls, priority, local_stats = offer.share, offer.urls, call.priority, self._local_stats
+        limit = offer.limits[priority.rank]
+        if limit is None:
+            load = measure_load(pair, priority, snapshot, local_stats)
+            limit = offer.limits[priority.rank] = 0.0 if load is None else load.limit
+        if not limit:
             return False
         units = share.units.get(call.caller.identity, 0.0)
         level = 1.0 - RESERVE * units * len(share.units) / limit
-        start = int(self._rng.random() * len(tiers[0]))
-        urls = tiers[0][start : start + LOOKS]
-        for capacity in capacities_of(urls, pair, call.priority, snapshot, self._local_stats):
-            if capacity is None:
+        start = int(self._rng.random() * len(urls))
+        for url in urls[start : start + LOOKS]:
+            try:
+                capacity = capacity_of(url, pair, offer.models[url], priority, local_stats)
+            except ReplicaOutError:
                 continue
+            if capacity is None:
+                return False
             ahead = capacity.ahead if units else capacity.callers
             if ahead < level * capacity.limit:
                 return not capacity.rate or ahead <= capacity.rate * call.deadline.remaining()
         return False
-
-    def _limit(self, pair: LanguagePair, priority: Priority, snapshot: Snapshot) -> float:
-        """Return the limit of a pair's preferred replicas together, as of the last Snapshot; 0 where one has told none."""
-        if snapshot is not self._snapshot:
-            self._snapshot, self._limits = snapshot, {}
-        limit = self._limits.get((pair, priority))
-        if limit is None:
-            load = measure_load(pair, priority, snapshot, self._local_stats)
-            limit = self._limits[pair, priority] = 0.0 if load is None else load.limit
-        return limit
 
     def _check(self, call: TranslationCall, pair: LanguagePair, load: PairLoad, share: FairShare) -> None:
         """Refuse a call for which there is no capacity."""
@@ -149,13 +167,3 @@ class AdmittedRequest:
             error.retry_after = max(error.retry_after or 0.0, wait)
         for call, _, share in self._legs:
             share.remove(call.caller.identity, call.cost.units)
-
-
-def _model(pair: LanguagePair, snapshot: Snapshot) -> str:
-    """Return what the pair's callers share: its preferred model.
-
-    Whichever pairs that model serves.
-    """
-    for urls in snapshot.tiers.get(pair, ()):
-        return snapshot.models[pair][urls[0]]
-    return str(pair)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple, Self
 
 from proxy.balancing.capacity import Capacity
@@ -15,6 +15,10 @@ from shared.protocol.priority import Priority
 
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0
+
+
+class ReplicaOutError(Exception):
+    """The replica is ejected or stands still."""
 
 
 class PairLoad(NamedTuple):
@@ -54,20 +58,24 @@ class PairLoad(NamedTuple):
         return cls(limit, rate or UNKNOWN_RATE, excess, (level, newcomer_level), (wait, newcomer_wait))
 
 
-def capacities_of(
-    urls: Sequence[str], pair: LanguagePair, priority: Priority, snapshot: Snapshot, local_stats: LocalStats
-) -> Iterator[Capacity | None]:
-    """Yield the capacity of each replica that is not out; None where it does not say how full it is."""
-    known, models, now = local_stats.pair_stats(pair).replicas, snapshot.models[pair], local_stats.now()
-    for url in urls:
-        stats = known.get(url) or local_stats.pair_replica_stats(url, pair)
-        if stats.is_stalled or stats.breaker.opened_at is not None:
-            continue
-        replica = stats.replica
-        capacity = replica.capacity_for(models[url], priority)
-        if capacity is not None and replica.full_until and replica.is_full(now, Lane.of(priority, is_long=False)):
-            capacity = capacity._replace(ahead=max(capacity.ahead, capacity.limit), callers=capacity.limit)
-        yield capacity
+def capacity_of(
+    url: str, pair: LanguagePair, model: str, priority: Priority, local_stats: LocalStats
+) -> Capacity | None:
+    """Return a replica's capacity for short requests; None where it does not say how full it is.
+
+    Raises:
+        ReplicaOutError: nothing is sent there.
+    """
+    stats = local_stats.pair_replica_stats(url, pair)
+    if stats.is_stalled or stats.breaker.opened_at is not None:
+        raise ReplicaOutError
+    replica = stats.replica
+    capacity = replica.capacity.of(model, priority.rank)
+    if capacity is None or not replica.full_until:
+        return capacity
+    if replica.is_full(local_stats.now(), Lane.of(priority, is_long=False)):
+        return capacity._replace(ahead=max(capacity.ahead, capacity.limit), callers=capacity.limit)
+    return capacity
 
 
 def measure_load(
@@ -79,7 +87,11 @@ def measure_load(
     """
     for urls in snapshot.tiers.get(pair, ()):
         capacities: list[Capacity] = []
-        for capacity in capacities_of(urls, pair, priority, snapshot, local_stats):
+        for url in urls:
+            try:
+                capacity = capacity_of(url, pair, snapshot.models[pair][url], priority, local_stats)
+            except ReplicaOutError:
+                continue
             if capacity is None:
                 return None
             capacities.append(capacity)

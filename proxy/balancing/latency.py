@@ -48,8 +48,8 @@ class PeakEwma:
             return None
         return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
 
-    def observe(self, seconds_per_unit: float) -> None:
-        """Take one sample."""
+    def observe(self, seconds_per_unit: float) -> float:
+        """Take one sample; return the average."""
         now = self._clock()
         if self._observed_at is None:
             self._value = seconds_per_unit
@@ -57,6 +57,7 @@ class PeakEwma:
             kept = exp((self._observed_at - now) / DECAY_SECONDS)
             self._value = max(seconds_per_unit, self._value * kept + seconds_per_unit * (1 - kept))
         self._observed_at = now
+        return self._value
 
     def reset(self, seconds_per_unit: float) -> None:
         """Begin afresh from this value.

@@ -146,8 +146,7 @@ class LocalStats:
     @staticmethod
     def _record_latency(url: str, stats: PairReplicaStats, request: InFlightRequest, pair_stats: PairStats) -> None:
         model_latency = pair_stats.latencies[request.rank]
-        stats.record_latency(request)
-        seconds = stats.latency.value or 0.0
+        seconds = stats.record_latency(request)
         model_latency.observe((stats.progressed_at - request.started) / request.work)
         if seconds > SLOW_FACTOR * model_latency.typical_seconds:
             pair_stats.suspect(url, stats)

@@ -150,10 +150,11 @@ class PairReplicaStats:
         self.progressed_at = self._clock()
         self.is_stalled = False
 
-    def record_latency(self, request: InFlightRequest) -> None:
-        """Note how long a request took."""
+    def record_latency(self, request: InFlightRequest) -> float:
+        """Note how long a request took; return the average seconds per unit of work."""
         if request.started >= self._reset_at:
-            self.latency.observe((self._clock() - request.started) / request.work)
+            return self.latency.observe((self._clock() - request.started) / request.work)
+        return self.latency.value or 0.0
 
     def record_minimum_latency(self, request: InFlightRequest) -> None:
         """Note how long a request had taken when it was given up.
