@@ -32,8 +32,7 @@ from proxy.fleet.registry import Registry
 from proxy.fleet.store import FleetStore
 from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
-from proxy.forwarding.retry_budget import RetryBudget
-from proxy.forwarding.retry_policy import RetryPolicy
+from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
 from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proxy.keys.caller import Caller
 from proxy.request_cost import RequestCost
@@ -20,10 +20,11 @@ class TranslationCall:
 
     ``sample`` is what is measured of it. ``sink`` takes every part of each text's translation as soon as it is final;
     None where the client wants no stream. ``body`` is the request as the client wrote it, where it has not been changed.
-    ``route`` is its route, once found; ``cost`` what it costs.
+    ``route`` is its route, once found.
     """
 
     request: TranslateRequest
+    cost: RequestCost
     caller: Caller
     priority: Priority
     deadline: Deadline
@@ -32,14 +33,18 @@ class TranslationCall:
     sink: DeltaSink | None = None
     body: bytes | None = None
     route: Route | None = None
-    cost: RequestCost = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Compute the cost: every request needs it."""
-        self.cost = RequestCost.of(self.request, self.priority)
 
     def for_part(self, request: TranslateRequest, sink: DeltaSink | None) -> TranslationCall:
         """Return the same call for some of its texts."""
+        cost = RequestCost.of(request, self.priority)
         return TranslationCall(
-            request, self.caller, self.priority, self.deadline, self.request_id, self.sample, sink, route=self.route
+            request,
+            cost,
+            self.caller,
+            self.priority,
+            self.deadline,
+            self.request_id,
+            self.sample,
+            sink,
+            route=self.route,
         )

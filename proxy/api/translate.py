@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from proxy.api import auth
 from proxy.call import TranslationCall
 from proxy.context import context
+from proxy.request_cost import RequestCost
 from proxy.translation.service import CACHE_HEADER, AnswerSource
 from shared.http import event_stream
 from shared.http.body import read_body
@@ -61,17 +62,19 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         authentication = await auth.authenticate(request, deadline)
         body = await read_body(request, settings.max_body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, settings.limits)
-        source, target = translate_request.source_lang, translate_request.target_lang
-        deadline = deadline.extended(times.seconds(translate_request.chars))
-        add_log_fields(request, source=source, target=target, texts=len(translate_request.texts))
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(authentication.caller.ceiling)
+        cost = RequestCost.of(translate_request, priority)
+        source, target = translate_request.source_lang, translate_request.target_lang
+        add_log_fields(request, source=source, target=target, texts=cost.texts)
+        deadline = deadline.extended(times.seconds(cost.chars))
         charge = None
         try:
             if authentication.key is not None:
-                charge = await meter.charge(authentication.key, translate_request.chars)
+                charge = await meter.charge(authentication.key, cost.chars)
                 add_response_headers(request, charge.headers)
             call = TranslationCall(
                 translate_request,
+                cost,
                 authentication.caller,
                 priority,
                 deadline,

@@ -12,6 +12,7 @@ from proxy.call import TranslationCall
 from proxy.fleet.snapshot import Snapshot
 from proxy.keys.caller import Caller
 from proxy.metrics import ProxyMetrics
+from proxy.request_cost import RequestCost
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError
 from shared.protocol.messages import TranslateRequest
@@ -50,7 +51,8 @@ class AdmissionHarness:
     ) -> TranslationCall:
         request = TranslateRequest(text=text, source_lang="en", target_lang="de")
         deadline = Deadline.after(30, lambda: self.local_fleet.now)
-        return TranslationCall(request, Caller(caller), priority, deadline, "id", RequestSample())
+        cost = RequestCost.of(request, priority)
+        return TranslationCall(request, cost, Caller(caller), priority, deadline, "id", RequestSample())
 
     def admit(self, caller: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> None:
         """Be admitted, and stay.

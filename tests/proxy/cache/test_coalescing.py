@@ -13,6 +13,7 @@ import pytest
 from proxy.cache.coalescing import LONGEST_LINGER_SECONDS, MAX_JOINED, WORTHWHILE_SECONDS, RequestCoalescer
 from proxy.call import TranslationCall
 from proxy.keys.caller import Caller
+from proxy.request_cost import RequestCost
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError, PairwayError, RelayedError, UnknownPairError
 from shared.protocol.messages import TranslateRequest
@@ -68,7 +69,8 @@ class CoalescerHarness:
         seconds: float = 30,
     ) -> TranslationCall:
         deadline = Deadline.after(seconds, asyncio.get_running_loop().time)
-        return TranslationCall(request, Caller(caller), priority, deadline, "id", RequestSample())
+        cost = RequestCost.of(request, priority)
+        return TranslationCall(request, cost, Caller(caller), priority, deadline, "id", RequestSample())
 
     async def request(self, call: TranslationCall | None = None) -> asyncio.Task[tuple[bytes, bool]]:
         """Start to wait, and return once it does."""

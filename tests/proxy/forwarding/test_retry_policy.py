@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import TranslationCall
 from proxy.forwarding.leg import AttemptFailedError, Leg
-from proxy.forwarding.retry_budget import RetryBudget
-from proxy.forwarding.retry_policy import MAX_UNREACHABLE, RetryPolicy
+from proxy.forwarding.retry_policy import (
+    FREE_PER_SECOND,
+    LIFE_SECONDS,
+    MAX_UNREACHABLE,
+    REQUESTS_PER_ATTEMPT,
+    RetryBudget,
+    RetryPolicy,
+)
 from proxy.keys.caller import Caller
+from proxy.request_cost import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
@@ -49,7 +59,8 @@ class Setup:
     def leg(self, target: str = "de", *, seconds: float = 10.0, streams: bool = False) -> Leg:
         request = TranslateRequest(text="Hello", source_lang="en", target_lang=target)
         deadline = Deadline.after(seconds, self.clock)
-        call = TranslationCall(request, Caller("c"), Priority.INTERACTIVE, deadline, "id", RequestSample())
+        cost = RequestCost.of(request, Priority.INTERACTIVE)
+        call = TranslationCall(request, cost, Caller("c"), Priority.INTERACTIVE, deadline, "id", RequestSample())
         sink = DeltaSink(lambda _index, _text: None) if streams else None
         return Leg(pair(f"en>{target}"), call, request, call.cost, sink)
 
@@ -206,3 +217,86 @@ def test_refused_pair_is_unavailable() -> None:
             attempt.record_outcome(AttemptOutcome.REFUSED)
     with pytest.raises(PairUnavailableError, match="refuse"):
         setup.policy.first(setup.leg(), FLEET)
+
+
+FREE = FREE_PER_SECOND * LIFE_SECONDS
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def budget(clock: HandClock) -> RetryBudget:
+    return RetryBudget(clock)
+
+
+def drain(budget: RetryBudget) -> int:
+    count = 0
+    while budget.withdraw():
+        count += 1
+    return count
+
+
+def test_budget_without_deposits_is_bounded(budget: RetryBudget) -> None:
+    assert drain(budget) == FREE
+    assert not budget.withdraw()
+    assert repr(budget) == "<RetryBudget 0>"
+
+
+def test_five_deposits_pay_for_one_attempt(budget: RetryBudget) -> None:
+    drain(budget)
+    for _ in range(REQUESTS_PER_ATTEMPT - 1):
+        budget.deposit()
+    assert not budget.withdraw()
+    budget.deposit()
+    assert budget.withdraw()
+    assert not budget.withdraw()
+
+
+def test_unused_deposits_expire(budget: RetryBudget, clock: HandClock) -> None:
+    for _ in range(1000):
+        budget.deposit()
+    assert budget.left == FREE + 200
+    clock.now += LIFE_SECONDS + 1
+    assert budget.left == FREE
+
+
+def test_withdrawals_expire_after_ten_seconds(budget: RetryBudget, clock: HandClock) -> None:
+    drain(budget)
+    clock.now += LIFE_SECONDS - 1
+    assert budget.left == 0
+    clock.now += 1
+    assert budget.left == FREE
+
+
+def test_budget_survives_silence_and_stopped_clock(budget: RetryBudget, clock: HandClock) -> None:
+    drain(budget)
+    clock.now += 1e12
+    assert drain(budget) == FREE
+    assert drain(budget) == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from((0.0, 0.1, 0.5, 1.0, 3.0, 30.0)), st.integers(0, 40), st.integers(0, 300)),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_budget_holds_in_any_ten_seconds(steps: list[tuple[float, int, int]]) -> None:
+    clock = HandClock()
+    budget = RetryBudget(clock)
+    log: list[tuple[float, int, int]] = []
+    for passed, requests, attempts in steps:
+        clock.now += passed
+        for _ in range(requests):
+            budget.deposit()
+        log.append((clock.now, requests, sum(budget.withdraw() for _ in range(attempts))))
+    assert all(earlier <= later for (earlier, *_), (later, *_) in pairwise(log))
+    for until, _, _ in log:
+        spent = sum(withdrawn for at, _, withdrawn in log if until - (LIFE_SECONDS - 1) <= at <= until)
+        # Deposits from just before the window may pay for attempts in it.
+        earned = sum(came for at, came, _ in log if until - 2 * LIFE_SECONDS <= at <= until)
+        assert spent <= FREE + earned / REQUESTS_PER_ATTEMPT

@@ -13,6 +13,7 @@ import pytest
 
 from proxy.call import TranslationCall
 from proxy.keys.caller import Caller
+from proxy.request_cost import RequestCost
 from proxy.translation.service import AnswerSource
 from shared.protocol.deadline import Deadline
 from shared.protocol.messages import TranslateRequest
@@ -213,8 +214,9 @@ async def test_cache_is_bounded(fake: FakeReplica) -> None:
 async def translate_for(running: RunningProxy, caller: Caller, text: str) -> AnswerSource | None:
     """Ask as a caller of that kind; return what was said of the source."""
     request = TranslateRequest(text=text, source_lang="en", target_lang="de")
+    cost = RequestCost.of(request, Priority.INTERACTIVE)
     call = TranslationCall(
-        request, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", RequestSample()
+        request, cost, caller, Priority.INTERACTIVE, Deadline.after(5, time.monotonic), "id", RequestSample()
     )
     return (await running.context.translation.service.translate(call)).source
 
