@@ -26,7 +26,7 @@ from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
 from apiserver.settings import ApiServerSettings
 from shared.http.app_setup import configure_app
-from shared.http.body_budget import ByteBudget
+from shared.http.body import ByteBudget
 from shared.runtime.background import running
 from shared.version import VERSION
 

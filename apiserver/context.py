@@ -9,7 +9,7 @@ from fastapi import Request
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.settings import ApiServerSettings
-from shared.http.body_budget import ByteBudget
+from shared.http.body import ByteBudget
 from shared.protocol.deadline import TimeLimits
 from shared.protocol.messages import Limits
 from shared.runtime.background import Loop

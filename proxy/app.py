@@ -46,7 +46,7 @@ from proxy.translation.language_groups import LanguageGrouper
 from proxy.translation.service import TranslationService
 from proxy.upstream.client import ReplicaClient
 from shared.http.app_setup import configure_app
-from shared.http.body_budget import ByteBudget
+from shared.http.body import ByteBudget
 from shared.runtime import gc_tuning
 from shared.runtime.background import Loop, running
 from shared.version import VERSION

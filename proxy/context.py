@@ -18,7 +18,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.pivots import Pivots
 from proxy.settings import ProxySettings
 from proxy.translation.service import TranslationService
-from shared.http.body_budget import ByteBudget
+from shared.http.body import ByteBudget
 from shared.runtime.background import Loop
 
 

@@ -3,8 +3,7 @@
 - ``app_setup``: configures the app of either server.
 - ``request_context``: request ids, log fields, response headers.
 - ``problems``: errors as RFC 9457 responses.
-- ``body``: reads a request's body within its limits.
-- ``body_budget``: the bytes of all bodies in flight.
+- ``body``: reads a request's body within its limits and the budget of all bodies.
 - ``disconnect``: ends work when its client hangs up.
 - ``event_stream``: responses that stream events.
 - ``security_headers``: headers for browsers, CORS.

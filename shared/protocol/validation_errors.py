@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sized
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -50,17 +50,14 @@ def operator_errors(error: ValidationError, model: type[BaseModel]) -> list[tupl
 
 
 def _operator_sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
-    context: dict[str, Any] = item.get("ctx", {})
-    if item["type"] == "value_error":
-        return str(context["error"])
     if item["type"] == "extra_forbidden":
         return _unknown_field(str(item["loc"][0]), model)
     value: object = item["input"]
-    sentence = _OPERATOR_SENTENCES.get(item["type"])
-    if sentence is None:
-        return f"{_as_json(value)}: {item['msg']}"
+    sentence = sentence_of(item, _OPERATOR_SENTENCES)
+    if item["type"] not in _OPERATOR_SENTENCES:
+        return sentence if item["type"] == "value_error" else f"{_as_json(value)}: {sentence}"
+    rules = {name: _as_json(rule) if isinstance(rule, float) else rule for name, rule in item.get("ctx", {}).items()}
     length = len(value) if isinstance(value, Sized) else 0
-    rules = {name: _as_json(rule) if isinstance(rule, float) else rule for name, rule in context.items()}
     return sentence.format(**rules | {"value": _as_json(value), "length": length})
 
 
@@ -84,7 +81,7 @@ def invalid_request(error: ValidationError, sentences: Mapping[str, str]) -> Inv
     ``sentences`` says what would be right, by the kind of error.
     """
     items = islice(error.errors(include_url=False, include_input=False), MAX_FIELDS_NAMED)
-    return InvalidRequestError([(_field_name(item["loc"]), _client_sentence(item, sentences)) for item in items])
+    return InvalidRequestError([(_field_name(item["loc"]), sentence_of(item, sentences)) for item in items])
 
 
 def _field_name(location: tuple[int | str, ...]) -> str:
@@ -94,8 +91,8 @@ def _field_name(location: tuple[int | str, ...]) -> str:
     return str(first)[:64] + "".join(f"[{part}]" for part in inner)
 
 
-def _client_sentence(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
-    message = item["msg"]
+def sentence_of(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
+    """Return what is wrong: a validator's own words, those of its kind in ``sentences``, or pydantic's."""
     if item["type"] == "value_error":
-        return str(item.get("ctx", {}).get("error", message))
-    return sentences.get(item["type"], message)
+        return str(item["ctx"]["error"]) if "ctx" in item else item["msg"]
+    return sentences.get(item["type"], item["msg"])

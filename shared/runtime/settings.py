@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from shared.protocol import bearer_token
 from shared.protocol.deadline import TimeLimits
 from shared.protocol.messages import Limits
+from shared.protocol.validation_errors import sentence_of
 from shared.runtime.logging import LogFormat
 
 
@@ -47,7 +48,7 @@ def describe_settings_error(error: ValidationError, prefix: str) -> str:
     sentences: list[str] = []
     for item in error.errors(include_url=False, include_input=False):
         name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
-        sentences.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
+        sentences.append(f"{name}: {sentence_of(item, {})}")
     return "; ".join(sentences)
 
 

@@ -7,8 +7,7 @@ import asyncio
 from fastapi import FastAPI, Request, Response
 
 from shared.http.app_setup import configure_app
-from shared.http.body import read_body
-from shared.http.body_budget import ByteBudget
+from shared.http.body import ByteBudget, read_body
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields
 from shared.protocol import errors

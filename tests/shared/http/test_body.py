@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator
 import httpx
 import pytest
 
+from shared.http.body import ByteBudget
+from shared.protocol.errors import OverloadedError
 from tests.support.serving import Serving
 
 
@@ -50,3 +52,29 @@ async def test_slow_body_is_504(served: Serving) -> None:
     line = await asyncio.wait_for(reader.readline(), 5)
     writer.close()
     assert b" 504 " in line
+
+
+def test_reservation_above_the_limit_is_refused() -> None:
+    budget = ByteBudget(100)
+    with budget.reserve() as first, budget.reserve() as second:
+        first.take(60)
+        second.take(40)
+        with pytest.raises(OverloadedError) as refused:
+            second.take(1)
+        assert refused.value.retry_after is not None
+    assert budget.reserved == 0
+
+
+def test_reservation_is_released_on_every_path() -> None:
+    budget = ByteBudget(100)
+
+    def fail() -> None:
+        with budget.reserve() as hold:
+            hold.take(30)
+            hold.take(40)
+            assert budget.reserved == 70
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert budget.reserved == 0
