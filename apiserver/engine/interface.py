@@ -16,7 +16,7 @@ class EngineGoneError(Exception):
     """The engine died under the request, or was dead already."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GenerationRequest:
     """One engine request: a prompt, its sampling, the most output tokens; lower ``priority`` goes first."""
 
@@ -26,7 +26,7 @@ class GenerationRequest:
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GenerationResult:
     """An engine's output for a prompt: its text, why it stopped, and its token ids.
 

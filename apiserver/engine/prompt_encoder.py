@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine
 from apiserver.prompts.family import PromptFamily
-from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
+from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, Piece
 from apiserver.prompts.sampling import Sampling
-from apiserver.prompts.template_slots import PromptError
+from apiserver.prompts.template_slots import TEXT, PromptError
 from shared.languages import LanguagePair
+
+
+@dataclass(slots=True)
+class _Frame:
+    """The prompt around any text: ids, and the words in the text's own piece before and behind it."""
+
+    head: list[int]
+    before: str
+    after: str
+    tail: list[int]
+    is_first: bool  # nothing of the prompt is before the piece
 
 
 class PromptEncoder:
@@ -22,7 +34,8 @@ class PromptEncoder:
     def __init__(self, prompt: PairPrompt, engine: Engine, *, begin: bool) -> None:
         self._prompt = prompt
         self._engine = engine
-        self._begin = tuple(engine.begin) if begin else ()
+        self._begin = list(engine.begin) if begin else []
+        self._frame = None if prompt.depends_on_text else self._framed()
         self.bare_length = len(self.ids("", {}))
 
     @classmethod
@@ -34,10 +47,37 @@ class PromptEncoder:
         """
         return cls(family.for_pair(pair, engine.chat_template, engine.controls), engine, begin=family.begin)
 
-    def ids(self, words: str, terms: Mapping[str, str]) -> list[int]:
-        """Return the whole prompt as token ids."""
-        ids = list(self._begin)
-        for number, piece in enumerate(self._prompt.pieces(words, terms)):
+    def ids(
+        self, words: str, terms: Mapping[str, str], counted: Mapping[str, Sequence[int]] | None = None
+    ) -> list[int]:
+        """Return the whole prompt as token ids; ``counted`` are words whose ids :meth:`count` has kept."""
+        frame = self._frame
+        if frame is None or terms:
+            return [*self._begin, *self._piece_ids(self._prompt.pieces(words, terms))]
+        body = None if counted is None else counted.get(words)
+        if body is None:
+            body = self._engine.encode_text(f"{frame.before}{words}{frame.after}", first=frame.is_first)
+        return [*frame.head, *body, *frame.tail]
+
+    def count(self, words: str, counted: dict[str, Sequence[int]]) -> int:
+        """Count the tokens of words, and keep their ids where a prompt has just these."""
+        frame = self._frame
+        if frame is None or frame.before or frame.after:
+            return len(self._engine.encode_text(words))
+        counted[words] = self._engine.encode_text(words, first=frame.is_first)
+        return len(counted[words])
+
+    def _framed(self) -> _Frame:
+        pieces = self._prompt.pieces(TEXT)
+        number = next(number for number, piece in enumerate(pieces) if TEXT in piece.text)
+        before, after = pieces[number].text.split(TEXT)
+        head = [*self._begin, *self._piece_ids(pieces[:number])]
+        return _Frame(head, before, after, self._piece_ids(pieces[number + 1 :], first=number + 1), number == 0)
+
+    def _piece_ids(self, pieces: Sequence[Piece], first: int = 0) -> list[int]:
+        """Return the ids of pieces of a prompt, the first of them being number ``first``."""
+        ids: list[int] = []
+        for number, piece in enumerate(pieces, first):
             if isinstance(piece, ControlToken):
                 ids.append(self._engine.controls[piece.text])
             else:

@@ -87,7 +87,7 @@ def concatenate(runs: Sequence[WrittenRun]) -> str:
     return "".join(text for text, _ in runs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Block:
     """Words that belong together, with placeholders in them; ``escape`` writes translated words in the document's format.
 
@@ -125,7 +125,7 @@ class Block:
 Part = str | Block
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Document:
     """The parts of a text in order; verbatim parts and the blocks' sources joined are the text itself."""
 

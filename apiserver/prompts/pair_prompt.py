@@ -44,6 +44,11 @@ class PairPrompt:
     _with_terms: tuple[MessagePart, ...] | None
     _term_line: tuple[str, ...]
 
+    @property
+    def depends_on_text(self) -> bool:
+        """Whether the prompt around a text without terms differs from text to text."""
+        return any(DELIMITER in part for part in self._plain if not isinstance(part, ControlToken))
+
     def pieces(self, text: str, terms: Mapping[str, str] | None = None) -> tuple[Piece, ...]:
         """Return the prompt around a text. ``terms`` (term to translation) count only where the family has a term prompt."""
         parts, values = self._plain, {TEXT: text}

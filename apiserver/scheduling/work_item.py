@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -22,9 +22,9 @@ class WorkItem:
     ``caller`` is the tag of who asks: callers of one class are served in turn. ``sink`` gets a text's index and its
     next part as soon as that is final. A ``canary`` goes before everything and waits for no slot.
 
-    Mutable state, set by those who handle it: units of cost not yet done, what each segment counts for, and when it was
-    admitted; the request's timer, the seconds that it may wait for its first slot, whether it waits for it, and when
-    it had it.
+    Mutable state, set by those who handle it: token ids of words that were counted for the plan; units of cost not yet
+    done, what each segment counts for, and when it was admitted; the request's timer, the seconds that it may wait for
+    its first slot, whether it waits for it, and when it had it.
     """
 
     request: TranslateRequest
@@ -39,6 +39,7 @@ class WorkItem:
     chars: int = field(init=False)
     cost: float = field(init=False)
     lane: Lane = field(init=False)
+    counted: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     units_left: float = 0.0
     units_per_segment: float = 0.0
     admitted_at: float = 0.0

@@ -23,7 +23,7 @@ CHARS_PER_TOKEN: Final = 8
 _SHRINK: Final = (3, 4)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Segment:
     """One engine request: at least one character, no hard white space inside, no white space at its ends."""
 
@@ -33,7 +33,7 @@ class Segment:
 TextPart = Segment | str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Budget:
     """What a segment may hold at most: tokens, as ``count`` counts them, and sentences (None: as many as fit).
 
@@ -56,7 +56,7 @@ class Budget:
         return self.count(text) if len(text) <= self.max_chars else self.max_tokens + 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Span:
     """A span of a line: its place, its tokens, its sentences, and whether it has a letter."""
 

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from apiserver.formats import parser
-from apiserver.formats.document import Block, Part, Placeholder, placeholder_index, without_placeholders
+from apiserver.formats.document import (
+    Block,
+    Part,
+    Placeholder,
+    has_placeholders,
+    placeholder_index,
+    without_placeholders,
+)
 from apiserver.protection import placeholder_encoding, placeholders
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget, segment
@@ -18,7 +25,7 @@ from shared.literals import needs_translation
 from shared.protocol.messages import TextFormat
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GapStep:
     """The text between two segments of one line; the target language may change it (rejoin.separator)."""
 
@@ -26,7 +33,7 @@ class GapStep:
     block: Block
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TagStep:
     """Placeholders that were taken off a segment's end, with the white space at them."""
 
@@ -34,7 +41,7 @@ class TagStep:
     block: Block
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TextStep:
     """One segment, for the engine unless it needs no translation; its placeholders are the block's."""
 
@@ -46,7 +53,7 @@ class TextStep:
 Step = str | GapStep | TagStep | TextStep
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NestedPlan:
     """The plan of the words inside one of a block's placeholders (an image's alternative text)."""
 
@@ -55,7 +62,7 @@ class NestedPlan:
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """A text's steps in order; written untranslated they are the text. ``nested`` comes before them.
 
@@ -101,7 +108,7 @@ class Plan:
         return Plan(self.pair, tuple(steps), self.segment_indices)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TranslateOptions:
     """What the client asks for every text of a request: its format, and what must survive in it."""
 
@@ -150,7 +157,7 @@ def _plan_block(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
         if isinstance(part, str):
             steps.append(GapStep(part, block))
             continue
-        head, core, tail = _split_outer_tags(part.text, block)
+        head, core, tail = _split_outer_tags(part.text, block) if block.placeholders else ("", part.text, "")
         steps += [TagStep(head, block)] if head else []
         steps += [TextStep(core, block, _needs_translation(core))] if core else []
         steps += [TagStep(tail, block)] if tail else []
@@ -158,7 +165,7 @@ def _plan_block(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
 
 
 def _needs_translation(text: str) -> bool:
-    return needs_translation(without_placeholders(text))
+    return needs_translation(without_placeholders(text) if has_placeholders(text) else text)
 
 
 def _split_outer_tags(text: str, block: Block) -> tuple[str, str, str]:

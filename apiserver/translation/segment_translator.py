@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.formats.document import Placeholder, without_placeholders
+from apiserver.formats.document import Placeholder, has_placeholders, without_placeholders
 from apiserver.guards import cleanup
 from apiserver.guards.issues import PLACEHOLDER_LOST, OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
@@ -42,7 +42,7 @@ class OutputRequester(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SegmentContext:
     """What all segments of one text share: languages, family, sampling, guard, and who asks the engine."""
 
@@ -53,7 +53,7 @@ class SegmentContext:
     request_output: OutputRequester
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SegmentResult:
     """A segment's translation with the placeholders in place; its text is None where none may be shown.
 
@@ -115,7 +115,9 @@ async def translate_segment(
     Raises:
         EngineGoneError: the engine died.
     """
-    text, emojis = emoji.remove_emoji(text, placeholders)
+    emojis: tuple[emoji.EmojiPosition, ...] = ()
+    if has_placeholders(text):
+        text, emojis = emoji.remove_emoji(text, placeholders)
     if emojis:
         result = SegmentResult(text)
         if needs_translation(text):
@@ -125,8 +127,9 @@ async def translate_segment(
     encodings = _encodings(text, placeholders, context.family)
     if encodings:
         first = encodings[0]
-        if attempts.add(await _request(first, placeholders, context, context.sampling)):
-            return attempts.result("first")
+        result = await _request(first, placeholders, context, context.sampling)
+        if attempts.add(result):
+            return result
         is_placeholder_lost = PLACEHOLDER_LOST.code in attempts.issue_codes
         second = encodings[1] if is_placeholder_lost and len(encodings) > 1 else first
         sampling = context.sampling if second is not first else retry_sampling(context.sampling)
@@ -139,7 +142,7 @@ async def translate_segment(
     ):
         return attempts.result("projected")
     # Pieces cut at placeholders have none left, so these cuts end by themselves.
-    can_cut = depth < MAX_DEPTH or next(placeholders_in(text), None) is not None
+    can_cut = depth < MAX_DEPTH or has_placeholders(text)
     parts = cut_into_pieces(text, context.pair.source, anywhere=not attempts.has_text) if can_cut else []
     pieces = await _translate_pieces(parts, placeholders, context, depth)
     if pieces is not None and attempts.add(pieces):
@@ -149,7 +152,7 @@ async def translate_segment(
 
 def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFamily) -> list[EncodedText]:
     """Return the encodings that the placeholders can have in a prompt, the likeliest to survive first."""
-    if next(placeholders_in(text), None) is None:
+    if not has_placeholders(text):
         return [EncodedText(text, ())]
     encodings = [placeholder_encoding.encode_in_style(text, placeholders, family.placeholder_style)]
     if family.copies_literals:
@@ -167,17 +170,25 @@ async def _request(
     cleaned = cleanup.clean(output.text, encoded.text, context.pair)
     encoded_text = without_full_stop(cleaned.text, encoded.text)
     issues = context.guard.find_issues(encoded.text, output.with_text(encoded_text), context.pair)
-    text = encoded.restore(encoded_text)
-    if (
-        text is None
-        or not _has_same_placeholders(text, encoded)
-        or not placeholder_encoding.is_well_nested(text, placeholders)
-    ):
-        issues, text = [*issues, PLACEHOLDER_LOST], None
+    text = _restored(encoded, encoded_text, placeholders)
+    if text is None:
+        issues = [*issues, PLACEHOLDER_LOST]
+    if not issues:
+        return SegmentResult(text, (), cleaned.removed)
     issue_codes = (*cleaned.removed, *(issue.code for issue in issues))
     if not all(issue.usable for issue in issues):
         text = None
     return SegmentResult(text, tuple(issues), issue_codes)
+
+
+def _restored(encoded: EncodedText, output: str, placeholders: Sequence[Placeholder]) -> str | None:
+    """Return the output with its placeholders; None where they are not the segment's, or tags are not well nested."""
+    if not encoded.spellings:
+        return None if has_placeholders(output) else output
+    text = encoded.restore(output)
+    if text is None or not _has_same_placeholders(text, encoded):
+        return None
+    return text if placeholder_encoding.is_well_nested(text, placeholders) else None
 
 
 def _has_same_placeholders(text: str, encoded: EncodedText) -> bool:

@@ -104,7 +104,7 @@ class TextTranslation:
             if self._pool is not None:
                 self._pool.grow()
         try:
-            prompt = self._encoder.ids(text, terms)
+            prompt = self._encoder.ids(text, terms, self._work.counted)
             free_tokens = engine.max_model_len - len(prompt)
             if free_tokens < ANSWER_MARGIN:
                 return GenerationResult("", "length")

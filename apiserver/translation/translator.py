@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -62,8 +63,10 @@ class Translator:
         """
         request = work.request
         options = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
-        budget = self._budget(work.pair, options.protection.terms)
+        counted: dict[str, Sequence[int]] = {}
+        budget = self._budget(work.pair, options.protection.terms, counted)
         if work.chars <= INLINE_CHARS:
+            work.counted = counted
             return [plan_text(text, work.pair, options, budget) for text in work.texts]
         plans: list[Plan] = []
         for text in work.texts:
@@ -71,7 +74,7 @@ class Translator:
                 plans.append(await asyncio.to_thread(plan_text, text, work.pair, options, budget))
         return plans
 
-    def _budget(self, pair: LanguagePair, terms: Mapping[str, str]) -> Budget:
+    def _budget(self, pair: LanguagePair, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
         """Return how much of a text one engine request can take, the answer being about as long."""
         model, limits = self._model, self._model.entry.segment
         encoder, in_prompt = model.encoders[pair], terms and model.family.term_prompt
@@ -82,8 +85,5 @@ class Translator:
         return Budget(
             max_tokens=max_tokens if limits.tokens is None else min(limits.tokens, max_tokens),
             max_sentences=limits.sentences,
-            count=self._count_tokens,
+            count=partial(encoder.count, counted=counted),
         )
-
-    def _count_tokens(self, words: str) -> int:
-        return len(self._model.engine.encode_text(words))
