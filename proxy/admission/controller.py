@@ -49,7 +49,6 @@ class AdmissionController:
     """
 
     def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with no callers; ``clock`` gives monotonic seconds, ``rng`` the jitter of waits."""
         self._local_stats = local_stats
         self._metrics = metrics
         self._shares: defaultdict[str, FairShare] = defaultdict(lambda: FairShare(clock, rng))
@@ -145,21 +144,18 @@ class AdmittedRequest:
         *,
         has_one_leg: bool,
     ) -> None:
-        """Begin uncounted; ``has_one_leg``: it has one leg only, which counts."""
         self._local_stats = local_stats
         self._legs = legs
         self._snapshot = snapshot
         self._has_one_leg = has_one_leg
 
     def __enter__(self) -> None:
-        """Count it."""
         for call, _, share in self._legs:
             share.add(call.caller.identity, call.cost.units)
 
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Count it no longer; give a replica's refusal our Retry-After."""
         if self._has_one_leg and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
             call, pair, share = self._legs[0]
             load = measure_load(pair, call.priority, self._snapshot, self._local_stats)

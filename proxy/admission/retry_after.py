@@ -29,7 +29,6 @@ class RetryAfter:
     __slots__ = ("_busy_until", "_clock", "_rng")
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with nobody refused; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._rng = rng
         self._busy_until: OrderedDict[str, float] = OrderedDict()

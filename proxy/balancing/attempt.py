@@ -46,7 +46,6 @@ class Attempt(InFlightRequest):
         cost: RequestCost,
         on_lost: Callable[[], None],
     ) -> None:
-        """Begin without an outcome; ``record`` gets the attempt at its end."""
         super().__init__(selection.rank, selection.model, started, cost, on_lost)
         self._record = record
         self.selection = selection
@@ -58,12 +57,10 @@ class Attempt(InFlightRequest):
         self.timed_out = False
 
     def __enter__(self) -> Self:
-        """Count it as in flight."""
         self.stats.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Count it no longer, and record its result, on every path."""
         self.stats.remove(self)
         self._record(self)
 

@@ -34,7 +34,6 @@ class CapacityTracker:
     __slots__ = ("_reported", "added_units")
 
     def __init__(self) -> None:
-        """Begin with nothing reported: nothing is full."""
         self._reported: dict[str, tuple[Capacity | None, ...]] = {}
         self.added_units: dict[str, list[float]] = {}
 

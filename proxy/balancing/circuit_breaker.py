@@ -47,12 +47,7 @@ class CircuitPermit:
     __slots__ = ("trial",)
 
     def __init__(self, *, trial: bool) -> None:
-        """Create a trial's permit, or the one that all requests share."""
         self.trial = trial
-
-    def __repr__(self) -> str:
-        """Show which kind it is."""
-        return "<CircuitPermit trial>" if self.trial else "<CircuitPermit>"
 
 
 class CircuitBreaker:
@@ -82,7 +77,6 @@ class CircuitBreaker:
     )
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        """Begin closed; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._rng = rng
         self.opened_at: float | None = None
@@ -98,10 +92,6 @@ class CircuitBreaker:
         self._canaries = 0
         self._canaries_needed = 1
         self._half_opened_by_canaries = False
-
-    def __repr__(self) -> str:
-        """Show the state."""
-        return f"<CircuitBreaker {self.state}>"
 
     @property
     def state(self) -> BreakerState:

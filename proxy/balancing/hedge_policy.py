@@ -40,7 +40,6 @@ class HedgePolicy:
     __slots__ = ("_latencies", "_next_index", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "median_seconds")
 
     def __init__(self) -> None:
-        """Begin without samples and with a full burst."""
         self._latencies: list[float] = []
         self._next_index = 0
         self._unsorted = 0
@@ -48,10 +47,6 @@ class HedgePolicy:
         self._slow = False
         self.median_seconds: float | None = None  # per unit of work; None before there are enough samples
         self._tokens = HEDGE_BURST
-
-    def __repr__(self) -> str:
-        """Show the delay and how many hedges are left."""
-        return f"<HedgePolicy after={self._seconds_per_unit} slow={self._slow} tokens={self._tokens:.1f}>"
 
     def observe(self, seconds_per_unit: float) -> None:
         """Take the latency per unit of work of an answered request."""

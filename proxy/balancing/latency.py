@@ -28,14 +28,9 @@ class PeakEwma:
     __slots__ = ("_clock", "_observed_at", "_value")
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Begin without a sample; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._value = 0.0
         self._observed_at: float | None = None
-
-    def __repr__(self) -> str:
-        """Show the average."""
-        return f"<PeakEwma {self.value}>"
 
     @property
     def value(self) -> float | None:

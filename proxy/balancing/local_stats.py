@@ -31,17 +31,10 @@ class LocalStats:
     """
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        """Begin with nothing seen; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._rng = rng
         self._replicas: dict[str, ReplicaStats] = {}
         self._pairs: defaultdict[LanguagePair, PairStats] = defaultdict(PairStats)
-
-    def __repr__(self) -> str:
-        """Show what is in flight and which replicas are outliers."""
-        in_flight = {url: stats.texts for url, stats in self._replicas.items() if stats.texts}
-        outliers = {str(pair): list(stats.outliers) for pair, stats in self._pairs.items() if stats.outliers}
-        return f"<LocalStats in_flight={in_flight} outliers={outliers}>"
 
     def now(self) -> float:
         """Return the time by its clock."""

@@ -75,7 +75,6 @@ class PairReplicaStats:
     )
 
     def __init__(self, replica: ReplicaStats, clock: Callable[[], float], rng: Random) -> None:
-        """Begin as a newcomer; this is a part of ``replica``."""
         self._clock = clock
         self.replica = replica
         self.failed_at = 0.0

@@ -89,14 +89,12 @@ class RequestCoalescer:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Begin with nothing under way; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._hash_key = secrets.token_bytes(_HASH_KEY_BYTES)
         self._newest: dict[bytes, SharedComputation] = {}
         self._by_task: dict[asyncio.Task[Any], SharedComputation] = {}
 
     def __len__(self) -> int:
-        """Count the computations, those that linger included."""
         return len(self._by_task)
 
     @asynccontextmanager

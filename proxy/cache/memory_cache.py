@@ -20,7 +20,6 @@ class MemoryCache:
     """
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
-        """Begin empty; ``limit`` is in bytes, the clock gives Unix seconds."""
         self._entries: OrderedDict[bytes, tuple[float, bytes]] = OrderedDict()
         self._clock = clock
         self.limit = limit
@@ -28,7 +27,6 @@ class MemoryCache:
         self._evicted = 0
 
     def __len__(self) -> int:
-        """Count the entries."""
         return len(self._entries)
 
     def get(self, key: bytes) -> bytes | None:

@@ -22,7 +22,6 @@ class ModelVersions:
     """
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
-        """Begin with nothing known; ``snapshot`` returns the current Snapshot."""
         self._snapshot = snapshot
         self._tiers: object = None
         self._models: dict[LanguagePair, ServedModels | None] = {}

@@ -45,7 +45,6 @@ class RedisCache:
     """
 
     def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
-        """Connect lazily; ``clock`` gives Unix seconds."""
         pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
             url,
             max_connections=MAX_CONNECTIONS,

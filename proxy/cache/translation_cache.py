@@ -73,7 +73,6 @@ class TranslationCache:
         seconds: float,
         clock: Callable[[], float],
     ) -> None:
-        """Begin with both tiers; translations live ``seconds``; a Unix clock."""
         self._memory_cache = memory_cache
         self._redis_cache = redis_cache
         self._model_versions = model_versions

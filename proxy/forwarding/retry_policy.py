@@ -39,15 +39,10 @@ class RetryBudget:
     __slots__ = ("_clock", "_second", "_slices", "_sum")
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Begin with the free attempts; ``clock`` gives monotonic seconds."""
         self._clock = clock
         self._second = int(clock())
         self._slices = [0] * LIFE_SECONDS
         self._sum = 0
-
-    def __repr__(self) -> str:
-        """Show how many attempts are left."""
-        return f"<RetryBudget {self.left}>"
 
     @property
     def left(self) -> int:

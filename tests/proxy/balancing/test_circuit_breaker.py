@@ -63,7 +63,6 @@ def test_closed_breaker_permits_everything(breaker: CircuitBreaker) -> None:
     permits = [leave(breaker) for _ in range(100)]
     assert not any(permit.trial for permit in permits)
     assert (breaker.state, breaker.retry_in(), breaker.opened_at) == (BreakerState.CLOSED, 0, None)
-    assert "closed" in repr(breaker)
 
 
 def test_consecutive_failures_open_the_breaker(breaker: CircuitBreaker, clock: HandClock) -> None:
@@ -113,7 +112,6 @@ def test_trial_success_closes_the_breaker(breaker: CircuitBreaker, clock: HandCl
     fail(breaker)
     permit = trial(breaker, clock)
     assert breaker.state is BreakerState.HALF_OPEN
-    assert "trial" in repr(permit)
     assert breaker.acquire() is None
     assert breaker.retry_in() == TRIAL_SECONDS
     breaker.record_success(permit)
