@@ -119,7 +119,6 @@ class LocalStats:
         elif outcome is AttemptOutcome.REFUSED:
             stats.record_refusal(permit, attempt.label)
             pair_stats.suspect(url, stats)
-            pair_stats.invalidate_ejected()
         else:
             if outcome is AttemptOutcome.FULL:
                 stats.replica.mark_full(attempt.cost.lane, self._clock(), attempt.full_for)
@@ -155,7 +154,6 @@ class LocalStats:
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
             pair_stats.trust(url)
-        pair_stats.invalidate_ejected()
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
         """Learn that a canary did not come back right.

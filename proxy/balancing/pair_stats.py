@@ -14,9 +14,6 @@ from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 FIRST_SECONDS: Final = 0.1
 # A request that takes so many times its usual time should have been answered.
 OVERDUE_FACTOR: Final = 8.0
-# Which replicas are ejected is worked out again after this, or when a breaker changes: with hundreds out of a thousand
-# it takes a millisecond, and a trial that waits for it is no worse.
-EJECTED_SECONDS: Final = 0.05
 
 
 class ModelLatency:
@@ -50,19 +47,15 @@ class PairStats:
     """Statistics of one pair: latencies, replicas, outliers and suspects.
 
     Mutable state, changed by its methods only. ``latencies`` go by the models' ranks; ``outliers`` are the replicas
-    whose breaker is not closed, the first to open first; ``suspects`` are worth a canary; ``trial_at`` is when the
-    first of the ejected ones may be tried.
+    whose breaker is not closed, the first to open first; ``suspects`` are worth a canary.
     """
 
     __slots__ = (
         "_answered_at",
-        "_ejected",
-        "_ejected_until",
         "latencies",
         "outliers",
         "replicas",
         "suspects",
-        "trial_at",
     )
 
     def __init__(self) -> None:
@@ -70,10 +63,7 @@ class PairStats:
         self.replicas: dict[str, PairReplicaStats] = {}
         self.outliers: dict[str, PairReplicaStats] = {}
         self.suspects: dict[str, PairReplicaStats] = {}
-        self.trial_at = 0.0
         self._answered_at: dict[str, float] = {}
-        self._ejected: frozenset[str] = frozenset()  # as last worked out
-        self._ejected_until = 0.0
 
     @property
     def typical_seconds(self) -> float:
@@ -117,32 +107,22 @@ class PairStats:
         is_out = stats.is_out
         if is_out == (url in self.outliers):
             return
-        self._ejected_until = 0.0
         if is_out:
             self.outliers[url] = stats
         else:
             del self.outliers[url]
 
-    def ejected(self, now: float, ready: Mapping[str, int]) -> frozenset[str]:
+    def ejected(self, ready: Mapping[str, int]) -> frozenset[str]:
         """Return which of the ready replicas get no requests.
 
         At most half of them, besides those that refused the pair.
         """
-        if now >= self._ejected_until:
-            outliers = {url: stats for url, stats in self.outliers.items() if url in ready}
-            refused = {url for url, stats in outliers.items() if stats.refused}
-            failing = [url for url in outliers if url not in refused]
-            self._ejected = frozenset(refused) | frozenset(failing[: (len(ready) - len(refused)) // 2])
-            self._ejected_until = now + EJECTED_SECONDS
-            self.trial_at = now + min((outliers[url].breaker.retry_in() for url in self._ejected), default=0.0)
-        return self._ejected
-
-    def invalidate_ejected(self) -> None:
-        """Have the ejected replicas worked out again."""
-        self._ejected_until = 0.0
+        outliers = {url: stats for url, stats in self.outliers.items() if url in ready}
+        refused = {url for url, stats in outliers.items() if stats.refused}
+        failing = [url for url in outliers if url not in refused]
+        return frozenset(refused).union(failing[: (len(ready) - len(refused)) // 2])
 
     def forget(self, url: str) -> None:
         """Drop everything about a replica."""
-        self._ejected_until = 0.0
         for table in (self.replicas, self._answered_at, self.outliers, self.suspects):
             table.pop(url, None)

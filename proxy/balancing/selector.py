@@ -39,7 +39,7 @@ class ReplicaSelector:
         pair_stats = self._local_stats.pair_stats(pair)
         ejected = _NONE_EJECTED
         if pair_stats.outliers:
-            ejected = pair_stats.ejected(self._local_stats.now(), snapshot.ranks[pair])
+            ejected = pair_stats.ejected(snapshot.ranks[pair])
         tiers = snapshot.tiers[pair]
         for urls in tiers:
             if ejected and not tried and (trial := self._due_trial(pair, urls, ejected, snapshot)) is not None:
@@ -88,8 +88,6 @@ class ReplicaSelector:
     def _due_trial(
         self, pair: LanguagePair, urls: Collection[str], ejected: Collection[str], snapshot: Snapshot
     ) -> Selection | None:
-        if self._local_stats.now() < self._local_stats.pair_stats(pair).trial_at:
-            return None
         ranks = snapshot.ranks[pair]
         rank = next((ranks[url] for url in urls), None)
         for url in ejected:
