@@ -6,9 +6,8 @@
 - ``pair_stats``: statistics of one pair: latencies, outliers, suspects.
 - ``replica_stats``: statistics of one replica, and of each pair that it serves.
 - ``capacity``: how much a replica's model still takes on.
-- ``latency``: seconds per unit of work, a peak-sensitive moving average.
+- ``latency``: seconds per unit of work, of replicas and models; when a slow request is hedged.
 - ``circuit_breaker``: whether a replica may be asked for a pair.
 - ``outlier_detection``: suspects, failing replicas and stalls.
 - ``attempt``: one request at one replica, and its result.
-- ``hedge_policy``: when a slow request goes to a second replica too.
 """

@@ -4,43 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from statistics import median
 from typing import Final
 
-from proxy.balancing.hedge_policy import HedgePolicy
+from proxy.balancing.latency import FIRST_SECONDS, ModelLatency
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 
-# What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
-FIRST_SECONDS: Final = 0.1
 # A request that takes so many times its usual time should have been answered.
 OVERDUE_FACTOR: Final = 8.0
-
-
-class ModelLatency:
-    """Latency of one model's replicas for a pair.
-
-    Mutable state: the last latencies, and the hedges they allow.
-    """
-
-    __slots__ = ("_first", "hedge_policy")
-
-    def __init__(self) -> None:
-        self.hedge_policy = HedgePolicy()
-        self._first: list[float] = []
-
-    @property
-    def typical_seconds(self) -> float:
-        """Median seconds for a unit of work.
-
-        Of the few samples there are until there are enough.
-        """
-        return self.hedge_policy.median_seconds or (median(self._first) if self._first else FIRST_SECONDS)
-
-    def observe(self, seconds_per_unit: float) -> None:
-        """Take the latency of a translation."""
-        self.hedge_policy.observe(seconds_per_unit)
-        if self.hedge_policy.median_seconds is None:
-            self._first.append(seconds_per_unit)
 
 
 class PairStats:
