@@ -1,4 +1,7 @@
-"""URLs and addresses that settings and operators name: replicas, networks, origins, Redis."""
+"""URLs and addresses that settings and operators name: replicas, networks, origins, Redis.
+
+Each validator returns the value in the form in which it is kept, or raises ValueError with what would be right.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,7 @@ def split_url(url: str) -> SplitResult | None:
 
 
 def replica_url(url: str) -> str:
-    """Return the URL in the one form in which we compare and keep it: in lower case, without a slash at its end.
-
-    Raises:
-        ValueError: it is none; the message says what would be right and shows no password.
-    """
+    """Validate a URL of an API server: in lower case, without a slash at its end; the error shows no password."""
     parts = split_url(url) if url.isprintable() else None  # urlsplit passes over line breaks
     host = (parts and parts.hostname) or ""
     if parts is None or parts.scheme not in {"http", "https"} or not _HOST.fullmatch(host):
@@ -55,20 +54,12 @@ _ORIGIN: Final = re.compile(r"\*|https?://[a-z0-9.\-\[\]:]+")
 
 
 def replica_urls(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the URLs of API servers in the form in which we keep them, each once.
-
-    Raises:
-        ValueError: one is none.
-    """
+    """Validate the URLs of API servers; each is kept once."""
     return tuple(dict.fromkeys(replica_url(url) for url in value))
 
 
 def networks(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Return IP addresses and networks as they are.
-
-    Raises:
-        ValueError: one is neither.
-    """
+    """Validate IP addresses and networks."""
     for each in value:
         try:
             ip_network(each)
@@ -79,11 +70,7 @@ def networks(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def origins(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the origins of web pages, or ``*``, as they are.
-
-    Raises:
-        ValueError: one is none.
-    """
+    """Validate the origins of web pages, or ``*``."""
     for each in value:
         if not _ORIGIN.fullmatch(each) or split_url(each) is None:
             message = f"{each!r} is no origin; write https://HOST or https://HOST:PORT, without a path, or *"
@@ -92,11 +79,7 @@ def origins(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def redis_url(value: SecretStr) -> SecretStr:
-    """Return the URL of a Redis as it is; without options, which could undo our own.
-
-    Raises:
-        ValueError: it is none; the sentence does not repeat it.
-    """
+    """Validate the URL of a Redis, without options, which could undo our own; the error does not repeat it."""
     parts = split_url(value.get_secret_value())
     good = parts is not None and (
         (parts.scheme in {"redis", "rediss"} and bool(parts.hostname)) or (parts.scheme == "unix" and parts.path)
@@ -110,11 +93,7 @@ def redis_url(value: SecretStr) -> SecretStr:
 
 
 def redis_url_or_none(value: SecretStr) -> SecretStr:
-    """Return the URL of a Redis, or an empty text for none.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Validate the URL of a Redis, or an empty text for none."""
     return redis_url(value) if value.get_secret_value() else value
 
 

@@ -109,11 +109,9 @@ class Overrides:
 
     def fleet_urls(self, configured: Sequence[str]) -> list[str]:
         """Return the URLs that make up the fleet, names not yet expanded: the settings' and operators' own."""
-        kept = {each.url: each for each in self._by_url.values() if each.verdict is not OverrideKind.REMOVED}
-        removed = {
-            each.url for each in self._by_url.values() if each.verdict is OverrideKind.REMOVED and not each.added
-        }
-        own = sorted(url for url, override in kept.items() if override.added)
+        overrides = self._by_url.values()
+        removed = {each.url for each in overrides if each.verdict is OverrideKind.REMOVED and not each.added}
+        own = sorted(each.url for each in overrides if each.verdict is not OverrideKind.REMOVED and each.added)
         # One that an operator added and removed again is what the settings say, also when they name it only later.
         return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
@@ -129,7 +127,5 @@ class Overrides:
         return latest.weight if latest else None
 
     def _of(self, url: str, names: Iterable[str]) -> list[Override]:
-        overrides = (self._by_url.get(each) for each in {url, *names})
-        return [
-            each for each in overrides if each is not None and not (each.verdict is OverrideKind.REMOVED and each.added)
-        ]
+        overrides = [self._by_url[each] for each in {url, *names} if each in self._by_url]
+        return [each for each in overrides if each.verdict is not OverrideKind.REMOVED or not each.added]
