@@ -83,7 +83,7 @@ class RequestContext:
             if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {
                     "method": scope["method"],
-                    "path": bearer_token.mask_secrets(scope["path"])[:128],
+                    "path": scope["path"] if is_fast else bearer_token.mask_secrets(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
                     **log_fields,

@@ -67,6 +67,8 @@ class Connection(UpgradeIgnoringProtocol):
         # What refers to itself only the garbage collector can free, and ten thousand of them at once cost it 200 ms.
         if self._is_idle():
             self.cycle = cast("Any", None)  # as it was at first; uvicorn's types do not say
+        else:
+            self.cycle.transport = self.transport
 
     @override
     def data_received(self, data: bytes) -> None:
