@@ -142,8 +142,8 @@ async def send(plan: LoadPlan) -> None:
     """Send every stream, then write the samples."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    texts = plan.texts.open()
-    numbered = ((number, texts.text(number)) for number in itertools.count(plan.texts.first))
+    text_of = plan.texts.open()
+    numbered = ((number, text_of(number)) for number in itertools.count(plan.texts.first))
     samples: list[Sample] = []
     with Path(plan.out).open("w") as out:  # noqa: ASYNC230 - everything has been sent when it is written
         clients = [StreamClient(plan, stream, numbered, samples) for stream in plan.streams]

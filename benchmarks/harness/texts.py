@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from models.corpus import read_pairs
 from shared.protocol.lanes import cost_of
@@ -32,14 +32,6 @@ class Text(NamedTuple):
     expected: str = ""
 
 
-class Texts(Protocol):
-    """Texts by number."""
-
-    def text(self, number: int) -> Text:
-        """Return the text with that number."""
-        ...
-
-
 @dataclass(frozen=True)
 class TextSource:
     """Which texts a load sends, from number ``first`` on.
@@ -57,26 +49,35 @@ class TextSource:
     seed: int = 1
     alone: bool = False
 
-    def open(self) -> Texts:
-        """Return the texts."""
+    def open(self) -> Callable[[int], Text]:
+        """Return what gives the text with a number."""
         if self.template:
-            return NumberedTexts(self)
+            return self._numbered
         sentences = read_sentences(Path(self.pairs) if self.pairs else None)
-        return SentenceTexts(sentences) if self.alone else MixedTexts(sentences, self.seed)
+        if self.alone:
+            return lambda number: _text(sentences[number % len(sentences)])
+        sentences = random.Random(self.seed).sample(sentences, len(sentences))  # noqa: S311 - a sample, no secret
+        return lambda number: self._mixed(sentences, number)
+
+    def _numbered(self, number: int) -> Text:
+        named = self.offset + number % self.numbers
+        return _text(self.template.format(named), self.expected.format(named))
+
+    def _mixed(self, known: Sequence[str], number: int) -> Text:
+        """Return the text with that number: its first two sentences are a pair that no other number has."""
+        row, column = divmod(number, len(known))
+        first, second = known[column], known[(column + 1 + row) % len(known)]
+        block, place = divmod(number, len(BLOCK))
+        least, most = random.Random(f"{self.seed} block {block}").sample(BLOCK, len(BLOCK))[place]  # noqa: S311 - the same
+        rng = random.Random(f"{self.seed} text {number}")  # noqa: S311 - the same
+        sentences = rng.randint(least, most)
+        if sentences == 1:
+            return _text(f"{first.rstrip('.!?')}, and {second[:1].lower()}{second[1:]}")
+        return _text(" ".join([first, second, *rng.sample(known, sentences - 2)]))
 
 
-class NumberedTexts:
-    """One sentence with each text's number in it."""
-
-    def __init__(self, source: TextSource) -> None:
-        self._source = source
-
-    def text(self, number: int) -> Text:
-        """Return the text with that number."""
-        source = self._source
-        named = source.offset + number % source.numbers
-        text = source.template.format(named)
-        return Text(text, cost_of(len(text)), source.expected.format(named))
+def _text(text: str, expected: str = "") -> Text:
+    return Text(text, cost_of(len(text)), expected)
 
 
 def read_sentences(file: Path | None) -> list[str]:
@@ -84,38 +85,3 @@ def read_sentences(file: Path | None) -> list[str]:
     if file is not None:
         return [pair.english for pair in read_pairs(file)]
     return [" ".join(words) + "." for words in itertools.product(*SENTENCE_PARTS)]
-
-
-@dataclass(frozen=True)
-class SentenceTexts:
-    """Sentences by number."""
-
-    sentences: Sequence[str]
-
-    def text(self, number: int) -> Text:
-        """Return the sentence with that number."""
-        text = self.sentences[number % len(self.sentences)]
-        return Text(text, cost_of(len(text)))
-
-
-class MixedTexts:
-    """Texts by number: each number has another text, the same one with the same seed."""
-
-    def __init__(self, sentences: Sequence[str], seed: int) -> None:
-        self._sentences = random.Random(seed).sample(sentences, len(sentences))  # noqa: S311 - a sample, no secret
-        self._seed = seed
-
-    def text(self, number: int) -> Text:
-        """Return the text with that number: its first two sentences are a pair that no other number has."""
-        known = self._sentences
-        row, column = divmod(number, len(known))
-        first, second = known[column], known[(column + 1 + row) % len(known)]
-        block, place = divmod(number, len(BLOCK))
-        least, most = random.Random(f"{self._seed} block {block}").sample(BLOCK, len(BLOCK))[place]  # noqa: S311 - the same
-        rng = random.Random(f"{self._seed} text {number}")  # noqa: S311 - the same
-        sentences = rng.randint(least, most)
-        if sentences == 1:
-            text = f"{first.rstrip('.!?')}, and {second[:1].lower()}{second[1:]}"
-        else:
-            text = " ".join([first, second, *rng.sample(known, sentences - 2)])
-        return Text(text, cost_of(len(text)))

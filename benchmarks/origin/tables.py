@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from benchmarks.harness.report import NONE, Checks, table, target_table
@@ -11,19 +12,13 @@ from benchmarks.origin.measurements import PointMeasurement, median_over, select
 from benchmarks.origin.points import DESIGNS
 
 HEADINGS: Final = (
-    "load",
-    "",
-    "texts/s",
-    "p50 / p95 / p99 ms",
-    "outside the engine",
-    "CPU ms a text",
-    "of that",
-    "batch",
-    "engine CPU ms a step",
-    "cores / GPU busy",
-    "engine requests",
-    "failed",
-    "rounds",
+    *("load", "", "texts/s", "p50 / p95 / p99 ms", "outside the engine", "CPU ms a text", "of that", "batch"),
+    *("engine CPU ms a step", "cores / GPU busy", "engine requests", "failed", "rounds"),
+)
+LATENCIES: Final[tuple[Callable[[PointMeasurement], float], ...]] = (
+    lambda row: row.p50,
+    lambda row: row.p95,
+    lambda row: row.p99,
 )
 # What the origin's authors published; theirs is another model on a GPU: the ratios are what compares.
 PUBLISHED: Final = (
@@ -81,14 +76,7 @@ def _row(point: str, name: str, rows: Sequence[PointMeasurement]) -> tuple[str, 
         point,
         name,
         f"{median_over(rows, lambda row: row.rate):.1f}",
-        " / ".join(
-            f"{latency:.0f}"
-            for latency in (
-                median_over(rows, lambda row: row.p50),
-                median_over(rows, lambda row: row.p95),
-                median_over(rows, lambda row: row.p99),
-            )
-        ),
+        " / ".join(f"{median_over(rows, latency):.0f}" for latency in LATENCIES),
         _known(outside, "{:.0%}"),
         f"{median_over(rows, lambda row: row.whole_cpu_ms):.1f}",
         _parts(cpu, "{:.1f}"),
@@ -106,10 +94,9 @@ def _known(value: float, shown: str) -> str:
 
 
 def _failed(rows: Iterable[PointMeasurement]) -> str:
-    failed: dict[str, int] = {}
+    failed: Counter[str] = Counter()
     for row in rows:
-        for error, count in row.failed.items():
-            failed[error] = failed.get(error, 0) + count
+        failed.update(row.failed)
     return ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0"
 
 

@@ -16,13 +16,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from apiserver.catalog import loader
-from apiserver.engine.interface import GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.protection.placeholders import count_literals
@@ -37,43 +36,28 @@ PARAGRAPH_SEED: Final = 5
 SENTENCE_COLUMNS: Final = ("direction", "guards", "chrF", "BLEU", "empty", "looped", "echoed", "warnings")
 PARAGRAPH_COLUMNS: Final = ("direction", "paragraphs", "chrF by sentence", "chrF by paragraph", "difference")
 HOSTILE_COLUMNS: Final = (
-    "texts",
-    "faulty without",
-    "in pieces",
-    "shown with a fault",
-    "no usable output",
-    "literal lost",
+    *("texts", "faulty without", "in pieces"),
+    *("shown with a fault", "no usable output", "literal lost"),
 )
 # Of what a guard caught: the metric's label and the table's heading.
 GUARD_OUTCOMES: Final = {"mended": "mended", "shown": "shown with a warning", "given-up": "given up"}
 
 
-class Score(NamedTuple):
-    """Quality of one set of answers; the last three count answers."""
-
-    chrf: float
-    bleu: float
-    empty: int
-    looped: int
-    echoed: int
+def chrf(answers: Sequence[str], references: Sequence[str]) -> float:
+    """Return sacrebleu's chrF over the whole."""
+    return CHRF().corpus_score(list(answers), [list(references)]).score
 
 
-def score(sources: Sequence[str], answers: Sequence[str], references: Sequence[str], looped: int) -> Score:
-    """Score answers against their references."""
+def score(sources: Sequence[str], answers: Sequence[str], references: Sequence[str], looped: int) -> tuple[str, ...]:
+    """Return chrF and BLEU of answers, and how many are empty, looped or echoes."""
     echoed = sum(_plain(source) == _plain(answer) for source, answer in zip(sources, answers, strict=True))
     empty = sum(not answer.strip() for answer in answers)
-    chrf = CHRF().corpus_score(list(answers), [list(references)]).score
     bleu = BLEU().corpus_score(list(answers), [list(references)]).score
-    return Score(chrf, bleu, empty, looped, echoed)
+    return f"{chrf(answers, references):.1f}", f"{bleu:.1f}", str(empty), str(looped), str(echoed)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def is_loop(generation: GenerationResult) -> bool:
-    """Whether an answer did not come to an end by itself."""
-    return generation.finish_reason != "stop"
 
 
 def paragraphs(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -99,20 +83,12 @@ async def score_sentences(model: LocalModel, pair: LanguagePair, rows: Sequence[
     bare = await model.generate(pair, sources)
     guarded = await model.translate(pair, [TextRequest(text) for text in sources])
     warnings = Counter(warning.code for translation in guarded for warning in translation.warnings)
+    # Without guards: what did not come to an end by itself.
+    endless = sum(generation.finish_reason != "stop" for generation in bare)
     looped = warnings["output-too-long"] + warnings["output-repeats"]
-    without = score(sources, [generation.text.strip() for generation in bare], references, sum(map(is_loop, bare)))
+    without = score(sources, [generation.text.strip() for generation in bare], references, endless)
     with_guards = score(sources, [translation.translation or "" for translation in guarded], references, looped)
-    return [
-        (
-            str(pair),
-            name,
-            f"{scores.chrf:.1f}",
-            f"{scores.bleu:.1f}",
-            *map(str, (scores.empty, scores.looped, scores.echoed)),
-            shown,
-        )
-        for name, scores, shown in (("without", without, "-"), ("with", with_guards, str(warnings.total())))
-    ]
+    return [(str(pair), "without", *without, "-"), (str(pair), "with", *with_guards, str(warnings.total()))]
 
 
 async def score_paragraphs(model: LocalModel, pair: LanguagePair, rows: Sequence[Pair]) -> tuple[str, ...]:
@@ -123,10 +99,8 @@ async def score_paragraphs(model: LocalModel, pair: LanguagePair, rows: Sequence
     one_by_one = [" ".join(next(sentences).translation or "" for _ in group) for group in groups]
     whole = await model.translate(pair, [TextRequest(" ".join(sides(pair, group)[0])) for group in groups])
     references = [" ".join(sides(pair, group)[1]) for group in groups]
-    first, second = (
-        CHRF().corpus_score(texts, [references]).score
-        for texts in (one_by_one, [translation.translation or "" for translation in whole])
-    )
+    first = chrf(one_by_one, references)
+    second = chrf([translation.translation or "" for translation in whole], references)
     return str(pair), str(len(groups)), f"{first:.1f}", f"{second:.1f}", f"{second - first:+.1f}"
 
 
@@ -150,16 +124,15 @@ async def judge_hostile(
         faulty = bool(guard.find_issues(request.text, replace(raw, text=raw.text.strip()), pair))
         codes = {warning.code for warning in translation.warnings}
         shown = translation.translation
-        counts[kind] += Counter(
-            {
-                "texts": 1,
-                "faulty without": int(faulty or misses(raw.text, literals)),
-                "in pieces": int(shown is not None and codes == {TRANSLATED_IN_PIECES.code}),
-                "shown with a fault": int(shown is not None and bool(codes - {TRANSLATED_IN_PIECES.code})),
-                "no usable output": int(shown is None),
-                "literal lost": int(shown is not None and misses(shown, literals)),
-            }
+        facts = (
+            True,
+            faulty or misses(raw.text, literals),
+            shown is not None and codes == {TRANSLATED_IN_PIECES.code},
+            shown is not None and bool(codes - {TRANSLATED_IN_PIECES.code}),
+            shown is None,
+            shown is not None and misses(shown, literals),
         )
+        counts[kind] += Counter({column: int(fact) for column, fact in zip(HOSTILE_COLUMNS, facts, strict=True)})
     return counts
 
 
@@ -210,15 +183,12 @@ def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.quality", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality")
     parser.add_argument("--pairs", type=Path, required=True, help="folder of NAME.valid.tsv files")
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
     parser.add_argument("--limit", type=int, default=1000, help="sentences per model (default: %(default)s)")
-    parser.add_argument(
-        "--each", type=int, default=20, help="hostile texts of each kind and direction (default: %(default)s)"
-    )
+    each = "hostile texts of each kind and direction (default: %(default)s)"
+    parser.add_argument("--each", type=int, default=20, help=each)
     asyncio.run(measure(parser.parse_args(arguments)))
 
 
