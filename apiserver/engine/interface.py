@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from dataclasses import dataclass
+from typing import Protocol
 
 from prometheus_client.registry import Collector
 
@@ -40,10 +40,6 @@ class GenerationResult:
     token_ids: Sequence[int] = ()
     repeats: bool = False
     leaked_controls: bool = False
-
-    def with_text(self, text: str) -> Self:
-        """Return the same result with its text tidied."""
-        return self if text == self.text else replace(self, text=text)
 
 
 class Engine(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine
@@ -12,6 +13,11 @@ from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, Piece
 from apiserver.prompts.sampling import Sampling
 from apiserver.prompts.template_slots import TEXT, PromptError
 from shared.languages import LanguagePair
+
+# Output tokens allowed for a source of n tokens: 3 n + 32. The longest ratio between languages in one vocabulary is
+# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop, not a translation.
+BUDGET_PER_TOKEN: Final = 3
+BUDGET_EXTRA: Final = 32
 
 
 @dataclass(slots=True)
@@ -83,6 +89,11 @@ class PromptEncoder:
             else:
                 ids += self._engine.encode_text(piece.text, first=number == 0)
         return ids
+
+
+def max_output_tokens(source_tokens: int) -> int:
+    """Return how many tokens the translation of that many may have."""
+    return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA
 
 
 def sampling_for(entry: ModelEntry, engine: Engine) -> Sampling:

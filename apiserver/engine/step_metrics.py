@@ -6,9 +6,11 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, Histogram, Metric
+from prometheus_client import CollectorRegistry, Gauge, Histogram, Metric
+from prometheus_client import Counter as PrometheusCounter
 from prometheus_client.samples import Sample
 from typing_extensions import override
 
@@ -84,3 +86,29 @@ class StepCounter:
         self.steps += 1
         self.last = time.monotonic()
         self.running, self.kv_used = running, kv_used
+
+
+def stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
+    """Return vLLM's loggers for one engine: Prometheus on a registry of its own, and the step counter.
+
+    vLLM's default puts all engines into one registry, where the second engine unregisters the first one's metrics.
+    """
+    from vllm.v1.metrics.loggers import PrometheusStatLogger, StatLoggerBase  # noqa: PLC0415
+
+    class EnginePrometheus(PrometheusStatLogger):
+        _gauge_cls = partial(Gauge, registry=registry)
+        _counter_cls = partial(PrometheusCounter, registry=registry)
+        _histogram_cls = partial(StepHistogram, registry=registry)
+
+    class StepLogger(StatLoggerBase):
+        def __init__(self, vllm_config: object, engine_index: int = 0) -> None:
+            pass
+
+        def record(self, scheduler_stats: Any, *_: object, **__: object) -> None:
+            if scheduler_stats is not None:
+                steps.record(scheduler_stats.num_running_reqs, scheduler_stats.kv_cache_usage)
+
+        def log_engine_initialized(self) -> None:
+            pass
+
+    return [EnginePrometheus, StepLogger]

@@ -1,16 +1,10 @@
-"""Adapters to vLLM: sampling parameters, errors and statistics."""
+"""Adapters to vLLM: sampling parameters and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from functools import partial
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
-
 from apiserver.engine.interface import EngineGoneError
-from apiserver.engine.step_metrics import StepCounter, StepHistogram
 from apiserver.prompts.sampling import Sampling
 from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
 
@@ -43,19 +37,8 @@ def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
     )
 
 
-@contextmanager
-def mapped_errors() -> Generator[None]:
-    """Map vLLM's errors into ours."""
-    try:
-        yield
-    except Exception as error:
-        mapped = _pairway_error(error)
-        if mapped is None:
-            raise
-        raise mapped from error
-
-
-def _pairway_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
+def mapped_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
+    """Return vLLM's error as ours; None for any other."""
     from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - see the module's docstring
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 
@@ -68,29 +51,3 @@ def _pairway_error(error: Exception) -> EngineGoneError | OverloadedError | BadR
             return BadRequestError(f"The engine refused the request: {error}")
         case _:
             return None
-
-
-def stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
-    """Return vLLM's loggers for one engine: Prometheus on a registry of its own, and the step counter.
-
-    vLLM's default puts all engines into one registry, where the second engine unregisters the first one's metrics.
-    """
-    from vllm.v1.metrics.loggers import PrometheusStatLogger, StatLoggerBase  # noqa: PLC0415
-
-    class EnginePrometheus(PrometheusStatLogger):
-        _gauge_cls = partial(Gauge, registry=registry)
-        _counter_cls = partial(Counter, registry=registry)
-        _histogram_cls = partial(StepHistogram, registry=registry)
-
-    class StepLogger(StatLoggerBase):
-        def __init__(self, vllm_config: object, engine_index: int = 0) -> None:
-            pass
-
-        def record(self, scheduler_stats: Any, *_: object, **__: object) -> None:
-            if scheduler_stats is not None:
-                steps.record(scheduler_stats.num_running_reqs, scheduler_stats.kv_cache_usage)
-
-        def log_engine_initialized(self) -> None:
-            pass
-
-    return [EnginePrometheus, StepLogger]

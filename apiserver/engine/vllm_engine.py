@@ -19,9 +19,9 @@ from prometheus_client import CollectorRegistry
 from apiserver.catalog.engine_arguments import check_arguments, check_share
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
-from apiserver.engine.step_metrics import EngineMetrics, StepCounter
+from apiserver.engine.step_metrics import EngineMetrics, StepCounter, stat_loggers
 from apiserver.engine.tokenizer import ModelTokenizer
-from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS, mapped_errors, sampling_parameters, stat_loggers
+from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS, mapped_error, sampling_parameters
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
 from shared.runtime.threads import in_daemon_thread
@@ -143,11 +143,15 @@ class VllmEngine:
         prompt = {"type": "token", "prompt_token_ids": list(request.prompt_ids)}
         priority = request.priority if self._by_priority else 0
         sampling = self._sampling(request.sampling, request.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
-        with mapped_errors():
-            outputs = self._llm.generate(prompt, sampling, request_id, priority=priority)
-            last = None
-            async for output in outputs:  # to its end: a generator that is left early costs a task, and an abort
+        last = None
+        try:
+            # To its end: a generator that is left early costs a task, and an abort.
+            async for output in self._llm.generate(prompt, sampling, request_id, priority=priority):
                 last = output
+        except Exception as error:
+            if (mapped := mapped_error(error)) is None:
+                raise
+            raise mapped from error
         if last is not None and last.finished:
             return self._result(last.outputs[0])
         message = f"{self._entry.name}: the engine ended a request without an answer"
@@ -167,8 +171,12 @@ class VllmEngine:
 
     async def ping(self) -> None:
         """Wait for one turn of EngineCore's busy loop, which takes such calls between two steps."""
-        with mapped_errors():
+        try:
             await self._llm.is_paused()
+        except Exception as error:
+            if (mapped := mapped_error(error)) is None:
+                raise
+            raise mapped from error
 
     def progress(self) -> ModelReport:
         """Return load and progress; ``running`` is as of the last step, ``waiting`` is all other work in hand."""

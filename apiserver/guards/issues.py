@@ -5,11 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-# Output tokens allowed for a source of n tokens: 3 n + 32. The longest ratio between languages in one vocabulary is
-# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop, not a translation.
-BUDGET_PER_TOKEN: Final = 3
-BUDGET_EXTRA: Final = 32
-
 
 @dataclass(frozen=True, slots=True)
 class OutputIssue:
@@ -70,8 +65,3 @@ CONTROLS: Final = OutputIssue(
 NOTES: Final = OutputIssue(
     "output-has-notes", "The translation seems to hold the model's own remarks.", usable=True, weight=15
 )
-
-
-def max_output_tokens(source_tokens: int) -> int:
-    """Return how many tokens the translation of that many may have."""
-    return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA

@@ -112,11 +112,6 @@ class PromptFamily:
     groups: tuple[tuple[str, ...], ...] = ()
     regional: bool = False
 
-    @property
-    def term_prompt(self) -> bool:
-        """Whether the prompt can give terms to the model, instead of the text."""
-        return self.terms is not None
-
     def unknown(self, tag: str) -> str | None:
         """Say that the family does not know the language, and which it knows; None where it does."""
         if self.languages is None or stand_in(tag, self.languages) is not None:

@@ -9,15 +9,6 @@ from apiserver.segmentation.segmenter import Segment, split_segment
 
 # Thai: from there on the code charts have the scripts that write words without spaces between them (and few others).
 FIRST_WITHOUT_SPACES: Final = "\u0e00"
-_FULL_STOPS: Final = (".", "。", "।")
-_ELLIPSES: Final = ("..", "。。")
-
-
-def without_full_stop(words: str, source: str) -> str:
-    """Remove a sentence's full stop where the source (a title, a piece) ends with a word."""
-    if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
-        return words
-    return words[:-1].rstrip() or words
 
 
 def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:

@@ -22,12 +22,14 @@ from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling, retry_sampling
 from apiserver.protection import emoji, placeholder_encoding, tag_projection
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
-from apiserver.translation.segment_pieces import cut_into_pieces, without_full_stop
+from apiserver.translation.segment_pieces import cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
 
 # A piece that fails too is cut once more; what then fails is shown or given up.
 MAX_DEPTH: Final = 2
+_FULL_STOPS: Final = (".", "。", "।")
+_ELLIPSES: Final = ("..", "。。")
 # More pieces than this are a segment that nothing will save.
 MAX_PIECES: Final = 32
 
@@ -156,7 +158,7 @@ def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFam
         return [EncodedText(text, ())]
     encodings = [placeholder_encoding.encode_in_style(text, placeholders, family.placeholder_style)]
     if family.copies_literals:
-        literal = placeholder_encoding.encode_literally(text, placeholders, terms_in_prompt=family.term_prompt)
+        literal = placeholder_encoding.encode_literally(text, placeholders, terms_in_prompt=family.terms is not None)
         encodings.insert(0, literal)
     return [encoding for encoding in encodings if encoding is not None]
 
@@ -165,11 +167,12 @@ async def _request(
     encoded: EncodedText, placeholders: Sequence[Placeholder], context: SegmentContext, sampling: Sampling
 ) -> SegmentResult:
     """Request one output, clean and check it, and find the placeholders in it again."""
-    terms = _terms(encoded, placeholders) if context.family.term_prompt else {}
+    terms = _terms(encoded, placeholders) if context.family.terms is not None else {}
     output = await context.request_output(encoded.text, terms, sampling)
     cleaned = cleanup.clean(output.text, encoded.text, context.pair)
     encoded_text = without_full_stop(cleaned.text, encoded.text)
-    issues = context.guard.find_issues(encoded.text, output.with_text(encoded_text), context.pair)
+    tidied = output if encoded_text == output.text else replace(output, text=encoded_text)
+    issues = context.guard.find_issues(encoded.text, tidied, context.pair)
     text = _restored(encoded, encoded_text, placeholders)
     if text is None:
         issues = [*issues, PLACEHOLDER_LOST]
@@ -179,6 +182,13 @@ async def _request(
     if not all(issue.usable for issue in issues):
         text = None
     return SegmentResult(text, tuple(issues), issue_codes)
+
+
+def without_full_stop(words: str, source: str) -> str:
+    """Remove a sentence's full stop where the source (a title, a piece) ends with a word."""
+    if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
+        return words
+    return words[:-1].rstrip() or words
 
 
 def _restored(encoded: EncodedText, output: str, placeholders: Sequence[Placeholder]) -> str | None:

@@ -8,8 +8,7 @@ from typing import Final
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
-from apiserver.engine.prompt_encoder import PromptEncoder
-from apiserver.guards.issues import max_output_tokens
+from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
 from apiserver.prompts.family import PromptFamily

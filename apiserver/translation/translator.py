@@ -77,7 +77,7 @@ class Translator:
     def _budget(self, pair: LanguagePair, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
         """Return how much of a text one engine request can take, the answer being about as long."""
         model, limits = self._model, self._model.entry.segment
-        encoder, in_prompt = model.encoders[pair], terms and model.family.term_prompt
+        encoder, in_prompt = model.encoders[pair], terms and model.family.terms is not None
         prompt_tokens = len(encoder.ids("", terms)) if in_prompt else encoder.bare_length
         max_tokens = (model.engine.max_model_len - prompt_tokens - ANSWER_MARGIN) // 2
         if max_tokens < MIN_SEGMENT_TOKENS:

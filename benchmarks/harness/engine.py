@@ -12,9 +12,8 @@ from typing import Final
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
-from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
-from apiserver.guards.issues import max_output_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics

@@ -21,9 +21,8 @@ import yaml
 from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry, SegmentLimits
 from apiserver.engine.interface import Engine, GenerationRequest
-from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
 from apiserver.engine.vllm_adapters import sampling_parameters
-from apiserver.guards.issues import max_output_tokens
 from apiserver.prompts.sampling import Sampling
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import TextStep, plan_text

@@ -19,6 +19,7 @@ SMALL: dict[str, str] = {
 }
 # Modules without a test file of their own name, and the tests that cover them: what only passes things on, or only shows over a socket, is tested there.
 TESTED_ELSEWHERE = {
+    "apiserver/engine/interface.py": "tests/apiserver/engine/test_vllm_engine.py",
     "apiserver/api.py": "tests/apiserver/integration/test_http.py",
     "proxy/api/auth.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/fleet.py": "tests/proxy/integration/test_fleet_endpoints.py",

@@ -113,7 +113,7 @@ def test_custom_template_works_like_a_family(tmp_path: Path) -> None:
     expected = TextPiece("[system]Into Deutsch.[user]Uhr ist clock\nArm ist arm|x")
     assert prompt.pieces("x", {"Uhr": "clock", "Arm": "arm"})[1] == expected
     assert family.stop == ("<sep>",)
-    assert family.term_prompt
+    assert family.terms is not None
     assert family.copies_literals
     assert family.placeholder_style == TAGS
     assert not family.begin
@@ -124,7 +124,7 @@ def test_template_without_chat_is_the_whole_prompt(tmp_path: Path) -> None:
     pieces = family.for_pair(LanguagePair("en", "de"), template, ["<s>", "<sep>"]).pieces("x")
     assert pieces == (ControlToken("<s>"), TextPiece("{x}"), ControlToken("<sep>"))
     assert family.begin
-    assert not family.term_prompt
+    assert family.terms is None
 
 
 @pytest.mark.parametrize(

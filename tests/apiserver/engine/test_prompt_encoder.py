@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
 from apiserver.prompts.template_slots import PromptError
@@ -81,3 +81,8 @@ def test_control_piece_is_one_token() -> None:
         "<de>",
         "<sep>",
     ]
+
+
+def test_max_output_tokens_grow_with_the_source() -> None:
+    assert max_output_tokens(0) >= 16
+    assert max_output_tokens(1000) >= 2500

@@ -17,8 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.catalog.__main__ import main as catalog_main
 from apiserver.engine.interface import GenerationRequest
-from apiserver.engine.prompt_encoder import PromptEncoder
-from apiserver.guards.issues import max_output_tokens
+from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair

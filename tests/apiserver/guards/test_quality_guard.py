@@ -124,12 +124,6 @@ def test_all_issues_are_reported_without_the_text(guard: QualityGuard) -> None:
     assert len({issue.code for issue in issues}) == len(issues)
 
 
-def test_with_text_keeps_the_other_fields() -> None:
-    assert GenerationResult("x ", "stop", leaked_controls=True).with_text("x") == GenerationResult(
-        "x", "stop", leaked_controls=True
-    )
-
-
 PARTS = st.sampled_from(
     ["the ", "der ", "い", "字", "한", "д", "Note:", "<|x|>", "%s", "{a}", "\n", "1", "http://x.y "]
 )

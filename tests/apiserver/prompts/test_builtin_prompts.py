@@ -296,7 +296,7 @@ def test_term_prompt_is_that_of_the_card(family: str, source: str, target: str, 
 
 
 def test_families_with_a_term_prompt() -> None:
-    assert {name for name, family in FAMILIES.items() if family.term_prompt} == {family for family, *_ in TERMS}
+    assert {name for name, family in FAMILIES.items() if family.terms is not None} == {family for family, *_ in TERMS}
 
 
 @pytest.mark.parametrize("name", FAMILIES)

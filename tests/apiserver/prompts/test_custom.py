@@ -14,7 +14,7 @@ def test_custom_prompt_becomes_a_family() -> None:
     family = CustomPrompt(template="Into {target}: {text}", stop=("<sep>",), begin=True).family
     assert family.stop == ("<sep>",)
     assert family.begin
-    assert not family.term_prompt
+    assert family.terms is None
     pieces = family.for_pair(EN_DE, template, ["<s>"]).pieces("Hi")
     assert any(isinstance(piece, TextPiece) and "Into German: Hi" in piece.text for piece in pieces)
 

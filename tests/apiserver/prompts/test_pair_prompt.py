@@ -37,7 +37,7 @@ def test_terms_are_listed_line_by_line() -> None:
 
 
 def test_family_without_a_term_prompt_ignores_terms() -> None:
-    assert not CHAT.term_prompt
+    assert CHAT.terms is None
     prompt = CHAT.for_pair(EN_DE, template, CONTROLS)
     assert prompt.pieces("x", {"a": "b"}) == prompt.pieces("x")
 

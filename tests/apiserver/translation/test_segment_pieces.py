@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver.formats.document import placeholder_char
-from apiserver.translation.segment_pieces import cut_into_pieces, without_full_stop
+from apiserver.translation.segment_pieces import cut_into_pieces
 
 A, B = placeholder_char(0), placeholder_char(1)
 
@@ -24,18 +24,3 @@ def test_segment_is_cut_at_its_best_places(text: str, anywhere: bool, parts: lis
     pieces = cut_into_pieces(text, "en", anywhere=anywhere)
     assert pieces == parts
     assert "".join(pieces) == text
-
-
-@pytest.mark.parametrize(
-    ("words", "source", "expected"),
-    [
-        ("Guten Tag.", "Good day", "Guten Tag"),
-        ("Guten Tag .", "Good day", "Guten Tag"),
-        ("Guten Tag.", "Good day.", "Guten Tag."),
-        ("Und dann...", "And then", "Und dann..."),
-        ("你好。", "Hello", "你好"),
-        (".", "x", "."),
-    ],
-)
-def test_added_full_stop_is_removed(words: str, source: str, expected: str) -> None:
-    assert without_full_stop(words, source) == expected

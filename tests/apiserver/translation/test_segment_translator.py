@@ -23,6 +23,7 @@ from apiserver.translation.segment_translator import (
     SegmentContext,
     SegmentResult,
     translate_segment,
+    without_full_stop,
 )
 from shared.languages import LanguagePair
 from tests.text_skeleton import skeleton
@@ -244,3 +245,18 @@ async def test_no_output_loses_or_adds_a_placeholder(text: str, answers: list[st
     if result.text is not None:
         assert placeholders_of(result.text) == placeholders_of(once)
         assert skeleton(result.text) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("words", "source", "expected"),
+    [
+        ("Guten Tag.", "Good day", "Guten Tag"),
+        ("Guten Tag .", "Good day", "Guten Tag"),
+        ("Guten Tag.", "Good day.", "Guten Tag."),
+        ("Und dann...", "And then", "Und dann..."),
+        ("你好。", "Hello", "你好"),
+        (".", "x", "."),
+    ],
+)
+def test_added_full_stop_is_removed(words: str, source: str, expected: str) -> None:
+    assert without_full_stop(words, source) == expected
