@@ -71,10 +71,6 @@ class VllmEngine:
         self._sampling = lru_cache(maxsize=MAX_CACHED_SAMPLINGS)(sampling_parameters)
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
-    def __repr__(self) -> str:
-        """Show model, life and steps."""
-        return f"<VllmEngine {self._entry.name} alive={self.alive} steps={self._steps.steps}>"
-
     @classmethod
     async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
         """Start the model's engine off the event loop; takes seconds to minutes.

@@ -108,10 +108,6 @@ class ModelHost:
         self._engine_hangs = False
         self._metrics.engine_deaths.labels(entry.name)  # born at 0, so that an alert sees the first one as an increase
 
-    def __repr__(self) -> str:
-        """Show the model and each pair's state."""
-        return f"<ModelHost {self.entry.name} {self._reasons}>"
-
     def loop(self) -> Loop:
         """Return the loop that keeps this model alive."""
         return Loop(f"host:{self.entry.name}", WATCH_SECONDS, self.tick, self._clock, self._services.rng)

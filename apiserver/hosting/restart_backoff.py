@@ -30,10 +30,6 @@ class RestartBackoff:
         self._start_seconds: float | None = None
         self._up_since: float | None = None
 
-    def __repr__(self) -> str:
-        """Show the next pause and how long the last start took."""
-        return f"<RestartBackoff backoff={self._next_backoff:g} s, last start took {self._start_seconds} s>"
-
     @property
     def is_due(self) -> bool:
         """Whether the pause before the next start is over."""

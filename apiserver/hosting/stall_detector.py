@@ -32,10 +32,6 @@ class StallDetector:
         self._ping: asyncio.Task[None] | None = None
         self.silence = 0.0
 
-    def __repr__(self) -> str:
-        """Show the silence."""
-        return f"<StallDetector silent for {self.silence:.1f} s>"
-
     def check(self) -> float:
         """Return the seconds for which the engine has owed a step (work waits) or an answer to the ping (idle).
 

@@ -69,10 +69,6 @@ class ModelAdmission:
         self._bounds = bounds
         self._in_flight = InFlightLedger()
 
-    def __repr__(self) -> str:
-        """Show how full it is."""
-        return f"<ModelAdmission {self._in_flight} at {self._rate():.1f}/s>"
-
     def new_slots(self, batch_size: int) -> BatchSlots:
         """Return the slots of a new engine; its throughput has yet to be measured."""
         self.meter.reset()

@@ -99,10 +99,6 @@ class BatchSlots:
         self._passes = [0] * len(Lane)
         self._last_pass = 0
 
-    def __repr__(self) -> str:
-        """Show how full it is."""
-        return f"<BatchSlots held={self.held}/{self.batch_size} waiting={self.waiting}>"
-
     async def acquire(self, lane: Lane, work: WorkItem, turn: int) -> None:
         """Wait for a slot and hold it until :meth:`release`; of a caller's texts that of the lowest turn goes first."""
         queue = self._queues[lane]

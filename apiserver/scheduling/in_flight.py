@@ -14,10 +14,6 @@ class InFlightLedger:
         self._units: dict[str, list[float]] = {}
         self._requests: dict[str, int] = {}
 
-    def __repr__(self) -> str:
-        """Show who has how much."""
-        return f"<InFlightLedger { {caller: round(sum(units), 1) for caller, units in self._units.items()} }>"
-
     def __len__(self) -> int:
         """Return how many callers have something in flight."""
         return len(self._units)

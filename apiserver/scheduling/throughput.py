@@ -38,10 +38,6 @@ class ThroughputMeter:
         self._seconds: float = 0  # both faded alike
         self._seen_seconds: float = 0
 
-    def __repr__(self) -> str:
-        """Show the rate."""
-        return f"<ThroughputMeter {self.rate}>"
-
     @property
     def rate(self) -> float | None:
         """Units per second, None before it is known."""
