@@ -85,8 +85,8 @@ _QUANTITY: Final = (
 )
 PATTERN: Final = rf"(?P<url>{_URL})|(?P<mail>{_MAIL})|(?P<code>{_CODE})|(?P<quantity>{_QUANTITY})"
 _LITERAL: Final = re.compile(PATTERN)
-# What every literal has one of: a text without any, as most are, need not be searched from each of its places.
-_SIGN: Final = re.compile(r"[\d@$#%{<\[&]|://|(?i:www)\.")
+# What every literal has one of, but for addresses: a text without any, as most are, need not be searched from each place.
+_SIGN: Final = re.compile(r"[\d@$#%{<\[&]")
 # What ends the sentence that an address stands in, not the address.
 _NOT_AT_THE_END: Final = ".,;:!?'’)]}*_"
 _OPENED_BY: Final = {")": "(", "]": "[", "}": "{"}
@@ -118,7 +118,7 @@ class Literal(NamedTuple):
 
 def literals_in(text: str) -> Iterator[Literal]:
     """Yield the literals of a text in order; they do not overlap and hold no line break."""
-    if _SIGN.search(text) is None:
+    if _SIGN.search(text) is None and "://" not in text and "www." not in text.lower():
         return
     for match in _LITERAL.finditer(text):
         start, end = match.span()

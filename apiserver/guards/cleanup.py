@@ -14,9 +14,11 @@ from shared.languages import LanguagePair
 
 # A wrapping in a wrapping in a wrapping: a label, quotes inside bold, a code fence around a preamble.
 MAX_WRAPPINGS: Final = 4
+# Whatever is removed begins with one of these, but for quotes around the whole. Most outputs have none.
+_SIGN: Final = re.compile(r"[<\[:：\n`]")
 # White space but a single blank, and a single no-break space: that is part of how French and Swiss write, not of how a
 # model lays out its answer.
-_HARD_SPACE: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
+_HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
 _QUOTES: Final = (
     *('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"),
@@ -43,6 +45,8 @@ def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
     The result holds no hard white space: each run of it is one space (a no-break space alone stays), none at the
     ends. It may be empty: then there was no translation.
     """
+    if _SIGN.search(text) is None and text.lstrip()[:1].isalnum():
+        return CleanedText(_HARD_SPACE.sub(" ", text).strip(), ())
     removed: list[str] = []
 
     def apply(code: str, shorter: str | None) -> None:

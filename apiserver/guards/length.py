@@ -7,6 +7,7 @@ Calibrated in docs/decisions/0009-guards.md.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import sqrt
 from typing import Final, NamedTuple
 
@@ -32,6 +33,8 @@ _MEASURED: Final = _Tolerance(roots_below=3.2, roots_above=4.5, share_below=0.6,
 # Japanese leaves out what is understood: the same 0.3 % need a lower limit.
 _TERSE: Final = _MEASURED._replace(roots_below=3.8)
 _UNMEASURED: Final = _Tolerance(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
+# More than the pairs of a few models.
+_CACHED_PAIRS: Final = 1024
 # A word can become a phrase ("OK", "In Ordnung"), whatever the length.
 _PHRASE: Final = 10.0
 
@@ -45,12 +48,18 @@ class LengthBand(NamedTuple):
 
 def length_band(weight: float, pair: LanguagePair) -> LengthBand:
     """Return the band for a source of that weight."""
-    source, target = (tag.partition("-")[0] for tag in (pair.source, pair.target))
-    measured = _TERSE if target == "ja" else _MEASURED
-    tolerance = measured if source in _VERBOSITY and target in _VERBOSITY else _UNMEASURED
-    ratio = _VERBOSITY.get(target, _OTHER) / _VERBOSITY.get(source, _OTHER)
+    ratio, tolerance = _expectation(pair)
     root = sqrt(weight)
     return LengthBand(
         ratio * min(weight - tolerance.roots_below * root, weight * tolerance.share_below),
         ratio * max(weight + tolerance.roots_above * root, weight * tolerance.share_above) + _PHRASE,
     )
+
+
+@lru_cache(maxsize=_CACHED_PAIRS)
+def _expectation(pair: LanguagePair) -> tuple[float, _Tolerance]:
+    """Return the pair's ratio of lengths, and how far a length may be from it."""
+    source, target = (tag.partition("-")[0] for tag in pair)
+    measured = _TERSE if target == "ja" else _MEASURED
+    tolerance = measured if source in _VERBOSITY and target in _VERBOSITY else _UNMEASURED
+    return _VERBOSITY.get(target, _OTHER) / _VERBOSITY.get(source, _OTHER), tolerance

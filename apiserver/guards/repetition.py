@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Final, NamedTuple
 
 from apiserver.guards.scripts import text_weight
@@ -26,9 +25,9 @@ class RepetitionCounts(NamedTuple):
 
 def count_repetitions(text: str, phrase_weight: float) -> RepetitionCounts:
     """Count repetitions; a phrase has at least that weight (scripts.py). What the end cuts off is not counted."""
-    tokens = [token.casefold() for token in _TOKEN.findall(text)][-MAX_TOKENS:]
+    tokens = "\n".join(_TOKEN.findall(text)[-MAX_TOKENS:]).casefold().split("\n")
     words = phrase = 1
-    if max(Counter(tokens).values(), default=0) < 3:  # most texts: nothing stands in them three times at all
+    if len(tokens) - len(set(tokens)) < 2:  # most texts: nothing stands in them three times
         return RepetitionCounts(words, phrase)
     for period in range(1, len(tokens) // 3 + 1):
         run = best = at = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
@@ -74,10 +75,12 @@ _WRITTEN_IN: Final = {
 # How many Latin letters of English say as much as one of these, from the totals of the Tatoeba validation sentences
 # (docs/decisions/0009-guards.md). All other scripts are alphabets: 1.
 _WEIGHTS: Final = {"Hani": 3.1, "Kana": 1.5, "Hang": 2.2}
-# Before it there is no letter that counts as more than one: nearly all texts, which need no look at each letter.
-_FIRST_HEAVY: Final = chr(min(first for first, _, script in _BLOCKS if script in _WEIGHTS))
-# Up to it there are letters of Latin alone.
-_LAST_LATIN: Final = chr(_BLOCKS[1][1])
+# Characters of the scripts whose letters count as more than one. Nearly all texts have none.
+_HEAVY: Final = re.compile(
+    "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last, script in _BLOCKS if script in _WEIGHTS) + "]"
+)
+# A letter or digit behind Latin's first blocks. Nearly all texts have none, and need no look at each letter's script.
+_BEHIND_LATIN: Final = re.compile(f"[^\0-{chr(_BLOCKS[0][1])}\\W]")
 
 
 @lru_cache(maxsize=CACHED_LETTERS)
@@ -92,7 +95,7 @@ def script_of(char: str) -> str:
 
 def scripts_in(text: str) -> Counter[str]:
     """Count the letters of a text by their script."""
-    if not text or max(text) <= _LAST_LATIN:  # most texts: all its letters are of one script
+    if _BEHIND_LATIN.search(text) is None:
         letters = sum(map(str.isalpha, text))
         return Counter({LATIN: letters} if letters else ())
     return Counter(script_of(char) for char in text if char.isalpha())
@@ -107,7 +110,7 @@ def scripts_of(tag: str) -> frozenset[str]:
 
 def text_weight(text: str) -> float:
     """Return how much a text says, in Latin letters of English; digits count as letters."""
-    if not text or max(text) < _FIRST_HEAVY:
+    if _HEAVY.search(text) is None:
         return float(sum(map(str.isalnum, text)))
     return letters_weight(Counter(script_of(char) for char in text if char.isalnum()))
 

@@ -24,7 +24,6 @@ from apiserver.formats.document import (
 from apiserver.protection.glossary import GlossaryMatcher
 from shared.literals import LiteralKind, literals_in
 
-_PRIVATE: Final = re.compile("[\U000f0000-\U0010fffd]")
 # Emoji, dingbats and other pictures, with what joins and colours them; arrows and mathematics say something.
 _PICTURE: Final = "\u231a-\u23ff\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001faff"
 # What is not seen: controls (but white space), soft hyphens, zero-width and direction marks; not the joiners of letters.
@@ -33,30 +32,26 @@ _UNSEEN: Final = (
 )
 _SIGNS: Final = re.compile(f"[{_PICTURE}][{_PICTURE}\ufe0e\ufe0f\u200d\u20e3]*|[{_UNSEEN}]+")
 # Bullets and arrows, only where a line begins with them.
-_BULLETS: Final = re.compile("(?<![^\n\r])[ \t]*([•‣⁃◦▪▫●○■□→⇒»·–*-])(?= )")
+_BULLET: Final = "•‣⁃◦▪▫●○■□→⇒»·–*-"
+_BULLETS: Final = re.compile(f"(?<![^\n\r])[ \t]*([{_BULLET}])(?= )")
+_PRIVATE: Final = re.compile("[\U000f0000-\U0010fffd]")
+# What each of these has one of: most texts have none, and need not be searched for all three.
+_SIGN: Final = re.compile(f"[{_PICTURE}{_UNSEEN}\U000f0000-\U0010fffd{_BULLET}]")
 # Between two literals that travel better as one: no words, no end of a sentence, no hard white space.
 _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
 
 
-# For most requests, built once.
-_EMPTY_GLOSSARY: Final = GlossaryMatcher.of((), {})
-
-
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What a request protects in all of its texts; ``terms`` is source to target, as given."""
+    """What a request protects in all of its texts; ``terms`` is source to target, as given, ``glossary`` finds them."""
 
     terms: Mapping[str, str]
-    glossary: GlossaryMatcher
+    glossary: GlossaryMatcher | None
 
     @classmethod
     def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
         """Return the protection of names and terms, which shared/protocol/messages.py has bounded."""
-        return (
-            cls(terms, GlossaryMatcher.of(do_not_translate, terms))
-            if do_not_translate or terms
-            else cls({}, _EMPTY_GLOSSARY)
-        )
+        return cls(terms, GlossaryMatcher.of(do_not_translate, terms) if do_not_translate or terms else None)
 
 
 class _Span(NamedTuple):
@@ -73,10 +68,11 @@ def protect(block: Block, protection: Protection) -> Block:
 
     A block that would have more than MAX_MARKS keeps the rest as words.
     """
-    free = MAX_PLACEHOLDERS - len(block.placeholders)
-    spans = list(_merge_neighbours(block.text, _without_overlaps(_candidates(block, protection))))[:free]
-    if not spans:
+    candidates = list(_candidates(block, protection))
+    if not candidates:
         return block
+    free = MAX_PLACEHOLDERS - len(block.placeholders)
+    spans = list(_merge_neighbours(block.text, _without_overlaps(candidates)))[:free]
     text, placeholders, copied = list[str](), list(block.placeholders), 0
     for span in spans:
         source = block.text[span.start : span.end]
@@ -106,16 +102,20 @@ def _codes(text: str) -> Counter[str]:
 
 def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
     """Yield what must survive, in no order; spans may overlap."""
-    for literal in literals_in(block.text):
+    text = block.text
+    for literal in literals_in(text):
         kind = PlaceholderKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else PlaceholderKind.NAME
         yield _Span(literal.start, literal.end, kind)
-    for sign in _SIGNS.finditer(block.text):
+    if protection.glossary is not None:
+        for entry in protection.glossary.find(text):
+            yield _Span(entry.start, entry.end, PlaceholderKind.NAME, entry.target)
+    if not _SIGN.search(text):
+        return
+    for sign in _SIGNS.finditer(text):
         yield _Span(sign.start(), sign.end(), PlaceholderKind.EMOJI)
-    for bullet in _BULLETS.finditer(block.text):
+    for bullet in _BULLETS.finditer(text):
         yield _Span(bullet.start(1), bullet.end(1), PlaceholderKind.EMOJI)
-    for entry in protection.glossary.find(block.text):
-        yield _Span(entry.start, entry.end, PlaceholderKind.NAME, entry.target)
-    for match in _PRIVATE.finditer(block.text):
+    for match in _PRIVATE.finditer(text):
         if (placeholder_index(match.group()) or 0) >= len(block.placeholders):
             yield _Span(match.start(), match.end(), PlaceholderKind.NAME)
 

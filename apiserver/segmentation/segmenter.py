@@ -13,7 +13,7 @@ from apiserver.segmentation.text_boundaries import best_break, clause_ends, firs
 
 # White space that separates: every run but a single blank, no-break space or narrow no-break space. It comes back as it
 # was, so no translation may meet it.
-_HARD_SPACE: Final = re.compile(r"\s{2,}|[^\S \u00a0\u202f]")
+_HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
 # Characters that a segment may have for each token of its budget. Texts have 2 to 5; one with more is a run of one
