@@ -126,7 +126,6 @@ class ModelServer:
         raise min(hosts, key=_wait).unavailable(work.pair)
 
     async def _translate_on(self, host: ModelHost, work: WorkItem) -> list[Translation]:
-        """Translate on one model, if it admits the request."""
         admission, labels = host.admission, (host.entry.name, work.priority)
         try:
             admission.admit(work)

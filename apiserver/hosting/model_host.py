@@ -236,7 +236,6 @@ class ModelHost:
         self._engine_hangs = outcome.engine_hangs
 
     def _note_canary(self, pair: LanguagePair, issue: str | None) -> None:
-        """Note what is wrong with a pair, or that it is ready."""
         self._reasons[pair] = issue
         self._metrics.pair_ready.labels(str(pair), self.entry.name).set(self.ready(pair))
         fields = {"model": self.entry.name, "pair": str(pair)}
@@ -270,14 +269,12 @@ class ModelHost:
         await translator.engine.stop()
 
     async def _cancel_task(self) -> None:
-        """Cancel the start or the canaries that run, and wait for their end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
     def _note_failed_start(self, error: BaseException) -> None:
-        """Note a start that failed; the next one follows after the back-off."""
         log.error("engine start failed", extra={"model": self.entry.name, "error": f"{type(error).__name__}: {error}"})
         self._metrics.engine_starts.labels(self.entry.name, "failed").inc()
         self._schedule_restart(f"its engine does not start: {type(error).__name__}: {error}"[:500])

@@ -185,6 +185,5 @@ class ModelAdmission:
         )
 
     def _rate(self) -> float:
-        """Return units per second, as far as known."""
         rate = self.meter.rate
         return self.assumed_rate if rate is None else rate
