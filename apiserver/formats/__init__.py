@@ -1,12 +1,10 @@
 """Text, HTML and Markdown as blocks of words.
 
-- ``parser``: chooses the reader of a text's format.
-- ``plain``: plain text.
+- ``parser``: chooses the reader of a text's format; plain text.
 - ``html/``: HTML.
 - ``markdown/``: Markdown.
 - ``document``: a text's blocks, the placeholders in them, and how they are written again.
-- ``runs``: the inline parts of a block at their places in the text.
 - ``block_builder``: collects runs until a block ends.
 - ``tag_nesting``: makes one block of runs, with as few placeholders as can be.
-- ``document_builder``: puts blocks at their places in the text.
+- ``document_builder``: puts runs and blocks at their places in the text.
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver.formats.document_builder import DocumentBuilder
-from apiserver.formats.runs import TextRun, has_words
+from apiserver.formats.document import has_words
+from apiserver.formats.document_builder import DocumentBuilder, TextRun
 from apiserver.formats.tag_nesting import FinishBlock, TagNester
 
 

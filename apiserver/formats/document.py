@@ -19,6 +19,9 @@ FIRST_PLACEHOLDER: Final = 0xF0000
 LAST_PLACEHOLDER: Final = 0x10FFFD
 MAX_PLACEHOLDERS: Final = LAST_PLACEHOLDER - FIRST_PLACEHOLDER + 1
 PLACEHOLDER_CHAR: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}])")
+# Characters of a client that would be taken for placeholders.
+_PRIVATE_RUN: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+)")
+_WORD: Final = re.compile(rf"[^\s{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]")
 
 
 class PlaceholderKind(StrEnum):
@@ -68,9 +71,28 @@ def has_placeholders(text: str) -> bool:
     return PLACEHOLDER_CHAR.search(text) is not None
 
 
+def has_words(text: str) -> bool:
+    """Say whether anything stands there but white space and placeholders' characters."""
+    return _WORD.search(text) is not None
+
+
 def without_placeholders(text: str) -> str:
     """Return the text with a space for each placeholder."""
     return PLACEHOLDER_CHAR.sub(" ", text)
+
+
+def replace_private_chars(words: str, placeholders: list[Placeholder]) -> str:
+    """Replace every run of a client's private characters by a placeholder, added to the list."""
+    parts = _PRIVATE_RUN.split(words)
+    for index in range(1, len(parts), 2):
+        placeholders.append(Placeholder(PlaceholderKind.NAME, parts[index], parts[index], is_text=True))
+        parts[index] = placeholder_char_or_empty(len(placeholders) - 1)
+    return "".join(parts)
+
+
+def placeholder_char_or_empty(index: int) -> str:
+    """Return a placeholder's character; none beyond the last, where the block is not built."""
+    return placeholder_char(index) if index < MAX_PLACEHOLDERS else ""
 
 
 def unescaped(text: str) -> str:

@@ -1,10 +1,14 @@
-"""Document builder: puts blocks at their places; what is between them stays as it is."""
+"""Document builder: runs and blocks at their places in a text; what is between them stays as it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from apiserver.formats.document import Block, Part
+from apiserver.formats.document import Block, Part, PlaceholderKind
+
+# White space that words may hold as it is; any other that was written as a reference stays one.
+PLAIN_SPACES: Final = frozenset(" \u00a0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,23 @@ class PlacedBlock:
     start: int
     end: int
     block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class TextRun:
+    """Words, or something between words that a placeholder may stand for, at its place in the text.
+
+    ``name`` says which opening and closing belong together. ``inner_blocks`` are the blocks inside it (an image's alternative
+    text). ``target`` stands in the translation, where that differs from the text.
+    """
+
+    start: int
+    end: int
+    kind: PlaceholderKind | None = None  # None: words
+    words: str = ""
+    name: str = ""
+    inner_blocks: tuple[PlacedBlock, ...] = ()
+    target: str | None = None
 
 
 class DocumentBuilder:

@@ -6,10 +6,16 @@ byte, malformed markup included (docs/decisions/0008-markup.md).
 
 from __future__ import annotations
 
-from apiserver.formats.document import Document
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Document,
+    Placeholder,
+    has_words,
+    replace_private_chars,
+)
 from apiserver.formats.html.reader import html_document
 from apiserver.formats.markdown.reader import markdown_document
-from apiserver.formats.plain import plain_document
 from shared.protocol.messages import TextFormat
 
 
@@ -20,8 +26,17 @@ def parse(text: str, text_format: TextFormat) -> Document:
     """
     match text_format:
         case TextFormat.TEXT:
-            return plain_document(text)
+            return _plain_document(text)
         case TextFormat.HTML:
             return html_document(text)
         case TextFormat.MARKDOWN:
             return markdown_document(text)
+
+
+def _plain_document(text: str) -> Document:
+    """Return one block, or none where nothing is to be translated; its white space is the segmenter's business."""
+    placeholders: list[Placeholder] = []
+    words = replace_private_chars(text, placeholders)
+    if not has_words(text) or len(placeholders) > MAX_PLACEHOLDERS:
+        return Document((text,) if text else ())
+    return Document((Block(words, tuple(placeholders), text),))

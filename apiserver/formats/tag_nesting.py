@@ -8,9 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, PlaceholderKind
-from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock
-from apiserver.formats.runs import TextRun, placeholder_char_or_empty, replace_private_chars
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char_or_empty,
+    replace_private_chars,
+)
+from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock, TextRun
 
 # HTML's white space (infra.spec.whatwg.org, "ASCII whitespace"), which a browser shows as one space; Markdown's too.
 _SOFT_SPACE: Final = re.compile(r"[ \t\n\f\r]+")

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, has_words, replace_private_chars
 from apiserver.formats.document_builder import PlacedBlock
 from apiserver.formats.html.tokens import HtmlToken
-from apiserver.formats.runs import has_words, replace_private_chars
 
 # "Translatable attributes" of the HTML standard (3.2.6.2) without those that are no words for a reader (download,
 # srcdoc, style, lang), with what WAI-ARIA 1.3 lists as text for a reader and buttons' values of every kind.

@@ -8,13 +8,13 @@ from typing import Final
 
 from apiserver.formats.block_builder import BlockBuilder
 from apiserver.formats.document import PlaceholderKind
+from apiserver.formats.document_builder import PLAIN_SPACES, TextRun
 from apiserver.formats.html.reader import HtmlReader
 from apiserver.formats.html.tokens import html_tokens
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import AUTOLINKS, EventKind, MarkdownEvent
 from apiserver.formats.markdown.links import closing_target, image_blocks, title_block
 from apiserver.formats.markdown.spans import Spans
-from apiserver.formats.runs import PLAIN_SPACES, TextRun
 
 # What other dialects add to a line, and would be lost if it were joined with the next: the fences of ":::note" blocks,
 # template tags, callouts that GitHub does not know, and attributes behind a heading.

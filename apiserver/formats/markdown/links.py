@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, has_words, replace_private_chars
 from apiserver.formats.document_builder import PlacedBlock
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import EventKind, MarkdownEvent
-from apiserver.formats.runs import has_words, replace_private_chars
 
 # A title that is written without escapes or references; others stay as they are. Possessive, so linear.
 _CLOSING: Final = re.compile(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from apiserver.formats.block_builder import BlockBuilder
 from apiserver.formats.document import Block, PlaceholderKind, placeholder_char
-from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock
-from apiserver.formats.runs import TextRun
+from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock, TextRun
 
 TEXT = "one <b> two"
 

@@ -8,8 +8,11 @@ from apiserver.formats.document import (
     Document,
     Placeholder,
     PlaceholderKind,
+    has_words,
     placeholder_char,
+    placeholder_char_or_empty,
     placeholder_index,
+    replace_private_chars,
     without_placeholders,
 )
 
@@ -35,3 +38,20 @@ def test_blocks_inside_placeholders_come_first() -> None:
     image = Placeholder(PlaceholderKind.ALONE, "<img>", "<img>", inner_parts=("<img alt='", inner, "'>"))
     outer = Block(placeholder_char(0), (image,), "<img alt='alt'>")
     assert Document(("<p>", outer)).blocks == (inner, outer)
+
+
+def test_private_characters_are_replaced_by_placeholders() -> None:
+    placeholders: list[Placeholder] = []
+    words = replace_private_chars("a\U000f0005\U000f0006b\U0010fffd", placeholders)
+    assert words == f"a{placeholder_char(0)}b{placeholder_char(1)}"
+    assert [placeholder.source for placeholder in placeholders] == ["\U000f0005\U000f0006", "\U0010fffd"]
+
+
+def test_no_character_beyond_the_last_placeholder() -> None:
+    assert placeholder_char_or_empty(MAX_PLACEHOLDERS - 1) == placeholder_char(MAX_PLACEHOLDERS - 1)
+    assert placeholder_char_or_empty(MAX_PLACEHOLDERS) == ""
+
+
+def test_white_space_and_placeholders_are_no_words() -> None:
+    assert has_words(" a ")
+    assert not has_words(f" \n{placeholder_char(0)}")
