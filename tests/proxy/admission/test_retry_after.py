@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
-from proxy.admission.retry_after import JITTER, LATER_PART, LONGEST_SECONDS, MAX_CALLERS, RETRY_SHARE, RetryAfter
+from proxy.admission.retry_after import (
+    JITTER,
+    LATER_PART,
+    LONGEST_SECONDS,
+    MAX_CALLERS,
+    QUIET_SECONDS,
+    RETRY_SHARE,
+    RetryAfter,
+)
 from tests.proxy.admission.harness import LIMIT, AdmissionHarness, full_to
 
 
@@ -14,13 +22,20 @@ def test_wait_begins_when_capacity_returns() -> None:
     assert least <= harness.refused_seconds() <= (least + 1) * (1 + JITTER) + 1
 
 
-def test_wait_grows_with_what_was_refused_and_passes() -> None:
+def test_wait_grows_with_what_was_refused() -> None:
     harness = AdmissionHarness(full_to(LIMIT, rate=2.0 / RETRY_SHARE))
     waits = [harness.refused_seconds("alice", f"text {number}") for number in range(20)]
     assert all(1 <= wait <= number / 2 * (1 + JITTER) + 1 for number, wait in enumerate(waits, 1))
     assert waits[-1] >= 10
     assert harness.refused_seconds("bob") <= 2, "bob waits for his own work alone"
-    harness.local_fleet.now += 15
+
+
+def test_excess_is_forgotten_after_a_quiet_time() -> None:
+    harness = AdmissionHarness(full_to(LIMIT, rate=2.0 / RETRY_SHARE))
+    assert max(harness.refused_seconds("alice", f"text {number}") for number in range(100)) > 45
+    harness.local_fleet.now += QUIET_SECONDS / 2
+    assert harness.refused_seconds("alice") > 45, "a moment is no end of the load"
+    harness.local_fleet.now += QUIET_SECONDS
     assert harness.refused_seconds("alice") <= 2
 
 
