@@ -176,7 +176,6 @@ def _spellings(tag: str) -> tuple[str, ...]:
 
 
 def _issues_of(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
-    """Yield what is wrong between keys that are each right."""
     if not entry.all_pairs:
         yield (), "pairs (or languages, at least two) must name what the model serves"
     yield from _written_twice("pairs", entry.pairs)

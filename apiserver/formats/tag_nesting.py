@@ -127,7 +127,6 @@ class TagNester:
         return self._add_placeholder(start, end, kind, partner=opening), end
 
     def _end_of_kind(self, start: int) -> int:
-        """Return the index behind the neighbours of one kind."""
         end = start
         while end < self.end and self._runs[end].kind is self._runs[start].kind:
             end += 1
@@ -169,7 +168,6 @@ class TagNester:
         return replace_private_chars(words, self._placeholders)
 
     def _add_placeholder(self, first: int, end: int, kind: PlaceholderKind, partner: int | None = None) -> str:
-        """Add one placeholder for these runs and return its character."""
         runs = self._runs[first:end]
         text_start, text_end = runs[0].start, runs[-1].end
         source = target = self._text[text_start:text_end]
@@ -215,7 +213,6 @@ def _pop_opening(runs: Sequence[TextRun], openings: list[int], open_names: Count
 
 
 def _word_counts(runs: Sequence[TextRun]) -> list[int]:
-    """Return for each run how many before it are read as words."""
     counts = [0]
     for run in runs:
         is_word = run.kind is PlaceholderKind.NAME or (run.kind is None and bool(run.words.strip()))

@@ -127,7 +127,6 @@ def _first_not_in(source: str, pattern: re.Pattern[str], text: str) -> re.Match[
 
 
 def _without_trailing_controls(text: str, source: str) -> str | None:
-    """Remove control tokens at both ends."""
     start, end = 0, len(text)
     for match in chat_patterns.CONTROL.finditer(text):
         if match.group() not in source and not text[start : match.start()].strip():

@@ -58,7 +58,6 @@ def length_band(weight: float, pair: LanguagePair) -> LengthBand:
 
 @lru_cache(maxsize=_CACHED_PAIRS)
 def _expectation(pair: LanguagePair) -> tuple[float, _Tolerance]:
-    """Return the pair's ratio of lengths, and how far a length may be from it."""
     source, target = (tag.partition("-")[0] for tag in pair)
     measured = _TERSE if target == "ja" else _MEASURED
     tolerance = measured if source in _VERBOSITY and target in _VERBOSITY else _UNMEASURED

@@ -190,7 +190,6 @@ class PromptFamily:
         )
 
     def _known(self, tag: str) -> str:
-        """Return the family's own tag for a language that it knows."""
         return tag if self.languages is None else stand_in(tag, self.languages) or tag
 
     def _pair_slots(self, pair: LanguagePair, message_template: MessageTemplate) -> dict[str, str]:

@@ -95,7 +95,6 @@ class GlossaryMatcher:
 
 
 def _longest_match(trie: _TrieNode, text: str, folded: str, start: int) -> GlossaryMatch | None:
-    """Return the longest entry that begins there and ends at a word's edge."""
     node: _TrieNode | None = trie
     best: GlossaryMatch | None = None
     for position in range(start, len(folded)):

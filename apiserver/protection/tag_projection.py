@@ -109,7 +109,6 @@ def project_tags(whole: str, translations: Sequence[tuple[TaggedSpan, str]]) -> 
 
 
 def _best_match(whole: str, span: TaggedSpan, translation: str) -> tuple[float, int, int]:
-    """Return the lowest cost of a span's place in the whole, with its offsets."""
     size = len(_WORD.findall(span.text))
     matches = (
         *_exact_matches(whole, translation),

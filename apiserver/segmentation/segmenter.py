@@ -124,7 +124,6 @@ def _pack_line(line: str, language: str, budget: Budget) -> list[_Span]:
 
 
 def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget) -> list[_Span]:
-    """Cut a sentence over the budget into spans of about equal length."""
     spans: list[_Span] = []
     reach = budget.max_chars  # characters that probably fit; learnt from every count
     while start < end:

@@ -24,25 +24,11 @@ VOID: Final = frozenset(
     area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr
     """.split()  # noqa: SIM905  # a word list, not a page
 )
+_UNREAD: Final = "iframe listing noembed noframes noscript plaintext script style svg textarea xmp".split()  # noqa: SIM905
 # What is code stands in a sentence like a name; what is read by no one (scripts), drawn, or a value (textarea) does not.
 _KEPT: Final = {
     **dict.fromkeys(("code", "kbd", "samp", "var", "tt", "math"), PlaceholderKind.NAME),
-    **dict.fromkeys(
-        (
-            "iframe",
-            "listing",
-            "noembed",
-            "noframes",
-            "noscript",
-            "plaintext",
-            "script",
-            "style",
-            "svg",
-            "textarea",
-            "xmp",
-        ),
-        PlaceholderKind.ALONE,
-    ),
+    **dict.fromkeys(_UNREAD, PlaceholderKind.ALONE),
 }
 _SPACE_KEPT: Final = frozenset({"pre", "listing"})
 _FOREIGN: Final = ("svg", "math")
