@@ -31,11 +31,9 @@ def main() -> int:
     try:
         refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ, REMOVED_SETTINGS)
         settings = ProxySettings()
-    except ValidationError as error:
-        sys.stderr.write(f"proxy: {describe_settings_error(error, PREFIX)}\n")
-        return EXIT_CONFIG
-    except UnknownSettingError as error:
-        sys.stderr.write(f"proxy: {error}\n")
+    except (ValidationError, UnknownSettingError) as error:
+        message = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else error
+        sys.stderr.write(f"proxy: {message}\n")
         return EXIT_CONFIG
     configure_logging(settings.log_level, settings.log_format)
     if everywhere := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:

@@ -40,7 +40,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.pivots import Pivots
 from proxy.routing.routes import RoutePlanner
-from proxy.settings import ProxySettings, WithoutRedis
+from proxy.settings import ProxySettings
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_groups import LanguageGrouper
 from proxy.translation.service import TranslationService
@@ -58,10 +58,7 @@ OPERATOR_ROUTES = (fleet.routes, keys.routes)
 
 
 def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
-    """Build the app, which probes the fleet while its lifespan lasts.
-
-    It serves once the first sweep has ended, or after ``FIRST_SWEEP_SECONDS``.
-    """
+    """Build the app; it serves once the first sweep has ended, or after ``FIRST_SWEEP_SECONDS``."""
     draining = asyncio.Event()
 
     @asynccontextmanager
@@ -80,21 +77,14 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
                 await asyncio.wait_for(context.fleet.registry.swept.wait(), FIRST_SWEEP_SECONDS)
             yield
 
+    root_path = settings.root_path
     app = FastAPI(
-        title="Pairway",
-        version=VERSION,
-        lifespan=lifespan,
-        root_path=settings.root_path,
-        redirect_slashes=False,
-        redoc_url=None,
+        title="Pairway", version=VERSION, lifespan=lifespan, root_path=root_path, redirect_slashes=False, redoc_url=None
     )
     app.state.draining = draining
     configure_app(app, settings.cors_origins, translate.translate)
-    app.include_router(translate.routes)
-    app.include_router(status.routes)
-    if not settings.operator_port:
-        for routes in OPERATOR_ROUTES:
-            app.include_router(routes)
+    for routes in (translate.routes, status.routes, *(() if settings.operator_port else OPERATOR_ROUTES)):
+        app.include_router(routes)
     return app
 
 
@@ -141,9 +131,9 @@ async def build_context(
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the end of the lease
     keys = build_keys(foundation)
     fleet = build_fleet(foundation, owner, resolver)
-    forwarding = await build_forwarding(foundation, fleet.registry)
-    translation = build_translation(foundation, fleet.registry, forwarding.forwarder, detector, redis_cache)
-    loops = (*fleet.loops, *forwarding.loops, *translation.loops)
+    forwarder, canaries = await build_forwarding(foundation, fleet.registry)
+    translation = build_translation(foundation, fleet.registry, forwarder, detector, redis_cache)
+    loops = (*fleet.loops, canaries, *translation.loops)
     process = ProcessContext(foundation.metrics, loops, body_budget, draining, started_at=time.time())
     return ProxyContext(settings, keys, fleet, foundation.local_stats, translation, process)
 
@@ -158,7 +148,7 @@ def build_keys(foundation: Foundation) -> KeysContext:
         foundation.metrics,
         time.monotonic,
         on=settings.keys_on,
-        serves_without_redis=settings.keys_without_redis is WithoutRedis.OPEN,
+        serves_without_redis=settings.keys_without_redis == "open",
         operator_token=settings.operator_token,
     )
     stack.push_async_callback(authenticator.meter.close)
@@ -191,16 +181,8 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
     return FleetContext(registry, lease, FleetAdmin(registry, discovery), loops)
 
 
-@dataclass(frozen=True, slots=True)
-class Forwarding:
-    """What sends requests to replicas, with its loops."""
-
-    forwarder: Forwarder
-    loops: tuple[Loop, ...]
-
-
-async def build_forwarding(foundation: Foundation, registry: Registry) -> Forwarding:
-    """Build what picks replicas and sends requests to them."""
+async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[Forwarder, Loop]:
+    """Build what picks replicas and sends requests to them, with its loop."""
     settings, rng = foundation.settings, foundation.rng
     client, local_stats, metrics = foundation.client, foundation.local_stats, foundation.metrics
     selector, retry_budget = ReplicaSelector(local_stats, rng), RetryBudget(time.monotonic)
@@ -208,7 +190,7 @@ async def build_forwarding(foundation: Foundation, registry: Registry) -> Forwar
     forwarder = Forwarder(registry, UpstreamRequest(client, local_stats, metrics), retry_policy, metrics)
     canaries = CanaryProber(registry, local_stats, client, metrics, time.monotonic, rng)
     await foundation.stack.enter_async_context(canaries.closing())
-    return Forwarding(forwarder, (Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng),))
+    return forwarder, Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng)
 
 
 def build_translation(
@@ -225,15 +207,9 @@ def build_translation(
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
         # /languages is written in a thread, which must not read the statistics.
         listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
-    planner = RoutePlanner(pivots)
-    dispatcher = Dispatcher(
-        registry,
-        planner,
-        forwarder,
-        LanguageGrouper(detector, metrics),
-        metrics,
-        AdmissionController(local_stats, metrics, time.monotonic, foundation.rng),
-    )
+    planner, grouper = RoutePlanner(pivots), LanguageGrouper(detector, metrics)
+    admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
+    dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission)
     coalescer = RequestCoalescer(time.monotonic)
     cache = build_cache(foundation, registry, redis_cache)
     service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
@@ -256,15 +232,8 @@ def build_redis_cache(foundation: Foundation) -> RedisCache | None:
 
 def build_cache(foundation: Foundation, registry: Registry, store: RedisCache | None) -> TranslationCache | None:
     """Build the cache of translations, if the settings give it memory."""
-    settings = foundation.settings
+    settings, metrics = foundation.settings, foundation.metrics
     if not settings.cache_bytes:
         return None
-
-    return TranslationCache(
-        MemoryCache(settings.cache_bytes, time.time),
-        store,
-        ModelVersions(lambda: registry.snapshot),
-        foundation.metrics,
-        settings.cache_seconds,
-        time.time,
-    )
+    memory, versions = MemoryCache(settings.cache_bytes, time.time), ModelVersions(lambda: registry.snapshot)
+    return TranslationCache(memory, store, versions, metrics, settings.cache_seconds, time.time)

@@ -23,9 +23,8 @@ class ProxyMetrics(ServerMetrics):
             ["replica", "outcome"],
         )
         self.retries = self.counter("pairway_proxy_retries_total", "Attempts after the first.", ["pair"])
-        self.hedges = self.counter(
-            "pairway_proxy_hedges_total", "Second attempts beside a first that took long.", ["pair"]
-        )
+        hedges = "Second attempts beside a first that took long."
+        self.hedges = self.counter("pairway_proxy_hedges_total", hedges, ["pair"])
         self.canaries = self.counter(
             "pairway_proxy_canaries_total",
             "Small translations sent to replicas in doubt, by outcome (good, failed, refused, full, none).",

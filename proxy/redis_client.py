@@ -13,8 +13,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-# The sweep, the lease and operators' overrides, one call each at a time; a few more for what was cancelled and not yet
-# closed.
+# The sweep, the lease and operators' overrides, one call each; a few more for what was cancelled and not yet closed.
 MAX_CONNECTIONS: Final = 8
 
 
@@ -69,20 +68,14 @@ def mapped_errors(timeout: float) -> Generator[None]:
     try:
         yield
     except TimeoutError as error:
-        message = f"Redis did not answer within {timeout:g} s"
-        raise StoreUnavailableError(message) from error
+        raise StoreUnavailableError(f"Redis did not answer within {timeout:g} s") from error
     except (RedisError, OSError, ValueError) as error:  # the last where a value is no UTF-8
-        message = f"Redis: {type(error).__name__}: {error}"
-        raise StoreUnavailableError(message) from error
+        raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
 
 
 @asynccontextmanager
 async def pipeline(redis: Redis, seconds: float) -> AsyncGenerator[Pipeline]:
-    """Send the block's commands together at its end, within ``seconds``.
-
-    Raises:
-        StoreUnavailableError: Redis did not take them all.
-    """
+    """Send the block's commands together at its end, within ``seconds``; raise StoreUnavailableError if that fails."""
     with mapped_errors(seconds):
         async with asyncio.timeout(seconds), redis.pipeline(transaction=False) as commands:
             yield commands

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -23,21 +22,6 @@ REMOVED_SETTINGS: Final = {
 }
 # A few hundred sentences.
 _LEAST_CACHE_BYTES: Final = 1024 * 1024
-
-
-class KeysMode(StrEnum):
-    """Whether callers need a key."""
-
-    AUTO = "auto"
-    ON = "on"
-    OFF = "off"
-
-
-class WithoutRedis(StrEnum):
-    """What becomes of keys while they can not be looked up."""
-
-    OPEN = "open"
-    CLOSED = "closed"
 
 
 class ProxySettings(ServerSettings):
@@ -67,12 +51,12 @@ class ProxySettings(ServerSettings):
         default=SecretStr(""),
         description="Token for changes of the fleet at run time, 16 to 256 ASCII characters; empty: no changes.",
     )
-    keys: KeysMode = Field(
-        default=KeysMode.AUTO,
+    keys: Literal["auto", "on", "off"] = Field(
+        default="auto",
         description='Whether callers need a key: "on", "off", or "auto": unless PROXY_HOST is a loopback address.',
     )
-    keys_without_redis: WithoutRedis = Field(
-        default=WithoutRedis.OPEN,
+    keys_without_redis: Literal["open", "closed"] = Field(
+        default="open",
         description='While Redis is away: "open" lets in keys read in the last hour, uncounted; "closed" none at all.',
     )
     operator_port: int = Field(
@@ -145,10 +129,8 @@ class ProxySettings(ServerSettings):
     @classmethod
     def _is_worth_it(cls, value: int) -> int:
         if 0 < value < _LEAST_CACHE_BYTES:
-            message = (
-                f"{value} is too little to be of use; write {_LEAST_CACHE_BYTES} (1 MiB) or more, or 0 for no cache"
-            )
-            raise ValueError(message)
+            least = f"write {_LEAST_CACHE_BYTES} (1 MiB) or more, or 0 for no cache"
+            raise ValueError(f"{value} is too little to be of use; {least}")
         return value
 
     @field_validator("preferred_pivots")
@@ -157,39 +139,24 @@ class ProxySettings(ServerSettings):
         return tuple(map(canonical_tag, value))
 
     @model_validator(mode="after")
-    def _times_fit(self) -> ProxySettings:
+    def _fit_together(self) -> ProxySettings:
         if self.connect_timeout > self.request_timeout:
-            message = (
+            raise ValueError(
                 f"PROXY_CONNECT_TIMEOUT ({self.connect_timeout:g} s) must not exceed "
                 f"PROXY_REQUEST_TIMEOUT ({self.request_timeout:g} s)"
             )
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _cache_is_apart(self) -> ProxySettings:
-        if not self.cache_redis_url.get_secret_value():
-            return self
-        if not self.cache_bytes:
+        has_cache_redis = bool(self.cache_redis_url.get_secret_value())
+        if has_cache_redis and not self.cache_bytes:
             raise ValueError(
                 "PROXY_CACHE_REDIS_URL needs PROXY_CACHE_BYTES > 0: what comes from it is kept in memory too"
             )
-        if urls.redis_server(self.cache_redis_url) == urls.redis_server(self.redis_url):
+        if has_cache_redis and urls.redis_server(self.cache_redis_url) == urls.redis_server(self.redis_url):
             raise ValueError(
                 "PROXY_CACHE_REDIS_URL and PROXY_REDIS_URL must be different servers, not databases of one: "
                 "the cache fills its memory, and the fleet's must never be full"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _ports_differ(self) -> ProxySettings:
         if self.operator_port == self.port:
-            message = f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _tokens_differ(self) -> ProxySettings:
+            raise ValueError(f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0")
         if self.operator_token.get_secret_value() and self.operator_token == self.replica_token:
             raise ValueError(
                 "PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN must differ: every replica is shown the second, "
@@ -200,12 +167,12 @@ class ProxySettings(ServerSettings):
     @property
     def published_without_keys(self) -> bool:
         """Whether keys are off by default only, though a web server before us is believed, so seems to publish us."""
-        return self.keys is KeysMode.AUTO and not self.keys_on and bool(self.trusted_proxies)
+        return self.keys == "auto" and not self.keys_on and bool(self.trusted_proxies)
 
     @property
     def keys_on(self) -> bool:
         """Whether callers need a key."""
-        return self.keys is KeysMode.ON or (self.keys is KeysMode.AUTO and not is_loopback(self.host))
+        return self.keys == "on" or (self.keys == "auto" and not is_loopback(self.host))
 
     @property
     def report_ttl(self) -> float:

@@ -1,7 +1,4 @@
-"""URLs and addresses that settings and operators name: replicas, networks, origins, Redis.
-
-Each validator returns the value in the form in which it is kept, or raises ValueError with what would be right.
-"""
+"""URLs and addresses that settings and operators name; validators raise ValueError with what would be right."""
 
 from __future__ import annotations
 
@@ -64,8 +61,7 @@ def networks(value: tuple[str, ...]) -> tuple[str, ...]:
         try:
             ip_network(each)
         except ValueError:
-            message = f"{each!r} is no IP address or network (10.0.0.5, 10.0.0.0/8, fd00::/8)"
-            raise ValueError(message) from None
+            raise ValueError(f"{each!r} is no IP address or network (10.0.0.5, 10.0.0.0/8, fd00::/8)") from None
     return value
 
 
@@ -73,22 +69,19 @@ def origins(value: tuple[str, ...]) -> tuple[str, ...]:
     """Validate the origins of web pages, or ``*``."""
     for each in value:
         if not _ORIGIN.fullmatch(each) or split_url(each) is None:
-            message = f"{each!r} is no origin; write https://HOST or https://HOST:PORT, without a path, or *"
-            raise ValueError(message)
+            raise ValueError(f"{each!r} is no origin; write https://HOST or https://HOST:PORT, without a path, or *")
     return value
 
 
 def redis_url(value: SecretStr) -> SecretStr:
     """Validate the URL of a Redis, without options, which could undo our own; the error does not repeat it."""
     parts = split_url(value.get_secret_value())
-    good = parts is not None and (
-        (parts.scheme in {"redis", "rediss"} and bool(parts.hostname)) or (parts.scheme == "unix" and parts.path)
-    )
-    if parts is not None and parts.scheme != "unix":
-        good = good and not parts.query and re.fullmatch(r"(/\d{0,3})?", parts.path) is not None
+    if parts is not None and parts.scheme in {"redis", "rediss"}:
+        good = parts.hostname and not parts.query and re.fullmatch(r"(/\d{0,3})?", parts.path)
+    else:
+        good = parts is not None and parts.scheme == "unix" and parts.path
     if not good:
-        message = "is no URL of a Redis; write redis://[:PASSWORD@]HOST:PORT/DATABASE (rediss:// for TLS)"
-        raise ValueError(message)
+        raise ValueError("is no URL of a Redis; write redis://[:PASSWORD@]HOST:PORT/DATABASE (rediss:// for TLS)")
     return value
 
 

@@ -45,21 +45,13 @@ async def authenticate(request: Request, deadline: Deadline) -> Authentication:
 
 
 async def require_operator(request: Request, _: Any = _OPERATOR_SCHEME) -> None:
-    """Let in an operator.
-
-    Raises:
-        PairwayError: nothing was shown that opens this.
-    """
+    """Let in an operator; raise PairwayError where nothing was shown that opens this."""
     operator = await context(request).keys.authenticator.require_operator(request_header(request, "authorization"))
     add_log_fields(request, key=operator)
 
 
 async def require_watcher(request: Request, scheme: Any = _OPERATOR_SCHEME) -> None:
-    """Let in who only looks: operators where keys are on, else anybody.
-
-    Raises:
-        PairwayError: keys are on, and nothing was shown that opens this.
-    """
+    """Let in who only looks: where keys are on, as ``require_operator`` does, else anybody."""
     if context(request).keys.authenticator.on:
         await require_operator(request, scheme)
 

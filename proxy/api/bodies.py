@@ -41,11 +41,7 @@ async def read(request: Request, model: type[M]) -> M:
 
 
 def validated(model: type[M], members: dict[str, object]) -> M:
-    """Return the model with these members.
-
-    Raises:
-        InvalidRequestError: some are wrong; it names them.
-    """
+    """Return the model with these members; raise InvalidRequestError, which names those that are wrong."""
     try:
         return model.model_validate(members)
     except ValidationError as error:

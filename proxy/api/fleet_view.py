@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -84,28 +85,25 @@ class Changed(BaseModel):
     replicas: list[ReplicaLine]
 
 
+@dataclass(slots=True)
 class FleetView:
-    """Renders the registry's fleet with what this proxy has measured.
+    """Renders the registry's fleet with what this proxy has measured; ``now`` is Unix seconds."""
 
-    ``now`` is Unix seconds.
-    """
-
-    def __init__(self, registry: Registry, local_stats: LocalStats, now: float) -> None:
-        self._registry = registry
-        self._local_stats = local_stats
-        self._now = now
+    registry: Registry
+    local_stats: LocalStats
+    now: float
 
     def fleet(self) -> Fleet:
         """Show every replica, and every override in force."""
-        overrides = sorted(self._registry.overrides.all(), key=lambda each: each.url)
+        overrides = sorted(self.registry.overrides.all(), key=lambda each: each.url)
         return Fleet(
-            replicas=[self._line(replica) for replica in self._registry.snapshot.replicas.values()],
+            replicas=[self._line(replica) for replica in self.registry.snapshot.replicas.values()],
             changes=[_change_line(each) for each in overrides if not each.is_undone()],
         )
 
     def changed(self, applied: AppliedOverride) -> Changed:
         """Show an override, and the replicas it is about."""
-        replicas = self._registry.snapshot.replicas
+        replicas = self.registry.snapshot.replicas
         return Changed(
             change=_change_line(applied.override),
             shared=applied.shared,
@@ -113,8 +111,8 @@ class FleetView:
         )
 
     def _line(self, replica: Replica) -> ReplicaLine:
-        names, report = self._registry.names[replica.url], replica.report
-        stats = self._local_stats.replica_stats(replica.url)
+        names, report = self.registry.names[replica.url], replica.report
+        stats = self.local_stats.replica_stats(replica.url)
         breakers = {str(pair): str(each.breaker.state) for pair, each in stats.pairs.items()}
         pairs = {
             str(pair.pair): PairLine(
@@ -129,7 +127,7 @@ class FleetView:
         return ReplicaLine(
             url=replica.url,
             names=list(names),
-            source="settings" if set(names) & set(self._registry.configured) else "operator",
+            source="settings" if set(names) & set(self.registry.configured) else "operator",
             state=replica.state,
             drained=replica.drained,
             why=self._why_out(replica, pairs),
@@ -145,7 +143,7 @@ class FleetView:
         if report is None or replica.reported_at is None:
             return None
         return LastReport(
-            age_s=round(max(0.0, self._now - replica.reported_at), 1),
+            age_s=round(max(0.0, self.now - replica.reported_at), 1),
             replica_id=report.replica_id,
             version=report.version,
             in_flight=report.in_flight,
@@ -153,8 +151,8 @@ class FleetView:
         )
 
     def _score(self, replica: Replica) -> float | None:
-        """Return what it is picked by for an empty text of its worst pair."""
-        stats = self._local_stats.replica_stats(replica.url)
+        # For an empty text of its worst pair.
+        stats = self.local_stats.replica_stats(replica.url)
         candidates = [
             Candidate(
                 latency=latency, in_flight=stats.work + stats.foreign_texts, weight=replica.weight, penalty=each.penalty
@@ -165,7 +163,6 @@ class FleetView:
         return max((round(score(each, work_of(0)), 4) for each in candidates), default=None)
 
     def _why_out(self, replica: Replica, pairs: Mapping[str, PairLine]) -> str | None:
-        """Say in one sentence why requests pass a replica by; the first reason is the one to look into."""
         if replica.state is not ReplicaState.READY:
             why = replica.why or f"it is {replica.state}"
             return f"{why}; {DRAINED} too" if replica.drained and why != DRAINED else why
@@ -175,8 +172,7 @@ class FleetView:
         return f"not ready for {', '.join(out)}" if out else None
 
     def _why_avoided(self, url: str) -> str | None:
-        """Say why this proxy passes it by; None where it does not."""
-        stats = self._local_stats.replica_stats(url)
+        stats = self.local_stats.replica_stats(url)
         stalled = [str(pair) for pair, each in stats.pairs.items() if each.is_stalled]
         if stalled:
             return f"it holds requests of {', '.join(stalled)} and makes no progress while others do"
@@ -187,7 +183,7 @@ class FleetView:
         ]
         if out:
             return "; ".join(out)
-        is_full = any(stats.is_full(self._local_stats.now(), lane) for lane in Lane)
+        is_full = any(stats.is_full(self.local_stats.now(), lane) for lane in Lane)
         return "it is full and asked to be left alone" if is_full else None
 
 

@@ -39,11 +39,7 @@ class KeyList(BaseModel):
 
 
 async def _checked_id(key_id: Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]) -> str:
-    """Return the id in the path.
-
-    Raises:
-        UnknownKeyError: no key has such an id.
-    """
+    """Return the id in the path; raise UnknownKeyError where no key can have it."""
     if not ID.fullmatch(key_id):
         raise UnknownKeyError(None)
     return key_id
@@ -59,20 +55,14 @@ def _render(keys: Sequence[ApiKey]) -> bytes:
 
 @contextmanager
 def _keys(request: Request) -> Generator[KeyStore]:
-    """Use the keys in Redis.
-
-    Raises:
-        KeysUnavailableError: it is away: what is not kept there holds nowhere.
-    """
+    """Use the keys in Redis; raise KeysUnavailableError where it is away."""
     try:
         yield context(request).keys.store
     except StoreUnavailableError as error:
         raise KeysUnavailableError(f"Keys can not be kept now: {error}.") from None
 
 
-@routes.post(
-    "/keys", status_code=201, response_model=Created, responses=PROBLEMS, openapi_extra=body_documentation(Grant)
-)
+@routes.post("/keys", status_code=201, responses=PROBLEMS, openapi_extra=body_documentation(Grant))
 async def create(request: Request) -> Created:
     """Create a key; the answer shows it, once."""
     key, shown = mint(await bodies.read(request, Grant), time.time())
@@ -100,9 +90,7 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
     return key.view
 
 
-@routes.patch(
-    "/keys/{key_id}", response_model=KeyView, responses=PROBLEMS, openapi_extra=body_documentation(KeyChanges)
-)
+@routes.patch("/keys/{key_id}", responses=PROBLEMS, openapi_extra=body_documentation(KeyChanges))
 async def change(request: Request, key_id: KeyId) -> KeyView:
     """Change what a key may; it holds on every proxy within a second."""
     changes = await bodies.read(request, KeyChanges)

@@ -62,9 +62,8 @@ async def languages(request: Request) -> health_view.Languages:
     """Every language that can be translated from, its targets, and which of them can be served now."""
     parts = context(request)
     # Through 100 languages lead a million ways: not for the event loop.
-    return await asyncio.to_thread(
-        health_view.languages, parts.fleet.registry.snapshot, parts.translation.listed_pivots
-    )
+    snapshot, pivots = parts.fleet.registry.snapshot, parts.translation.listed_pivots
+    return await asyncio.to_thread(health_view.languages, snapshot, pivots)
 
 
 @routes.head("/livez", include_in_schema=False)

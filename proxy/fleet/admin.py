@@ -23,10 +23,10 @@ class AppliedOverride:
 
 
 class FleetAdmin:
-    """Changes the registry for operators.
+    """Changes the registry for operators; each override holds here before it is written to Redis.
 
-    Each override holds here before it is written to Redis. A command is about a replica, or all that a name stands for.
-    All raise FleetFullError where there are too many overrides already.
+    A command is about a replica, or all that a name stands for. All raise FleetFullError where there are too many
+    overrides already; all but ``add`` raise UnknownReplicaError where the fleet has none at the URL.
     """
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
@@ -34,10 +34,7 @@ class FleetAdmin:
         self._discovery = discovery
 
     async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
-        """Add a replica; one that is there stays as it is, but for its weight.
-
-        Its weight is what is given, None for the one that it reports; one that is there can keep what it has.
-        """
+        """Add a replica with a weight (None: what it reports); one that is there gets the weight, or keeps its own."""
         before = self._registry.overrides.get(url)
         removed = before is not None and before.verdict is OverrideKind.REMOVED
         override = self._registry.override(
@@ -52,30 +49,18 @@ class FleetAdmin:
         return await self._share(override)
 
     async def remove(self, url: str) -> AppliedOverride:
-        """Take a replica out of the fleet; what is in flight there goes on.
-
-        Raises:
-            UnknownReplicaError: the fleet has none at this URL.
-        """
+        """Take a replica out of the fleet; what is in flight there goes on."""
         self._check_known(url)
         own = url not in self._registry.configured and self._registry.names.get(url, (url,)) == (url,)
         override = self._registry.override(url, OverrideKind.REMOVED, added=own, weight=None, new_verdict=True)
         return await self._share(override)
 
     async def drain(self, url: str) -> AppliedOverride:
-        """Give a replica no new requests; what is in flight there goes on.
-
-        Raises:
-            UnknownReplicaError: the fleet has none at this URL.
-        """
+        """Give a replica no new requests; what is in flight there goes on."""
         return await self._set_kind(url, OverrideKind.DRAINED)
 
     async def resume(self, url: str) -> AppliedOverride:
-        """Give a replica requests again.
-
-        Raises:
-            UnknownReplicaError: the fleet has none at this URL.
-        """
+        """Give a replica requests again."""
         return await self._set_kind(url, OverrideKind.SERVING)
 
     async def _set_kind(self, url: str, kind: OverrideKind) -> AppliedOverride:

@@ -17,7 +17,6 @@ RESOLVE_SECONDS: Final = 1.0
 # Bound on the addresses one name may stand for.
 MAX_ADDRESSES: Final = 1000
 
-
 # Returns the addresses of a host name, IPv4 before IPv6; raises OSError when it can not.
 Resolver = Callable[[str], Awaitable[list[str]]]
 
@@ -28,8 +27,7 @@ async def system_resolver(host: str) -> list[str]:
     try:
         entries = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # an empty label, or one of more than 63 characters
-        message = f"{host!r} can not be a host name"
-        raise OSError(message) from error
+        raise OSError(f"{host!r} can not be a host name") from error
     by_family = {
         family: sorted({str(address[0]) for kind, _, _, _, address in entries if kind is family})
         for family in (socket.AF_INET, socket.AF_INET6)

@@ -20,16 +20,10 @@ NOT_ASKED: Final = "not asked yet"
 
 
 class LeaderLease:
-    """Mutable state: until when it is ours, on our own clock, and why Redis did not answer the last time.
+    """Mutable state: until when it is ours, by our monotonic ``clock``, and why Redis did not answer the last time.
 
-    Its life is two late renewals and the time that two calls may take: 2 x 0.55 s + 2 x 0.25 s = 1.6 s. A holder that
-    is killed right after it renewed is followed after 1.6 s + one try of another (0.55 s) + its call (0.25 s) = 2.4 s,
-    less than 3 s, as the docs say. A longer ``PROXY_REDIS_TIMEOUT`` makes both longer.
-
-    ``owner`` is this proxy's name, ``redis_timeout`` the longest call of Redis in seconds, ``clock`` monotonic.
-
-    Our own time begins before the call that asks for it, Redis's when it is asked; so ours ends first, and no two hold
-    the lease, however long a call or this process hangs.
+    A holder that is killed is followed within ``ttl`` (1.6 s by default), a try of another and its call: 2.4 s. Our
+    own time begins before the call, Redis's when it is asked; ours ends first, so no two ever hold the lease.
     """
 
     def __init__(self, store: FleetStore, owner: str, redis_timeout: float, clock: Callable[[], float]) -> None:
@@ -46,7 +40,7 @@ class LeaderLease:
         return self._clock() < self._until
 
     async def renew(self) -> None:
-        """Take or renew it; when Redis is away, it is ours only as long as Redis would have kept it for us."""
+        """Take or renew it; while Redis is away, it stays ours only as long as Redis would have kept it."""
         started = self._clock()
         try:
             is_ours = await self._store.hold_lease(self._owner, self.ttl)

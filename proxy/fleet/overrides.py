@@ -1,7 +1,4 @@
-"""Overrides: what operators changed of the fleet at run time.
-
-There is one for each URL; the latest wins wherever two meet.
-"""
+"""Overrides: what operators changed of the fleet; one for each URL, and the latest wins wherever two meet."""
 
 from __future__ import annotations
 
@@ -31,10 +28,10 @@ class OverrideKind(StrEnum):
 
 
 class Override(BaseModel):
-    """An operator's latest change of one URL, also the record in Redis.
+    """An operator's latest change of one URL (an address, or a name for several), also the record in Redis.
 
-    The URL is an address, or a name for several. ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or not settings name it too.
-    ``weight`` takes the place of the one that the replica reports.
+    ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or
+    not settings name it too. ``weight`` takes the place of the one that the replica reports.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,10 +51,7 @@ class Override(BaseModel):
 
 
 class Overrides:
-    """Mutable state: the latest override of each URL, at most ``MAX_OVERRIDES``.
-
-    ``clock`` gives Unix seconds.
-    """
+    """Mutable state: the latest override of each URL, at most ``MAX_OVERRIDES``; ``clock`` gives Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -72,9 +66,7 @@ class Overrides:
         return self._by_url.get(url)
 
     def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
-        """Keep an operator's override.
-
-        With ``new_verdict`` it is the latest one on its addresses.
+        """Keep an operator's override; with ``new_verdict`` it is the latest one on its addresses.
 
         Raises:
             FleetFullError: there are ``MAX_OVERRIDES`` already.
@@ -87,15 +79,11 @@ class Overrides:
             del self._by_url[min(undone, key=lambda each: each.at).url]
         at = max(self._clock(), before.at + TICK_SECONDS if before else 0.0)
         since = at if new_verdict else (before.since if before else 0.0)
-        override = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
-        self._by_url[url] = override
-        return override
+        self._by_url[url] = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
+        return self._by_url[url]
 
     def merge(self, overrides: Iterable[Override]) -> bool:
-        """Take later overrides of others; say whether anything is new.
-
-        What was undone long ago is dropped.
-        """
+        """Take later overrides of others, drop what was undone long ago; say whether anything is new."""
         before = dict(self._by_url)
         for override in overrides:
             ours = self._by_url.get(override.url)

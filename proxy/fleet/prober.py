@@ -20,25 +20,22 @@ from shared.protocol.report import ServedPairs
 
 log = logging.getLogger(__name__)
 
-# A refused connection is a fact: the kernel answers it however busy the process is. Silence is not: a process that
-# loads a model can miss a probe, so it takes two in a row.
+# A refused connection is a fact; silence is not: a process that loads a model can miss a probe.
 MISSES_UNREACHABLE: Final = 1
 MISSES_SILENT: Final = 2
 # Probes at once; a fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
-# Of a large fleet so many probes begin at once, and as many more after each such pause (1,000 in 0.3 s): all at once keep
-# clients' requests waiting for a tenth of a second.
+# So many probes begin at once, as many more after each pause (1,000 in 0.3 s): all at once delay requests by 0.1 s.
 BURST: Final = 32
 BURST_SECONDS: Final = 0.01
-# Results are published this often while other probes are still out, and a sweep ends after this many rounds: one
-# silent replica keeps nobody waiting. What comes later is published by the next tick of either loop.
+# Results are published this often while others are still out, and a sweep ends after this many rounds: one silent
+# replica keeps nobody waiting. What comes later is published by the next tick of either loop.
 ROUND_SECONDS: Final = 0.1
 SWEEP_ROUNDS: Final = 5
-# A proxy that starts waits for its first sweep, or it would send away what the fleet can serve; but no longer than this, so
-# that /health soon says what is wrong: a probe's usual time-out (1 s), and as much for names and for Redis.
+# A proxy that starts waits for its first sweep, but no longer than this, so that /health soon says what is wrong:
+# a probe's usual time-out (1 s), and as much for names and for Redis.
 FIRST_SWEEP_SECONDS: Final = 2.0
-# Unhealthy replicas are probed again this often, by every proxy for itself: with a probe of some milliseconds, one
-# that gets READY has its first request within a second, whoever leads.
+# Unhealthy replicas are probed this often by every proxy: one that gets READY has a request within a second.
 UNHEALTHY_PROBE_SECONDS: Final = 0.5
 # For this long our own probe of an unhealthy replica overrides another proxy's report, which may be older.
 OWN_PROBE_SECONDS: Final = 3 * UNHEALTHY_PROBE_SECONDS
@@ -47,11 +44,9 @@ MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
-    """Probes the fleet, and publishes the results in the registry.
+    """Probes the fleet in two loops, and publishes the results in the registry; no replica is probed twice at a time.
 
     Mutable state: the running probes, results not yet published, and what was logged and counted.
-
-    ``probe_all`` and ``probe_unhealthy`` are ticks of two loops; no replica is probed twice at the same time.
     """
 
     def __init__(
@@ -78,9 +73,8 @@ class Prober:
     async def probe_all(self) -> None:
         """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
 
-        Of the leading proxy only healthy replicas are believed. One that it could not reach, or of which it knows nothing
-        fresh, is probed here too: it may be another's network that is broken, Redis may have
-        come back empty, and a leader that hangs blinds nobody. The first sweep waits for every answer.
+        Of the leader only fresh, healthy replicas are believed: its network may be broken, or it may hang. The first
+        sweep waits for every answer.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
@@ -162,7 +156,7 @@ class Prober:
         return self._registry.probed_replicas.get(url) or Replica.unseen(url, self._clock())
 
     def _publish_results(self, done: Iterable[asyncio.Task[None]]) -> None:
-        """Publish all results, whichever loop asked; raise errors of our own."""
+        # Of whichever loop; a task's result raises errors of our own.
         results, self._results = self._results, {}
         if results:
             self._registry.update(results.values())
@@ -171,7 +165,6 @@ class Prober:
             task.result()
 
     def _log_changes(self) -> None:
-        """Log what changed since the last time."""
         logged, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
         if logged.ready is self._logged_snapshot.ready:  # only newer reports of the same
             return

@@ -25,15 +25,10 @@ MAX_REMEMBERED_PAIRS: Final = 20_000
 
 
 class Registry:
-    """Mutable state: the Snapshot (replaced whole) and what it is made of.
+    """Mutable state: the Snapshot (replaced whole); addresses, probed replicas, overrides and remembered pairs.
 
-    That is: which addresses each configured name stands for, each address's replica as it was last probed, what
-    operators changed, and the pairs remembered with the Unix time each was last seen. The prober and operators change
-    it, on the event loop only; with Redis gone it goes on with what this proxy knows by itself.
-
-    ``configured`` are the settings' URLs, ``report_ttl`` is how long a report is believed, in seconds, ``clock`` gives Unix
-    seconds, and ``on_snapshot`` is called with each new snapshot. ``swept`` is set once a sweep has ended, so that every
-    replica was asked.
+    The prober and operators change it, on the event loop only. ``configured`` are the settings' URLs, ``report_ttl``
+    is how long a report is believed (seconds), ``clock`` gives Unix seconds. ``swept`` is set once a sweep has ended.
     """
 
     def __init__(
@@ -106,10 +101,7 @@ class Registry:
         return override
 
     async def share_override(self, override: Override) -> bool:
-        """Write an override for the other proxies; say whether Redis has it.
-
-        If not, the next sweeps try again.
-        """
+        """Write an override for the other proxies; say whether Redis has it: if not, the next sweeps try again."""
         if self.redis_is_away:
             return False
         with self._noting_errors("overrides"):
@@ -132,7 +124,7 @@ class Registry:
                 await self._store.delete_overrides(expired)
 
     async def read_shared(self) -> dict[str, Replica]:
-        """Return what the leading proxy found, by URL; empty when Redis is away or holds nothing that is fresh."""
+        """Return what the leading proxy found, by URL; empty where Redis is away or holds nothing fresh."""
         if self.redis_is_away:
             return {}
         replicas: list[Replica] = []

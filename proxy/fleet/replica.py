@@ -25,9 +25,8 @@ class ReplicaState(StrEnum):
 class Replica(BaseModel):
     """One API server at one URL, and what is known of it; also the record kept in Redis.
 
-    ``probed_at`` is the Unix time of the last probe, ``reported_at`` that of ``report``, the last good one: a replica
-    that is DOWN keeps it, so that its pairs stay known. ``missed`` counts probes in a row without an answer.
-    ``drained`` and ``set_weight`` are an operator's: they are no part of the record, but put on it in the Snapshot.
+    ``probed_at`` is the Unix time of the last probe, ``reported_at`` that of ``report``, the last good one, which a DOWN
+    replica keeps. ``missed`` counts probes in a row without an answer; an operator's fields are put on in the Snapshot.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -64,14 +63,8 @@ class Replica(BaseModel):
         """Return the replica after a probe without an answer: DOWN once ``missed`` reaches ``max_misses``."""
         missed = self.missed + 1
         down = missed >= max_misses or self.state is ReplicaState.DOWN
-        return self.model_copy(
-            update={
-                "state": ReplicaState.DOWN if down else self.state,
-                "why": why if down else self.why,
-                "probed_at": now,
-                "missed": missed,
-            }
-        )
+        changes: dict[str, object] = {"state": ReplicaState.DOWN, "why": why} if down else {}
+        return self.model_copy(update=changes | {"probed_at": now, "missed": missed})
 
     def with_override(self, *, drained: bool, weight: float | None) -> Replica:
         """Return the replica as an operator wants it: a drained one takes no new requests, its pairs stay known."""
@@ -95,12 +88,10 @@ class Replica(BaseModel):
     @property
     def pairs(self) -> dict[LanguagePair, bool]:
         """Every pair it is configured for, and whether it is ready for it now."""
-        if self.report is None:
-            return {}
-        serving = self.state is ReplicaState.READY
-        return {pair: serving and report.ready for pair, report in self.report.by_pair.items()}
+        serving, by_pair = self.state is ReplicaState.READY, self.report.by_pair if self.report else {}
+        return {pair: serving and report.ready for pair, report in by_pair.items()}
 
     def serves(self, pair: LanguagePair) -> bool:
         """Say whether it is ready for a pair now."""
-        report = None if self.report is None else self.report.by_pair.get(pair)
+        report = self.report and self.report.by_pair.get(pair)
         return report is not None and report.ready and self.state is ReplicaState.READY

@@ -14,11 +14,11 @@ from shared.protocol.report import PairReport
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The whole fleet at one moment; immutable, so a request reads one consistent view and never waits for it.
+    """The whole fleet at one moment; immutable, so a request reads one consistent view.
 
-    ``ready``, ``total`` and ``tiers`` hold every known pair, also those whose replicas are gone. ``tiers`` are the
-    URLs of ``ready`` by the rank of the model that serves them there, the preferred model's first; ``ranks`` the same by
-    URL, ``models`` the models' names. ``by_source`` and ``by_target`` are the known pairs by the language they translate from, and into.
+    ``ready``, ``total`` and ``tiers`` (URLs of ``ready`` by the rank of their model, the preferred first) hold every
+    known pair, also those whose replicas are gone; ``by_source`` and ``by_target`` group them by language. ``ranks`` and
+    ``models`` are those of the models that serve a pair, by URL.
     """
 
     replicas: Mapping[str, Replica]
@@ -61,7 +61,6 @@ class Snapshot:
 
 
 def _tiers(ranks: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-    """Return the URLs in groups of equal rank, from the lowest."""
     return tuple(tuple(urls) for _, urls in groupby(sorted(ranks, key=ranks.__getitem__), ranks.__getitem__))
 
 

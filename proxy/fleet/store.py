@@ -62,13 +62,12 @@ log = logging.getLogger(__name__)
 
 
 class FleetStore:
-    """The fleet's health in Redis; every key has a TTL.
+    """The fleet's health in Redis; every key has a TTL. ``clock`` gives Unix seconds.
 
     Each command is bounded by ``timeout`` seconds, a batch of records by twice that.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
-        """Connect lazily; ``clock`` gives Unix seconds."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
         self._keys = RedisKeys(prefix)
         self._pairs: dict[str, ServedPairs] = {}  # by version, as last written or read
@@ -94,10 +93,7 @@ class FleetStore:
                 return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
     async def write(self, replicas: Iterable[Replica], known: Mapping[LanguagePair, float], ttl: float) -> None:
-        """Write every replica's record for ``ttl`` seconds, the index of them, and the known pairs with their times.
-
-        All known pairs, not just those of these replicas: a Redis that was restarted empty has forgotten the others.
-        """
+        """Write every replica's record for ``ttl`` seconds, their index, and all known pairs with their times."""
         now, index, ttl_ms = self._clock(), self._keys.replicas, int(ttl * 1000)
         replicas = tuple(replicas)
         self._pairs = {each.report.pairs.version: each.report.pairs for each in replicas if each.report is not None}
@@ -125,7 +121,7 @@ class FleetStore:
     async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
         """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen.
 
-        A record that a proxy of another version wrote in another form is left out, as if it had expired.
+        A record in another version's form is left out, as if it had expired.
         """
         urls: list[str] = await self._execute("ZRANGE", self._keys.replicas, 0, -1)
         members: list[tuple[str, float]] = await self._execute("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
@@ -140,7 +136,6 @@ class FleetStore:
         }
 
     async def _read_pairs(self, replicas: Iterable[Replica]) -> None:
-        """Read the pairs of versions that are not known yet, and forget those that no record names."""
         named = {each.report.pairs_version or "" for each in replicas if each.report is not None} - {""}
         self._pairs = {version: pairs for version, pairs in self._pairs.items() if version in named}
         for versions in _batches(sorted(named - self._pairs.keys())):
@@ -162,10 +157,7 @@ class FleetStore:
         return replica.model_copy(update={"report": report.model_copy(update={"pairs": pairs})})
 
     async def read_overrides(self, *, renew: bool) -> list[Override]:
-        """Return operators' overrides, without those that a proxy of another version wrote in another form.
-
-        With ``renew`` they live for ``OVERRIDES_SECONDS`` from now on.
-        """
+        """Return operators' overrides that can be read; with ``renew`` they live ``OVERRIDES_SECONDS`` from now on."""
         key = self._keys.overrides
         records: dict[str, str] = await self._execute("HGETALL", key)
         if renew and records:
@@ -187,7 +179,7 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _record(replica: Replica) -> str:
-    """Return the record of a replica; its report names the version of the pairs instead of them."""
+    # Its report names the version of the pairs instead of them.
     if replica.report is None:
         return replica.model_dump_json()
     report = replica.report.model_copy(update={"pairs_version": replica.report.pairs.version})
@@ -195,7 +187,6 @@ def _record(replica: Replica) -> str:
 
 
 def _parsed(parse: Callable[[str], T], records: Iterable[str | None]) -> list[T]:
-    """Return the records that are there and can be read."""
     parsed: list[T] = []
     for record in records:
         try:

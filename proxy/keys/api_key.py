@@ -29,7 +29,7 @@ _SHOWN: Final = re.compile(r"pw_([0-9a-f]{12})_[0-9A-Za-z]{32}")
 MAX_NAME_CHARS: Final = 100
 # So many fit in an operator's order.
 MAX_PAIRS: Final = 200
-# Ten times what a machine of the year 2026 does: beyond that somebody mistyped. All are exact in a script's numbers.
+# Ten times what a machine of 2026 does: beyond that somebody mistyped. All are exact in a script's numbers.
 MAX_REQUESTS: Final = 1_000_000
 MAX_CHARS: Final = 1_000_000_000_000
 # 9999-12-31 23:59:59 UTC: no calendar of ours goes further.
@@ -161,7 +161,7 @@ def check_end(expires_at: float | None, now: float) -> None:
 
 
 def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
-    """Return a new key, and what its holder is to show: it is nowhere else and can not be had again.
+    """Return a new key, and what its holder is to show: it is nowhere else.
 
     Raises:
         InvalidRequestError: it would be over already.
@@ -169,8 +169,7 @@ def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
     check_end(grant.expires_at, now)
     name = secrets.token_hex(ID_BYTES)
     shown = f"pw_{name}_{''.join(secrets.choice(_ALPHABET) for _ in range(SECRET_CHARS))}"
-    key = ApiKey(**grant.model_dump(), id=name, created_at=now, digest=_digest(shown))
-    return key, shown
+    return ApiKey(**grant.model_dump(), id=name, created_at=now, digest=_digest(shown)), shown
 
 
 def id_of(shown: str) -> str | None:

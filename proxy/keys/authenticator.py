@@ -28,11 +28,7 @@ OPERATOR: Final = "operator token"
 
 @dataclass(slots=True)
 class Authentication:
-    """A caller who was let in.
-
-    ``key`` is None where keys are off, and nothing is to be charged then. ``headers`` are those of the key's limits,
-    for whatever the answer will be.
-    """
+    """A caller who was let in, their key (None where keys are off), and the headers of its limits for any answer."""
 
     caller: Caller
     key: ApiKey | None = None
@@ -40,10 +36,9 @@ class Authentication:
 
 
 class Authenticator:
-    """Lets callers in by their keys, or anybody where keys are off.
+    """Lets callers in by their keys; errors carry the headers of the key's limits, and its id for the log.
 
-    ``meter`` counts what they use. Errors carry the headers of the key's limits, and the key's id for the log. With
-    ``serves_without_redis`` keys seen lately are let in while Redis is away. ``clock`` gives monotonic seconds.
+    With ``serves_without_redis`` keys seen lately are let in while Redis is away. ``clock`` gives monotonic seconds.
     """
 
     def __init__(
@@ -64,7 +59,7 @@ class Authenticator:
         self.on = on
 
     async def authenticate(self, authorization: str | None) -> Authentication:
-        """Let in a caller for one translation request, and count it; return the caller, the key and its headers.
+        """Let in a caller for one translation request, and count it.
 
         Raises:
             PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
@@ -110,10 +105,7 @@ class Authenticator:
         return key
 
     async def warn(self, *, published: bool) -> None:
-        """Log settings of keys that can hardly be meant.
-
-        That is: keys that nobody has, or none on a proxy that a web server has ``published``.
-        """
+        """Log what can hardly be meant: keys that nobody has, or none on a proxy that a web server has ``published``."""
         if published:
             how = "PROXY_KEYS=on, or off if everybody may"
             log.warning("keys are off, and a web server before us lets others in", extra={"set": how})
@@ -131,6 +123,6 @@ class Authenticator:
     def _shown(self, authorization: str | None) -> str:
         shown = bearer_token.parse(authorization)
         if shown is None:
-            error = KeyRequiredError(f"This needs the header Authorization: {bearer_token.SCHEME} KEY.")
-            raise self._metrics.refused("none", error)
+            detail = f"This needs the header Authorization: {bearer_token.SCHEME} KEY."
+            raise self._metrics.refused("none", KeyRequiredError(detail))
         return shown

@@ -16,8 +16,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# How long a record is believed unread, so that a key's every request need not read it. What counts a request sees a
-# revocation at once all the same.
+# How long a record is believed unread; what counts a request sees a revocation at once all the same.
 FRESH_SECONDS: Final = 1.0
 # How long a key is let in after it was last read, where Redis is away.
 KNOWN_SECONDS: Final = 3600.0
@@ -30,8 +29,7 @@ AWAY_SECONDS: Final = 0.5
 class CachedKeyStore:
     """Mutable state: keys with the time each was read, and whether Redis is away. ``clock`` gives monotonic seconds.
 
-    ``serves_without_redis``: keys read within the last hour are known while it is. Every method raises
-    KeysUnavailableError where Redis is needed and away.
+    Every method raises KeysUnavailableError where Redis is needed and away.
     """
 
     def __init__(self, store: KeyStore, clock: Callable[[], float], *, serves_without_redis: bool) -> None:
@@ -73,7 +71,6 @@ class CachedKeyStore:
         await self._call_redis(lambda: self._store.refund(counters, chars))
 
     async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Ask Redis, unless it failed a moment ago."""
         now = self.clock()
         if now < self._ask_after:
             raise KeysUnavailableError

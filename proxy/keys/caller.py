@@ -33,10 +33,7 @@ class Caller:
 
     @cached_property
     def tag(self) -> str:
-        """What API servers tell callers apart by: the same in every proxy, and shorter than an address or a key's id.
-
-        No secret: who has it can try all addresses and find the one. API servers see the texts, which tell more.
-        """
+        """What API servers tell callers apart by, the same in every proxy; no secret: addresses can be tried."""
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
 
     def check(self, pair: LanguagePair) -> None:

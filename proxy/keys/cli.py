@@ -64,7 +64,6 @@ _COLUMNS: Final[Mapping[str, Callable[[KeyView], str]]] = {
 
 
 def _limit(text: str) -> int | None:
-    """Read a number; whether it is too large, the field says."""
     if text == NONE:
         return None
     try:
@@ -120,8 +119,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
-    """Add an option for each field of a Grant; those that are not given leave nothing behind."""
-
     def add(name: str, text: str, **more: Any) -> None:
         command.add_argument(name, help=text, default=argparse.SUPPRESS, **more)
 
@@ -172,11 +169,10 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
 
 
 def _table(keys: Sequence[KeyView]) -> str:
-    """Return keys for people."""
     rows = [tuple(_COLUMNS), *(tuple(cell(key) for cell in _COLUMNS.values()) for key in keys)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join(line.rstrip() for line in lines)
+    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return "\n".join(map(str.rstrip, lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

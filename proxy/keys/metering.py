@@ -19,10 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Charge:
-    """Characters charged to a key for one request; ``headers`` are those of its limits, for the answer.
-
-    ``counters`` are where they were counted: none where Redis was away.
-    """
+    """Characters charged to a key for one request, in ``counters``: none where Redis was away."""
 
     key_id: str
     chars: int
@@ -31,10 +28,9 @@ class Charge:
 
 
 class KeyMeter:
-    """Counts requests and characters of keys, and refuses what is over their limits.
+    """Counts requests and characters of keys; while Redis is away, keys that are let in without it pass uncounted.
 
-    While Redis is away, keys that are let in without it pass uncounted. Mutable state: the refunds under way, at most
-    one for each request.
+    Mutable state: the refunds under way, at most one for each request.
     """
 
     def __init__(self, store: CachedKeyStore, metrics: ProxyMetrics) -> None:
@@ -95,7 +91,6 @@ class KeyMeter:
         return usage
 
     async def _count(self, key: ApiKey, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
-        """Count, or refuse; None where Redis is away and the key passes uncounted."""
         try:
             usage = await self._store.count(key.id, requests=requests, chars=chars)
         except KeysUnavailableError as error:
@@ -115,12 +110,8 @@ class KeyMeter:
         else:
             left = max(0, most - window.used)
             detail = f"This key may translate {most} characters a {limit.window} (UTC) and has {left} left, too few for {chars}."
-        error = RateLimitedError(
-            detail,
-            retry_after=window.end - usage.now,
-            headers=limit_headers(key, usage),
-            log_fields={"key": key.id},
-        )
+        headers, wait = limit_headers(key, usage), window.end - usage.now
+        error = RateLimitedError(detail, retry_after=wait, headers=headers, log_fields={"key": key.id})
         return self._metrics.refused(limit.unit, error)
 
     async def _give_back(self, charge: Charge) -> None:

@@ -37,10 +37,7 @@ LIMITS: Final = (REQUESTS_PER_MINUTE, CHARS_PER_DAY, CHARS_PER_MONTH)
 
 @dataclass(slots=True)
 class Window:
-    """A minute, day or month of the UTC calendar, from ``start`` until before ``end`` (Unix seconds).
-
-    ``used`` is what a key used of the limit in it.
-    """
+    """A UTC minute, day or month, from ``start`` until before ``end`` (Unix seconds), and what a key used in it."""
 
     limit: Limit
     name: str
@@ -65,10 +62,9 @@ def windows_at(now: float) -> tuple[Window, ...]:
 
 @dataclass(slots=True)
 class UsageResult:
-    """What a key has used in the windows of ``now``, after it asked for more.
+    """What a key has used in the windows of ``now``; ``counters`` are their keys in Redis.
 
-    ``exceeded`` is the window that did not allow more, of several the longest, None where it was counted. ``counters``
-    are the keys in Redis of the ``windows``.
+    ``exceeded`` is the window that did not allow more, of several the longest, None where it was counted.
     """
 
     now: float

@@ -21,8 +21,8 @@ MAX_KEYS: Final = 10_000
 PAGE: Final = 100
 # A key that was revoked or has expired is shown this long.
 OVER_SECONDS: Final = 30 * 24 * 3600
-# Calls at once; the others wait here, not in the time that Redis has to answer. A call takes a fraction of a
-# millisecond. A few connections more for what was cancelled and not yet closed.
+# Calls at once; the others wait here, not in the time that Redis has to answer. A few connections more for what was
+# cancelled and not yet closed.
 MAX_CALLS: Final = 16
 MAX_CONNECTIONS: Final = MAX_CALLS + 8
 # Two operators who change one key in the same millisecond: the second one reads again.
@@ -87,11 +87,10 @@ class KeyStore:
     """Keys in Redis, over connections of its own: a flood of wrong keys never delays the fleet's health.
 
     Every call is bounded by ``timeout`` seconds, the wait for its turn by as many, and raises StoreUnavailableError
-    (``all`` is a call for each page, or two). A record lives until ``OVER_SECONDS`` after its key is over.
+    (``all`` is a call for each page, or two). ``clock`` gives Unix seconds, by which windows begin and end.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
-        """Connect lazily; ``clock`` gives Unix seconds, by which windows begin and end."""
         self._redis = connect(url, timeout, MAX_CONNECTIONS)
         self._keys = RedisKeys(prefix)
         self._timeout = timeout

@@ -11,10 +11,7 @@ from shared.languages import LanguagePair, closeness, language_and_script
 
 @dataclass(frozen=True, slots=True)
 class Pivots:
-    """Choice of pivots: ``preferred`` languages in order, then the quickest.
-
-    ``latency`` returns the seconds that a pair takes per unit of work, as this proxy has seen it.
-    """
+    """Choice of pivots: ``preferred`` in order, then by ``latency``, a pair's seconds per unit of work."""
 
     preferred: Sequence[str]
     latency: Callable[[LanguagePair], float]
@@ -23,8 +20,7 @@ class Pivots:
         """Return the sort key of a route; preferred pivots lose least quality."""
         pivot = legs[0].target
         ranks = (n for n, each in enumerate(self.preferred) if closeness(each, pivot) is not None)
-        rank = next(ranks, len(self.preferred))
-        return rank, self.latency(legs[0]) + self.latency(legs[1]), pivot
+        return next(ranks, len(self.preferred)), self.latency(legs[0]) + self.latency(legs[1]), pivot
 
 
 def pairs_of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
@@ -46,10 +42,7 @@ def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[Lan
 
 
 def pivot_pairs(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
-    """Return pairs that only a pivot serves now: pivot, and whether ready.
-
-    By the languages' own tags; of several pivots the best that is ready, else the best.
-    """
+    """Return pairs that only a pivot serves now: the best pivot, a ready one if there is any, and whether it is."""
     routes: dict[LanguagePair, tuple[bool, tuple[LanguagePair, LanguagePair]]] = {}
     for firsts in snapshot.by_source.values():
         for first in firsts:

@@ -10,18 +10,14 @@ from proxy.routing.pivots import Pivots, pairs_of_kin, two_leg_routes
 from shared.languages import LanguagePair, stand_ins
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 
-# A small engine restarts in about this long (measured: 7-25 s on two cores); a replica that comes back is in the next
-# sweep. Shorter only makes clients try in vain.
+# A replica that comes back is in the next sweep, but a small engine restarts in 7-25 s: shorter is in vain.
 RETRY_AFTER_SECONDS: Final = 5.0
 # A replica's own estimate counts, but nobody is sent away for longer: it may be wrong, another replica may come.
 LONGEST_WAIT_SECONDS: Final = 60.0
 
 
 class Route:
-    """Pairs that a request goes through (``legs``): one, or two with a pivot.
-
-    ``name`` is for metrics: ``en-de``, or ``de-en+en-fr``; ``languages`` are all of them, the pivot in the middle.
-    """
+    """Pairs that a request goes through (``legs``): one, or two with a pivot; ``name`` is for metrics."""
 
     __slots__ = ("languages", "legs", "name")
 
@@ -82,10 +78,7 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
 
 
 class RoutePlanner:
-    """Finds routes; without ``pivots`` all of them are direct.
-
-    Mutable state: the direct routes of the pairs asked for since the last Snapshot came.
-    """
+    """Finds routes, without ``pivots`` direct ones only; mutable state: direct routes found in the last Snapshot."""
 
     def __init__(self, pivots: Pivots | None) -> None:
         self._pivots = pivots
@@ -93,11 +86,7 @@ class RoutePlanner:
         self._direct: dict[LanguagePair, Route] = {}
 
     def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route:
-        """Return the route for a pair, in the Snapshot of now.
-
-        Raises:
-            PairwayError: as :func:`find_route`.
-        """
+        """Return the route for a pair in the Snapshot of now; raise as ``find_route`` does."""
         if self._planned is not snapshot.ready:
             self._planned, self._direct = snapshot.ready, {}
         route = self._direct.get(pair)
@@ -125,10 +114,7 @@ def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableE
 
 
 def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
-    """Return the seconds until the first replica expects to be ready.
-
-    Where none says, what is usual.
-    """
+    """Return the seconds until the first replica expects to be ready; where none says, what is usual."""
     waits = [
         report.ready_in_s
         for replica in snapshot.replicas.values()

@@ -1,7 +1,4 @@
-"""Visible text of HTML and Markdown, extracted roughly, for language detection.
-
-The API server parses markup properly, and decides where no words are found here.
-"""
+"""Visible text of HTML and Markdown, extracted roughly, for language detection; the API server parses it properly."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from shared.protocol.messages import TextFormat
 
 # Ten times what the detector looks at, so that code and numbers ahead of the words do not hide them.
 ENOUGH_CHARS: Final = 2000
-# The most that is looked at: a page's head of styles and scripts. Words are found at once; where there are none this
-# takes up to 45 ms (digits, 0.7 µs each), therefore longer texts than these belong into a thread:
+# The most that is looked at: a page's head of styles and scripts. Without words this takes up to 45 ms, therefore texts
+# longer than INLINE_CHARS belong into a thread.
 MAX_SEEN_CHARS: Final = 65_536
 INLINE_CHARS: Final = 8192
 
@@ -53,8 +50,8 @@ _MARKDOWN: Final = re.compile(r"`[^`\n]*`|\]\([^()\s]*\)")
 def visible_text(text: str, text_format: TextFormat) -> str | None:
     """Return the beginning of what a reader reads of the text, or None where nothing of it needs a translation.
 
-    None is certain: the API server would find no words either. Where none is found though there may be some, in code or
-    comments, the text is empty. What is not looked at counts as words. Work is linear in the text and bounded. Thread-safe.
+    None is certain; where words may be in code or comments only, the text is empty. What is not looked at counts as
+    words. Work is linear in the text and bounded. Thread-safe.
     """
     seen = text[:MAX_SEEN_CHARS]
     if text_format is TextFormat.TEXT:
@@ -75,7 +72,6 @@ def visible_text(text: str, text_format: TextFormat) -> str | None:
 
 
 def _unescape(text: str) -> str:
-    """Return the text with its character references read, invalid ones as U+FFFD."""
     return _REFERENCE.sub(_unescape_reference, text)
 
 
@@ -89,7 +85,6 @@ def _unescape_reference(match: re.Match[str]) -> str:
 
 
 def _visible_attributes(attributes: str) -> Iterator[str]:
-    """Yield the values that readers see among the attributes of one tag."""
     values = [(match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(attributes)]
     kinds = {_unescape(value).strip().lower() for name, value in values if name in {"type", "name", "property"}}
     for name, value in values:
@@ -98,7 +93,6 @@ def _visible_attributes(attributes: str) -> Iterator[str]:
 
 
 def _outside_tags(text: str) -> Iterator[str]:
-    """Yield what stands outside of tags, comments and code, and the attributes that are read."""
     at = 0
     unclosed: set[str] = set()
     while (start := text.find("<", at)) >= 0:
