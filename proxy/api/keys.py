@@ -19,7 +19,7 @@ from proxy.redis_client import StoreUnavailableError
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JSON
 from shared.http.request_context import add_log_fields
-from shared.protocol.access_errors import KeysUnavailableError, UnknownKeyError
+from shared.protocol.errors import KeysUnavailableError, UnknownKeyError
 
 routes = APIRouter(dependencies=[auth.OPERATOR])
 

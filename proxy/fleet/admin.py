@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proxy.fleet.discovery import Discovery
 from proxy.fleet.overrides import Override, OverrideKind
 from proxy.fleet.registry import Registry
-from shared.protocol.access_errors import UnknownReplicaError
+from shared.protocol.errors import UnknownReplicaError
 
 log = logging.getLogger(__name__)
 

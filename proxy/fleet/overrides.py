@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from proxy.urls import replica_url
-from shared.protocol.access_errors import FleetFullError
+from shared.protocol.errors import FleetFullError
 
 # As many as the settings take replicas; an override is some 150 bytes.
 MAX_OVERRIDES: Final = 1000

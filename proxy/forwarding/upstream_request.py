@@ -16,8 +16,7 @@ from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableErr
 from proxy.upstream.http_client import Exchange
 from proxy.upstream.response import ReplicaResponse
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, classify
-from shared.protocol.access_errors import CODES
-from shared.protocol.errors import PairUnavailableError, ReplicaFailedError
+from shared.protocol.errors import CODES, PairUnavailableError, ReplicaFailedError
 from shared.protocol.headers import CALLER_HEADER, REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
 

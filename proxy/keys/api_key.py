@@ -15,8 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 
 from proxy.keys.caller import Caller
 from shared.languages import LanguagePair, canonical_tag
-from shared.protocol.access_errors import KeyRefusedError
-from shared.protocol.errors import InvalidRequestError
+from shared.protocol.errors import InvalidRequestError, KeyRefusedError
 from shared.protocol.priority import Priority
 
 ID_BYTES: Final = 6

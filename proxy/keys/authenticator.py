@@ -18,7 +18,7 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.redis_client import StoreUnavailableError
 from shared.protocol import bearer_token
-from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
+from shared.protocol.errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import UsageResult
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
-from shared.protocol.access_errors import KeysUnavailableError
+from shared.protocol.errors import KeysUnavailableError
 
 log = logging.getLogger(__name__)
 

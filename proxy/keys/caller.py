@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final
 
 from shared.languages import LanguagePair, stand_ins
-from shared.protocol.access_errors import PairRefusedError
+from shared.protocol.errors import PairRefusedError
 from shared.protocol.priority import Priority
 from shared.runtime.ip_addresses import network_of
 

@@ -23,8 +23,7 @@ from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from proxy.settings import PREFIX, REMOVED_SETTINGS, ProxySettings
-from shared.protocol.access_errors import UnknownKeyError
-from shared.protocol.errors import PairwayError
+from shared.protocol.errors import PairwayError, UnknownKeyError
 from shared.protocol.priority import Priority
 from shared.protocol.validation_errors import operator_errors
 from shared.runtime.exit_codes import EXIT_CONFIG

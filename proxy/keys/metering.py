@@ -11,8 +11,7 @@ from proxy.keys.api_key import ApiKey, key_refusal
 from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, Window, limit_headers
 from proxy.metrics import ProxyMetrics
-from shared.protocol.access_errors import KeysUnavailableError, RateLimitedError
-from shared.protocol.errors import TooLargeError
+from shared.protocol.errors import KeysUnavailableError, RateLimitedError, TooLargeError
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import LIMITS, UsageResult, windows_at
 from proxy.redis_client import RedisKeys, StoreUnavailableError, connect, mapped_errors
-from shared.protocol.access_errors import KeysFullError, UnknownKeyError
+from shared.protocol.errors import KeysFullError, UnknownKeyError
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@
 - ``report``: what an API server reports of itself.
 - ``sse``: server-sent events of a translation that streams.
 - ``errors``: the exception tree; each class knows its status and code.
-- ``access_errors``: the part of that tree for keys, quotas and operators; the codes of the whole tree.
 - ``validation_errors``: pydantic's errors in the words of our API.
 - ``deadline``: how long a request may still take.
 - ``priority``: how urgent a request is.

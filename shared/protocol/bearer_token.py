@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError
+from shared.protocol.errors import KeyRefusedError, KeyRequiredError
 
 SCHEME: Final = "Bearer"
 # A client key, or a word as long as its secret, which no path of ours has, where somebody put it by mistake.

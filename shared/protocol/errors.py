@@ -1,27 +1,6 @@
 """What can go wrong with a request, as one tree; each class knows its answer to the client.
 
-PairwayError
-├── BadRequestError          400 bad-request          not JSON, or not an object
-├── UnknownPairError         404 unknown-pair         no configured model serves it
-├── NotFoundError            404 not-found            no such path
-├── MethodNotAllowedError    405 method-not-allowed   the path exists, the method does not
-├── SlowRequestError         408 request-timeout      the request comes too slowly
-├── TooLargeError            413 too-large            body, text or number of texts over the limit
-├── UnsupportedMediaError    415 unsupported-media    the body is compressed, or not said to be JSON
-├── InvalidRequestError      422 invalid-request      a field is missing, unknown or wrong
-├── LanguageUndetectedError  422 language-undetected  "auto" found no served language
-├── HeadTooLargeError        431 head-too-large       request line and headers over the limit
-├── InternalError            500 internal             our own fault
-├── ClientGoneError          499 client-gone          the client hung up; nobody is left to read it
-├── ReplicaFailedError       502 replica-failed       every attempt failed
-├── UnusableOutputError      502 unusable-output      the model gave nothing that may be shown
-├── OverloadedError          503 overloaded           no capacity now
-├── PairUnavailableError     503 pair-unavailable     known, but nothing ready serves it now
-├── DeadlineExceededError    504 deadline-exceeded    the time given is over
-└── RelayedError             as the replica said      a replica's answer that holds for the client as it is
-
-Those of access are a file of their own, shared/protocol/access_errors.py. Foreign errors
-(HTTP client, Redis, vLLM) are mapped into this tree at the one file that knows the library.
+Foreign errors (HTTP client, Redis, vLLM) are mapped into this tree at the one file that knows the library.
 """
 
 from __future__ import annotations
@@ -36,9 +15,13 @@ RETRY_AFTER_MIN: Final = 1.0
 class PairwayError(Exception):
     """The root: a stable code, an HTTP status, and a clear sentence."""
 
-    code: str = "internal"
-    http_status: int = 500
-    title: str = "Internal error"
+    code: str
+    http_status: int
+    title: str
+
+    def __init_subclass__(cls, *, status: int = 500, code: str = "internal", title: str = "Internal error") -> None:
+        """Take what the class answers with; without arguments it is our own fault."""
+        cls.http_status, cls.code, cls.title = status, code, title
 
     def __init__(
         self,
@@ -49,11 +32,7 @@ class PairwayError(Exception):
         headers: Mapping[str, str] | None = None,
         log_fields: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the sentence for the client and seconds to wait before a retry.
-
-        ``facts`` are further members of the problem, ``headers`` further headers of the answer, ``log_fields`` are for
-        the request's log line.
-        """
+        """Take the sentence for the client, seconds to wait before a retry, and ``facts``: further members of the problem."""
         super().__init__(detail)
         self.detail = detail
         self.retry_after = retry_after
@@ -62,57 +41,32 @@ class PairwayError(Exception):
         self.log_fields: Mapping[str, str] = log_fields or {}
 
 
-class BadRequestError(PairwayError):
+class BadRequestError(PairwayError, status=400, code="bad-request", title="The request can not be read"):
     """The body is not JSON, or not an object."""
 
-    code = "bad-request"
-    http_status = 400
-    title = "The request can not be read"
 
-
-class SlowRequestError(PairwayError):
+class SlowRequestError(PairwayError, status=408, code="request-timeout", title="The request came too slowly"):
     """The request comes too slowly, and its connection is given up."""
 
-    code = "request-timeout"
-    http_status = 408
-    title = "The request came too slowly"
 
-
-class UnknownPairError(PairwayError):
+class UnknownPairError(PairwayError, status=404, code="unknown-pair", title="Unknown language pair"):
     """No configured model serves the pair."""
 
-    code = "unknown-pair"
-    http_status = 404
-    title = "Unknown language pair"
-
     def __init__(self, pair: str, known: Sequence[str]) -> None:
-        """Name the pair and those that exist."""
         existing = ", ".join(known) if known else "none yet"
         super().__init__(f"No model serves {pair}. Pairs that exist: {existing}.", facts={"pairs": list(known)})
 
 
-class NotFoundError(PairwayError):
+class NotFoundError(PairwayError, status=404, code="not-found", title="No such path"):
     """There is no such path."""
 
-    code = "not-found"
-    http_status = 404
-    title = "No such path"
 
-
-class MethodNotAllowedError(PairwayError):
+class MethodNotAllowedError(PairwayError, status=405, code="method-not-allowed", title="Method not allowed"):
     """The path exists, but not with this method."""
 
-    code = "method-not-allowed"
-    http_status = 405
-    title = "Method not allowed"
 
-
-class TooLargeError(PairwayError):
+class TooLargeError(PairwayError, status=413, code="too-large", title="Too large"):
     """A limit on size or number was passed; the limit is named."""
-
-    code = "too-large"
-    http_status = 413
-    title = "Too large"
 
     def __init__(self, subject: str, *, size: int | None, limit: int, unit: str, detail: str | None = None) -> None:
         """Say what is too large, its size where known, the limit, and their unit; ``detail`` replaces that sentence."""
@@ -121,20 +75,12 @@ class TooLargeError(PairwayError):
         super().__init__(sentence, facts={"limit": limit, "unit": unit})
 
 
-class UnsupportedMediaError(PairwayError):
+class UnsupportedMediaError(PairwayError, status=415, code="unsupported-media", title="Only plain JSON is read"):
     """The body is compressed, or not said to be JSON."""
 
-    code = "unsupported-media"
-    http_status = 415
-    title = "Only plain JSON is read"
 
-
-class InvalidRequestError(PairwayError):
+class InvalidRequestError(PairwayError, status=422, code="invalid-request", title="Invalid request"):
     """A field is missing, unknown or wrong; every such field is named."""
-
-    code = "invalid-request"
-    http_status = 422
-    title = "Invalid request"
 
     def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
         """Take (field, what would be right) for each wrong field."""
@@ -144,12 +90,10 @@ class InvalidRequestError(PairwayError):
         )
 
 
-class LanguageUndetectedError(PairwayError):
+class LanguageUndetectedError(
+    PairwayError, status=422, code="language-undetected", title="The language could not be detected"
+):
     """``auto`` found none of the languages that can be translated from."""
-
-    code = "language-undetected"
-    http_status = 422
-    title = "The language could not be detected"
 
     def __init__(self, where: str, candidates: Sequence[tuple[str, float]]) -> None:
         """Name the text (``text`` or ``text[3]``) and the (language, confidence) considered, best first."""
@@ -159,23 +103,15 @@ class LanguageUndetectedError(PairwayError):
         )
 
 
-class ClientGoneError(PairwayError):
+class ClientGoneError(PairwayError, status=499, code="client-gone", title="The client hung up"):
     """The client hung up before its answer was ready; the code is for logs and metrics (499 is nginx's number)."""
-
-    code = "client-gone"
-    http_status = 499
-    title = "The client hung up"
 
     def __init__(self) -> None:
         super().__init__("The client hung up before its answer was ready.")
 
 
-class HeadTooLargeError(PairwayError):
+class HeadTooLargeError(PairwayError, status=431, code="head-too-large", title="Request head too large"):
     """The request line and the headers pass a limit; it is named."""
-
-    code = "head-too-large"
-    http_status = 431
-    title = "Request head too large"
 
     def __init__(self, *, limit: int, unit: str) -> None:
         super().__init__(f"The request's head has more than {limit} {unit}.", facts={"limit": limit, "unit": unit})
@@ -185,48 +121,93 @@ class InternalError(PairwayError):
     """Our own fault; the client learns the request id and nothing of the inside."""
 
 
-class ReplicaFailedError(PairwayError):
+class ReplicaFailedError(PairwayError, status=502, code="replica-failed", title="The replica failed"):
     """Every attempt at a replica failed."""
 
-    code = "replica-failed"
-    http_status = 502
-    title = "The replica failed"
 
-
-class UnusableOutputError(PairwayError):
+class UnusableOutputError(PairwayError, status=502, code="unusable-output", title="No usable translation"):
     """The model gave nothing that may be shown as a translation."""
 
-    code = "unusable-output"
-    http_status = 502
-    title = "No usable translation"
 
-
-class OverloadedError(PairwayError):
+class OverloadedError(PairwayError, status=503, code="overloaded", title="Overloaded"):
     """There is no capacity now; ``retry_after`` says when to come back."""
 
-    code = "overloaded"
-    http_status = 503
-    title = "Overloaded"
 
-
-class PairUnavailableError(PairwayError):
+class PairUnavailableError(PairwayError, status=503, code="pair-unavailable", title="Language pair unavailable"):
     """The pair is known, but nothing ready serves it now."""
-
-    code = "pair-unavailable"
-    http_status = 503
-    title = "Language pair unavailable"
 
     def __init__(self, pair: str, why: str, *, retry_after: float) -> None:
         """Name the pair, the reason, and the seconds after which a retry makes sense."""
         super().__init__(f"{pair} can not be served now: {why}.", retry_after=retry_after)
 
 
-class DeadlineExceededError(PairwayError):
+class DeadlineExceededError(PairwayError, status=504, code="deadline-exceeded", title="Deadline exceeded"):
     """The time given for the request is over."""
 
-    code = "deadline-exceeded"
-    http_status = 504
-    title = "Deadline exceeded"
+
+class KeyRequiredError(PairwayError, status=401, code="key-required", title="Key required"):
+    """A key is needed and there was none; the answer says in which form."""
+
+
+class KeyRefusedError(PairwayError, status=403, code="key-refused", title="Key refused"):
+    """The key is not one that opens this."""
+
+
+class PairRefusedError(PairwayError, status=403, code="pair-refused", title="Language pair refused"):
+    """The key is not for this pair."""
+
+    def __init__(self, pair: str, allowed: Sequence[str]) -> None:
+        super().__init__(f"This key is not for {pair}, but for {', '.join(allowed)}.", facts={"pairs": list(allowed)})
+
+
+class OperatorOffError(PairwayError, status=403, code="operator-off", title="Changes of the fleet are off"):
+    """No operator token is set; the sentence says how to set one."""
+
+
+class UnknownReplicaError(PairwayError, status=404, code="unknown-replica", title="Unknown replica"):
+    """No replica of the fleet has this URL."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"{url} is no replica of the fleet now, nor a name that stands for any; GET /fleet lists all.")
+
+
+class UnknownKeyError(PairwayError, status=404, code="unknown-key", title="Unknown key"):
+    """No key has this id, or it was revoked."""
+
+    def __init__(self, key_id: str | None) -> None:
+        """Name the id; None for what can be no id, which is not repeated: it may be a whole key."""
+        if key_id is None:
+            super().__init__("No key has such an id: it has 12 hexadecimal digits.")
+        else:
+            super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, revoked ones too.")
+
+
+class FleetFullError(PairwayError, status=409, code="fleet-full", title="Too many changes"):
+    """Operators' changes are bounded, and there are that many."""
+
+    def __init__(self, limit: int) -> None:
+        message = f"Operators have changed {limit} URLs, and no more are kept; write replicas into PROXY_REPLICAS."
+        super().__init__(message, facts={"limit": limit})
+
+
+class KeysFullError(PairwayError, status=409, code="keys-full", title="Too many keys"):
+    """Keys are bounded, and there are that many."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"There are {limit} keys, and no more are kept; revoked ones go after 30 days.", facts={"limit": limit}
+        )
+
+
+class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rate limited"):
+    """The caller has used up what its key allows for now; ``retry_after`` says when there is more."""
+
+
+class KeysUnavailableError(PairwayError, status=503, code="keys-unavailable", title="Keys unavailable"):
+    """Keys can not be looked up now, so nobody can be let in by one that is not known here."""
+
+    def __init__(self, detail: str = "Keys can not be looked up now.") -> None:
+        super().__init__(detail, retry_after=RETRY_AFTER_MIN)
 
 
 class RelayedError(PairwayError):
@@ -238,3 +219,7 @@ class RelayedError(PairwayError):
         self.code = code
         self.http_status = http_status
         self.title = title
+
+
+# Every code that a server of ours can answer with.
+CODES: Final = frozenset(kind.code for kind in PairwayError.__subclasses__())

@@ -10,7 +10,7 @@ from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery
 from proxy.fleet.overrides import OverrideKind
 from proxy.fleet.replica import ReplicaState
-from shared.protocol.access_errors import UnknownReplicaError
+from shared.protocol.errors import UnknownReplicaError
 from tests.proxy.fleet.registries import A, B, ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import replica

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.fleet.overrides import MAX_OVERRIDES, UNDONE_SECONDS, Override, OverrideKind, Overrides
-from shared.protocol.access_errors import FleetFullError
+from shared.protocol.errors import FleetFullError
 
 NAME, ONE, TWO = "http://fleet:1", "http://10.0.0.1:1", "http://10.0.0.2:1"
 

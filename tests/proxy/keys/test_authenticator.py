@@ -14,8 +14,7 @@ from proxy.keys.api_key import ApiKey, Grant, Scope, mint
 from proxy.keys.authenticator import OPERATOR, Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError, OperatorOffError
-from shared.protocol.errors import PairwayError
+from shared.protocol.errors import KeyRefusedError, KeyRequiredError, OperatorOffError, PairwayError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
 

@@ -12,7 +12,7 @@ from proxy.keys.api_key import ApiKey, Grant, mint
 from proxy.keys.cached_store import AWAY_SECONDS, FRESH_SECONDS, KNOWN_SECONDS, CachedKeyStore
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
-from shared.protocol.access_errors import KeysUnavailableError
+from shared.protocol.errors import KeysUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.support.waiting import wait_until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.keys.caller import Caller, at_address
-from shared.protocol.access_errors import PairRefusedError
+from shared.protocol.errors import PairRefusedError
 from tests.proxy.samples import pair
 
 

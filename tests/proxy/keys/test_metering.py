@@ -14,8 +14,7 @@ from proxy.keys.metering import KeyMeter
 from proxy.keys.quota import DAY_SECONDS
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from shared.protocol.access_errors import KeyRefusedError, KeysUnavailableError, RateLimitedError
-from shared.protocol.errors import TooLargeError
+from shared.protocol.errors import KeyRefusedError, KeysUnavailableError, RateLimitedError, TooLargeError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.proxies import nowhere

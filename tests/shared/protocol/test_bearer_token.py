@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.protocol import bearer_token
-from shared.protocol.access_errors import KeyRefusedError, KeyRequiredError
+from shared.protocol.errors import KeyRefusedError, KeyRequiredError
 
 TOKEN = SecretStr("0123456789abcdef")
 

@@ -1,10 +1,50 @@
-"""The exception tree."""
+"""The exception tree: its statuses and codes are a contract."""
 
 from __future__ import annotations
 
-from shared.protocol import errors
-from tests.shared.protocol.error_samples import defined_tree, documented_tree
+from typing import Final
+
+from shared.protocol.errors import CODES, PairwayError, RelayedError
+from tests.shared.protocol.error_samples import every_error
+
+CONTRACT: Final = """
+400 bad-request BadRequestError
+401 key-required KeyRequiredError
+403 key-refused KeyRefusedError
+403 operator-off OperatorOffError
+403 pair-refused PairRefusedError
+404 not-found NotFoundError
+404 unknown-key UnknownKeyError
+404 unknown-pair UnknownPairError
+404 unknown-replica UnknownReplicaError
+405 method-not-allowed MethodNotAllowedError
+408 request-timeout SlowRequestError
+409 fleet-full FleetFullError
+409 keys-full KeysFullError
+413 too-large TooLargeError
+415 unsupported-media UnsupportedMediaError
+422 invalid-request InvalidRequestError
+422 language-undetected LanguageUndetectedError
+429 rate-limited RateLimitedError
+431 head-too-large HeadTooLargeError
+499 client-gone ClientGoneError
+500 internal InternalError
+502 replica-failed ReplicaFailedError
+502 unusable-output UnusableOutputError
+503 keys-unavailable KeysUnavailableError
+503 overloaded OverloadedError
+503 pair-unavailable PairUnavailableError
+504 deadline-exceeded DeadlineExceededError
+"""
 
 
-def test_docstring_tree_matches_the_classes() -> None:
-    assert documented_tree(errors) == defined_tree(errors) != {}
+def test_classes_have_their_statuses_and_codes() -> None:
+    classes = {f"{kind.http_status} {kind.code} {kind.__name__}" for kind in PairwayError.__subclasses__()}
+    assert classes - {"500 internal RelayedError"} == set(CONTRACT.strip().splitlines())
+
+
+def test_codes_list_every_class() -> None:
+    kinds = set(PairwayError.__subclasses__())
+    assert {type(error) for error in every_error()} == kinds > {RelayedError}
+    assert {kind.code for kind in kinds} == CODES
+    assert {"internal", "bad-request", "key-refused", "deadline-exceeded"} < CODES
