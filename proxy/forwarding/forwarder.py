@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
 from proxy.balancing.attempt import Selection
 from proxy.fleet.registry import Registry
 from proxy.forwarding.hedge import Hedge, HedgeWonError, ReplicaLostError
@@ -37,15 +39,17 @@ class Forwarder:
         try:
             return await self._try_first(leg)
         except AttemptFailedError as failure:
-            last = failure
-        for _ in range(self._retry_policy.max_tries):  # each one goes to another replica
-            selection = self._retry_policy.next(leg, last, self._registry.snapshot)
-            self._metrics.retries.labels(str(selection.pair)).inc()
-            try:
+            first_failure = failure
+        async for attempt in AsyncRetrying(
+            stop=stop_after_attempt(self._retry_policy.max_tries),  # each one goes to another replica
+            retry=retry_if_exception_type(AttemptFailedError),
+            reraise=True,
+        ):
+            with attempt:
+                selection = self._retry_policy.next(leg, first_failure, self._registry.snapshot)
+                self._metrics.retries.labels(str(selection.pair)).inc()
                 return await self._try(selection, leg)
-            except AttemptFailedError as failure:
-                last = failure
-        raise last.error
+        raise AssertionError  # not reached: the loop above returns or raises
 
     async def _try_first(self, leg: Leg) -> bytes:
         """Make the first attempt, with a hedge if it takes unusually long."""

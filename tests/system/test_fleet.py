@@ -291,4 +291,6 @@ async def _registry_is_whole(fleet: Fleet) -> bool:
     keys = set(re.findall(rb"pairway:[^\r\n]+", answer))
     urls = (*fleet.de_urls, fleet.fr_url)
     wanted = {b"pairway:prober", b"pairway:replicas", b"pairway:pairs"}
-    return keys == wanted | {f"pairway:replica:{url}".encode() for url in urls} and await _redis(fleet, up=True)
+    served = {key for key in keys if key.startswith(b"pairway:served:")}
+    wanted |= {f"pairway:replica:{url}".encode() for url in urls}
+    return bool(served) and keys - served == wanted and await _redis(fleet, up=True)

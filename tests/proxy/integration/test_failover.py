@@ -286,9 +286,12 @@ async def test_load_counts_texts_not_requests() -> None:
             pass  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))
         taken = await wait_until(lambda: [fake for fake in (one, two) if fake.requests], 3, "the big one is there")
-        await all_at_once(running, 10)
-        assert (await big)[0] == 200
+        singles = asyncio.create_task(all_at_once(running, 10))
+        await wait_until(lambda: len(one.requests) + len(two.requests) >= 11, 3, "all are there")
+        # Before the other replica looks stalled, which has ten requests and answers none for more than a second.
         assert len(taken[0].requests) == 1, "ten single texts weigh less than one list of fifty"
+        assert (await big)[0] == 200
+        await singles
 
 
 async def test_half_dead_fleet_is_probed_in_one_timeout(redis: RedisServer) -> None:
