@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Self
 
-from shared.protocol.lanes import Lane, cost_of, is_long
 from shared.protocol.messages import TranslateRequest
-from shared.protocol.priority import Priority
+from shared.protocol.priority import Lane, Priority, cost_of, is_long
 
 
 @dataclass(slots=True)  # not frozen: that makes it three times slower to make

@@ -24,7 +24,7 @@ from apiserver.engine.tokenizer import ModelTokenizer
 from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS, mapped_error, sampling_parameters
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
-from shared.runtime.threads import in_daemon_thread
+from shared.runtime.tasks import in_daemon_thread
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Admission: which requests a model accepts, by units of cost (shared/protocol/lanes.py); the rest is refused at once.
+"""Admission: which requests a model accepts, by units of cost (shared/protocol/priority.py); the rest is refused at once.
 
 A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)``:
 
@@ -27,8 +27,7 @@ from apiserver.scheduling.in_flight import InFlightLedger
 from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
-from shared.protocol.lanes import Lane
-from shared.protocol.priority import Priority
+from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}

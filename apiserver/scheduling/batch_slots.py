@@ -11,13 +11,13 @@ from typing import Final
 
 from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
-from shared.protocol.lanes import SHORT_UNITS, Lane
+from shared.protocol.priority import SHORT_UNITS, Lane
 
 # Long texts together run at most one in so many of the requests that the engine runs at once. A step's time grows with
 # its batch, so this is what a short text feels of a long one (measured: benchmarks/README.md, "Long texts").
 LONG_SHARE: Final = 4
 # Once it is planned, a text is long by its engine requests: more segments than this. Admission and the proxy, which know
-# only characters, go by shared/protocol/lanes.py; sentences are often of half a unit.
+# only characters, go by shared/protocol/priority.py; sentences are often of half a unit.
 SHORT_SEGMENTS: Final = 2 * SHORT_UNITS
 # vLLM takes lower numbers first: work goes by its lane's, canaries before all.
 CANARY_PRIORITY: Final = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from shared.protocol.lanes import Lane
+from shared.protocol.priority import Lane
 
 
 class InFlightLedger:

@@ -9,9 +9,8 @@ from math import inf
 
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
-from shared.protocol.lanes import Lane, cost_of, is_long
 from shared.protocol.messages import TranslateRequest
-from shared.protocol.priority import Priority
+from shared.protocol.priority import Lane, Priority, cost_of, is_long
 from shared.protocol.sse import DeltaSink
 
 

@@ -21,8 +21,8 @@ from apiserver.translation.planner import NestedPlan, Plan, TextStep, untranslat
 from apiserver.translation.segment_pool import SegmentPool
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
-from shared.protocol.lanes import Lane
 from shared.protocol.messages import Translation
+from shared.protocol.priority import Lane
 from shared.runtime.tasks import gather_results
 
 # Tokens that a model's context must leave for the answer, beyond the source's own length.

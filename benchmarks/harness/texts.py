@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from models.corpus import read_pairs
-from shared.protocol.lanes import cost_of
+from shared.protocol.priority import cost_of
 
 # How many sentences (at least, at most) the requests of each block of 20 have, in random order: 12 one long one, 5 a few,
 # 3 a paragraph. Blocks, so that each load has the same share of each.

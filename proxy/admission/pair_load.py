@@ -10,8 +10,7 @@ from proxy.balancing.capacity import Capacity
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
-from shared.protocol.lanes import Lane
-from shared.protocol.priority import Priority
+from shared.protocol.priority import Lane, Priority
 
 # What is done in a second while no replica has measured it: it is for the Retry-After alone.
 UNKNOWN_RATE: Final = 10.0

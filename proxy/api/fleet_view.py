@@ -15,7 +15,7 @@ from proxy.fleet.overrides import Override
 from proxy.fleet.registry import Registry
 from proxy.fleet.replica import DRAINED, Replica, ReplicaState
 from proxy.request_cost import work_of
-from shared.protocol.lanes import Lane
+from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
 
 ReplicaSource = Literal["settings", "operator"]

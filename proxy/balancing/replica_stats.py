@@ -13,8 +13,7 @@ from proxy.balancing.latency import PeakEwma
 from proxy.fleet.replica import Replica
 from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
-from shared.protocol.lanes import Lane
-from shared.protocol.priority import Priority
+from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ModelReport
 
 # What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that

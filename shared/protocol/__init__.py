@@ -6,8 +6,7 @@
 - ``errors``: the exception tree; each class knows its status and code.
 - ``validation_errors``: pydantic's errors in the words of our API.
 - ``deadline``: how long a request may still take.
-- ``priority``: how urgent a request is.
-- ``lanes``: cost units, and the order of work by priority and length.
+- ``priority``: how urgent a request is, cost units, and lanes by both.
 - ``headers``: names of headers that both servers use, and the caller's tag.
 - ``bearer_token``: tokens in ``Authorization``.
 """

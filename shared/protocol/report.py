@@ -63,7 +63,7 @@ class ServedPairs(dict[str, PairReport]):
 
 
 class ClassCapacity(BaseModel):
-    """How full a model is for one class of requests, in units of cost (shared/protocol/lanes.py).
+    """How full a model is for one class of requests, in units of cost (shared/protocol/priority.py).
 
     ``ahead`` is what is in hand, in all, of what goes before or beside a new short request of the class. Callers are
     served in turn, so before the first short text of one that has nothing in hand there are only ``callers``: of each

@@ -4,8 +4,7 @@
 - ``logging``: structured logs with the request's id.
 - ``metrics``: Prometheus metrics of both servers.
 - ``background``: loops that survive errors and show when they are stale.
-- ``tasks``: tasks that run together and end together.
-- ``threads``: work in a daemon thread.
+- ``tasks``: tasks that end together, and work in a daemon thread.
 - ``exit_codes``: exit codes, and a clean exit on signals.
 - ``gc_tuning``: thresholds of the garbage collector.
 - ``process_guard``: ends what a process started when it is gone.

@@ -1,9 +1,11 @@
-"""Tasks that run together and end together."""
+"""Tasks that end together, and work in a daemon thread."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future
+from threading import Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,3 +22,33 @@ async def gather_results(coroutines: Iterable[Coroutine[None, None, T]]) -> list
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) -> T:
+    """Await ``work`` in a thread of its own; a result that nobody waits for any more is undone there.
+
+    Unlike ``asyncio.to_thread``, whose threads the event loop waits for at its end: a server that is told to stop
+    while an engine starts would stay for minutes.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - the waiting task's to handle
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
+            return
+        if future.set_running_or_notify_cancel():
+            future.set_result(result)
+        else:
+            undo(result)
+
+    Thread(target=run, daemon=True).start()
+    result_future = asyncio.wrap_future(future)
+    try:
+        return await result_future
+    except asyncio.CancelledError:
+        if not future.cancel() and future.exception() is None:  # it was there in this very moment
+            await asyncio.to_thread(undo, future.result())
+        raise

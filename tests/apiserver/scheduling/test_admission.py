@@ -26,8 +26,7 @@ from apiserver.scheduling.batch_slots import LONG_SHARE
 from apiserver.scheduling.throughput import GAP_SECONDS
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
-from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane
-from shared.protocol.priority import Priority
+from shared.protocol.priority import CHARS_PER_UNIT, SHORT_UNITS, Lane, Priority
 from shared.protocol.report import ModelReport
 from tests.apiserver.scheduling.hand_clock import HandClock
 from tests.apiserver.work_items import work_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apiserver.scheduling.in_flight import InFlightLedger
-from shared.protocol.lanes import Lane
+from shared.protocol.priority import Lane
 
 
 def test_units_of_counts_a_caller_in_more_urgent_lanes() -> None:

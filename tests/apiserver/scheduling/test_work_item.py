@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from apiserver.scheduling.work_item import WorkItem
-from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS, Lane
-from shared.protocol.priority import Priority
+from shared.protocol.priority import CHARS_PER_UNIT, SHORT_UNITS, Lane, Priority
 from tests.apiserver.work_items import work_of
 
 

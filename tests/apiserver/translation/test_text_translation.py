@@ -19,7 +19,7 @@ from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TextStep
 from apiserver.translation.text_translation import RunningModel, TextTranslation
-from shared.protocol.lanes import Lane
+from shared.protocol.priority import Lane
 from tests.apiserver.work_items import EN_DE, work_of
 from tests.support.scripted_engine import ScriptedEngine
 

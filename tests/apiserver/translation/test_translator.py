@@ -24,8 +24,8 @@ from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS
 from apiserver.translation.text_translation import RunningModel
 from apiserver.translation.translator import INLINE_CHARS, Translator
 from shared.protocol.errors import TooLargeError
-from shared.protocol.lanes import Lane
 from shared.protocol.messages import TextFormat, Translation
+from shared.protocol.priority import Lane
 from tests.apiserver.work_items import work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine
 from tests.support.waiting import wait_until

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.protocol.lanes import CHARS_PER_UNIT, SHORT_UNITS
+from shared.protocol.priority import CHARS_PER_UNIT, SHORT_UNITS
 from tests.proxy.admission.harness import LIMIT, AdmissionHarness, full_to
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxy.fleet.snapshot import Snapshot
-from shared.protocol.lanes import Lane
+from shared.protocol.priority import Lane
 from tests.proxy.admission.harness import LIMIT, AdmissionHarness
 from tests.proxy.balancing.local_fleet import EN_DE, A, B
 from tests.proxy.samples import models, replica, snapshot

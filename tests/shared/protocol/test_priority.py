@@ -1,11 +1,11 @@
-"""Priorities: read from the header, ordered, capped."""
+"""Priorities: read from the header, ordered, capped; lanes."""
 
 from __future__ import annotations
 
 import pytest
 
 from shared.protocol.errors import InvalidRequestError
-from shared.protocol.priority import PRIORITY_HEADER, Priority
+from shared.protocol.priority import CHARS_PER_UNIT, PRIORITY_HEADER, SHORT_UNITS, Lane, Priority, is_long
 
 
 @pytest.mark.parametrize("value", ["bulk", "Bulk", " BULK "])
@@ -39,3 +39,14 @@ def test_rank_orders_the_most_urgent_first() -> None:
 )
 def test_at_most_never_raises_a_priority(priority: Priority, ceiling: Priority, capped: Priority) -> None:
     assert priority.at_most(ceiling) is capped
+
+
+def test_lanes_order_by_priority_then_length() -> None:
+    lanes = [Lane.of(priority, is_long=long) for priority in Priority for long in (False, True)]
+    assert lanes == sorted(Lane)
+    assert [lane.is_long for lane in Lane] == [False, True] * len(Priority)
+
+
+def test_is_long_above_the_units_of_short_texts() -> None:
+    assert not is_long(SHORT_UNITS * CHARS_PER_UNIT)
+    assert is_long(SHORT_UNITS * CHARS_PER_UNIT + 1)
