@@ -24,11 +24,7 @@ _OPERATOR_SCHEME: Final = Depends(
 
 
 async def authenticate(request: Request, deadline: Deadline) -> Authentication:
-    """Let in a caller of ``/translate``, counting the request, and set the headers and log field of its key.
-
-    Raises:
-        PairwayError: the key does not let them in, or was not looked up in time.
-    """
+    """Let in a caller of ``/translate`` and count the request; raise PairwayError where the key does not, in time."""
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
         client = request.scope["client"]

@@ -23,11 +23,7 @@ BODY_SECONDS: Final = 5.0
 
 
 async def read(request: Request, model: type[M]) -> M:
-    """Read the body of an operator's request.
-
-    Raises:
-        PairwayError: it is too large, too slow, no JSON, or a field of it is wrong.
-    """
+    """Read the body; raise PairwayError where it is too large, too slow, no JSON, or a field of it is wrong."""
     deadline = Deadline.after(BODY_SECONDS, time.monotonic)
     with context(request).process.body_budget.reserve() as reservation:
         body = await read_body(request, MAX_BODY_BYTES, deadline, reservation)

@@ -22,10 +22,7 @@ routes = APIRouter()
 
 
 @routes.get(
-    "/usage",
-    responses=problem_documentation((401, 403, 404, 503)),
-    dependencies=[auth.KEY],
-    openapi_extra=auth.NO_KEY,
+    "/usage", responses=problem_documentation((401, 403, 404, 503)), dependencies=[auth.KEY], openapi_extra=auth.NO_KEY
 )
 async def usage(request: Request) -> Usage:
     """Show a caller what their key may, and what they used of it; asking costs nothing. 404 where keys are off."""

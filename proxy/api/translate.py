@@ -62,7 +62,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         authentication = await auth.authenticate(request, deadline)
         body = await read_body(request, settings.max_body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, settings.limits)
-        priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(authentication.caller.ceiling)
+        caller, request_id = authentication.caller, request.scope["state"]["request_id"]
+        priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(caller.ceiling)
         cost = RequestCost.of(translate_request, priority)
         source, target = translate_request.source_lang, translate_request.target_lang
         add_log_fields(request, source=source, target=target, texts=cost.texts)
@@ -72,17 +73,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
             if authentication.key is not None:
                 charge = await meter.charge(authentication.key, cost.chars)
                 add_response_headers(request, charge.headers)
-            call = TranslationCall(
-                translate_request,
-                cost,
-                authentication.caller,
-                priority,
-                deadline,
-                request.scope["state"]["request_id"],
-                sample,
-                sink,
-                body,
-            )
+            call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
             work = pipeline.service.translate(call)
             answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
         except BaseException:

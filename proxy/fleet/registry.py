@@ -91,11 +91,7 @@ class Registry:
     def override(
         self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
     ) -> Override:
-        """Record an operator's override; it takes effect on this proxy immediately.
-
-        Raises:
-            FleetFullError: there are too many already.
-        """
+        """Record an operator's override, in effect here at once; raise FleetFullError where there are too many."""
         override = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
         self._rebuild()
         return override

@@ -43,11 +43,7 @@ class Scope(StrEnum):
 
 
 def parse_pair(text: str) -> LanguagePair:
-    """Read ``en-de``, or ``zh-Hant>de`` where a language has hyphens of its own.
-
-    Raises:
-        ValueError: it is neither, or names no languages.
-    """
+    """Read ``en-de``, or ``zh-Hant>de`` where a language has hyphens of its own; raise ValueError for all else."""
     sides = text.split(">") if ">" in text else text.split("-")
     if len(sides) != len(("source", "target")):
         raise ValueError(
@@ -153,18 +149,14 @@ class ApiKey(KeyView):
 
 
 def check_end(expires_at: float | None, now: float) -> None:
-    """Raise InvalidRequestError for an end that has been: a key is revoked for that, and a number of days is no time."""
+    """Raise InvalidRequestError for an end that has been: a key is revoked for that."""
     if expires_at is not None and expires_at <= now:
         message = f"{expires_at:.0f} has been; write Unix seconds after {now:.0f}, which is now, or null for never"
         raise InvalidRequestError([("expires_at", message)])
 
 
 def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
-    """Return a new key, and what its holder is to show: it is nowhere else.
-
-    Raises:
-        InvalidRequestError: it would be over already.
-    """
+    """Return a new key, and what its holder shows; raise InvalidRequestError where it would be over already."""
     check_end(grant.expires_at, now)
     name = secrets.token_hex(ID_BYTES)
     shown = f"pw_{name}_{''.join(secrets.choice(_ALPHABET) for _ in range(SECRET_CHARS))}"

@@ -59,11 +59,7 @@ class Authenticator:
         self.on = on
 
     async def authenticate(self, authorization: str | None) -> Authentication:
-        """Let in a caller for one translation request, and count it.
-
-        Raises:
-            PairwayError: there is no key or it is refused, over its limit, or can not be looked up now.
-        """
+        """Let in a caller and count the request; raise PairwayError without a key that opens this and has some left."""
         key = await self.identify(authorization, Scope.TRANSLATE)
         return Authentication(key.caller, key, await self.meter.count_request(key))
 
@@ -71,8 +67,7 @@ class Authenticator:
         """Let in an operator, by the token or by a key with the scope; return who it is, for the log.
 
         Raises:
-            OperatorOffError: there is neither to have.
-            PairwayError: what was shown does not open this.
+            PairwayError: what was shown does not open this, or there is neither to have (OperatorOffError).
         """
         if not self._token and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
@@ -84,11 +79,7 @@ class Authenticator:
         return (await self.identify(authorization, Scope.OPERATE)).id
 
     async def identify(self, authorization: str | None, scope: Scope) -> ApiKey:
-        """Return the key that was shown, if it opens this.
-
-        Raises:
-            PairwayError: it does not, or can not be looked up now.
-        """
+        """Return the key that was shown; raise PairwayError where it does not open this or cannot be looked up now."""
         shown = self._shown(authorization)
         key_id = id_of(shown)
         try:

@@ -37,11 +37,7 @@ class Caller:
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
 
     def check(self, pair: LanguagePair) -> None:
-        """Let them use a pair, direct or through a pivot; a key for ``en-de`` is for en-GB and de-AT too.
-
-        Raises:
-            PairRefusedError: their key is not for it.
-        """
+        """Raise PairRefusedError where their key is not for a pair; one for ``en-de`` is for en-GB and de-AT too."""
         if self.pairs is not None and not stand_ins(pair, self.pairs):
             raise PairRefusedError(str(pair), sorted(map(str, self.pairs)))
 

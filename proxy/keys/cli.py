@@ -133,13 +133,7 @@ def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, Any], str]:
-    """Do what was asked, and return it for programs and for people.
-
-    Raises:
-        ValidationError: a field is wrong.
-        PairwayError: there is no such key, or there are too many already.
-        StoreUnavailableError: Redis is away.
-    """
+    """Do what was asked, and return it for programs and for people; raise what ``main`` gives an exit status."""
     fields = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
     match options.command:
         case "create":
@@ -182,8 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = ProxySettings()
     except (ValidationError, UnknownSettingError) as error:
         message = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else str(error)
-        sys.stderr.write(f"keys: {message}\n")
-        return EXIT_CONFIG
+        return _fail(message, EXIT_CONFIG)
 
     async def run_once() -> None:
         store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, TIMEOUT_SECONDS, time.time)
@@ -196,13 +189,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asyncio.run(run_once())
     except ValidationError as error:
-        message = "; ".join(f"--{field.replace('_', '-')}: {wrong}" for field, wrong in operator_errors(error, Grant))
-        sys.stderr.write(f"keys: {message}\n")
-        return EXIT_USAGE
+        wrong = (f"--{field.replace('_', '-')}: {sentence}" for field, sentence in operator_errors(error, Grant))
+        return _fail("; ".join(wrong), EXIT_USAGE)
     except PairwayError as error:
-        sys.stderr.write(f"keys: {error.detail}\n")
-        return EXIT_REFUSED
+        return _fail(error.detail, EXIT_REFUSED)
     except StoreUnavailableError as error:
-        sys.stderr.write(f"keys: {error}\n")
-        return EXIT_AWAY
+        return _fail(str(error), EXIT_AWAY)
     return 0
+
+
+def _fail(message: str, status: int) -> int:
+    sys.stderr.write(f"keys: {message}\n")
+    return status

@@ -42,11 +42,7 @@ class KeyMeter:
         await asyncio.gather(*self._refunds)
 
     async def count_request(self, key: ApiKey) -> Mapping[str, str]:
-        """Count one request in a key's minute; return the headers of the key's limits.
-
-        Raises:
-            PairwayError: the key is over its limit or was revoked, or cannot be looked up now.
-        """
+        """Count one request in a key's minute; return the headers of its limits, or raise PairwayError."""
         usage = await self._count(key, requests=1)
         return {} if usage is None else limit_headers(key, usage)
 
@@ -79,11 +75,7 @@ class KeyMeter:
             await asyncio.shield(task)
 
     async def usage(self, key: ApiKey) -> UsageResult:
-        """Return what a key has used.
-
-        Raises:
-            PairwayError: the key was revoked, or Redis is away.
-        """
+        """Return what a key has used; raise PairwayError where it was revoked, or Redis is away."""
         usage = await self._count(key)
         if usage is None:
             raise self._metrics.refused("unavailable", KeysUnavailableError())

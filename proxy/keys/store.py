@@ -140,22 +140,14 @@ class KeyStore:
         return [key for key in keys if key is not None]
 
     async def add(self, key: ApiKey) -> None:
-        """Keep a new key.
-
-        Raises:
-            KeysFullError: there are ``MAX_KEYS`` already.
-        """
+        """Keep a new key; raise KeysFullError where there are ``MAX_KEYS`` already."""
         if await self._write("", key) < 0:
             await self.all()  # perhaps some are only in the index
             if await self._write("", key) < 0:
                 raise KeysFullError(MAX_KEYS)
 
     async def change(self, key_id: str, changes: Mapping[str, object]) -> ApiKey:
-        """Change fields of a key and return it; what it is given must be valid.
-
-        Raises:
-            UnknownKeyError: there is none, or it was revoked.
-        """
+        """Change fields of a key to valid values and return it; raise UnknownKeyError where there is none in force."""
         for _ in range(MAX_TRIES):
             record = await self._call("GET", self._keys.api_key(key_id))
             key = _parse(record)
@@ -167,11 +159,7 @@ class KeyStore:
         raise UnknownKeyError(key_id)  # it never stays as it is: somebody's loop gone wild
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key and return it; nobody is let in with it from now on.
-
-        Raises:
-            UnknownKeyError: there is none, or it was revoked before.
-        """
+        """Revoke a key and return it; raise UnknownKeyError where there is none, or it was revoked before."""
         return await self.change(key_id, {"revoked_at": self.clock()})
 
     async def _write(self, before: str, key: ApiKey) -> int:

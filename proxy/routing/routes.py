@@ -28,11 +28,7 @@ class Route:
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
-    """Return known pairs that can stand in for this one, best first.
-
-    Raises:
-        UnknownPairError: there is none.
-    """
+    """Return known pairs that can stand in for this one, best first; raise UnknownPairError where there is none."""
     pairs = stand_ins(pair, pairs_of_kin(snapshot.by_source, pair.source))
     if not pairs:
         raise UnknownPairError(str(pair), [str(each) for each in snapshot.ready])
