@@ -17,29 +17,18 @@ class ProxyMetrics(ServerMetrics):
 
     def __init__(self) -> None:
         super().__init__("pairway_proxy")
-        self.attempts = self.counter(
-            "pairway_proxy_attempts_total",
-            "Requests sent to a replica, by outcome (ok, the error's code, beaten by a hedge, or cancelled).",
-            ["replica", "outcome"],
-        )
+        attempts = "Requests sent to a replica, by outcome (ok, the error's code, beaten by a hedge, or cancelled)."
+        self.attempts = self.counter("pairway_proxy_attempts_total", attempts, ["replica", "outcome"])
         self.retries = self.counter("pairway_proxy_retries_total", "Attempts after the first.", ["pair"])
         hedges = "Second attempts beside a first that took long."
         self.hedges = self.counter("pairway_proxy_hedges_total", hedges, ["pair"])
-        self.canaries = self.counter(
-            "pairway_proxy_canaries_total",
-            "Small translations sent to replicas in doubt, by outcome (good, failed, refused, full, none).",
-            ["replica", "outcome"],
-        )
-        self.shed = self.counter(
-            "pairway_proxy_shed_total",
-            "Requests refused for lack of capacity, by priority and reason (full, share, late).",
-            ["pair", "priority", "reason"],
-        )
-        self.refusals = self.counter(
-            "pairway_proxy_access_refusals_total",
-            "Requests refused by reason (none: no key, key, scope, requests, characters, unavailable: Redis is away).",
-            ["reason"],
-        )
+        canaries = "Small translations sent to replicas in doubt, by outcome (good, failed, refused, full, none)."
+        self.canaries = self.counter("pairway_proxy_canaries_total", canaries, ["replica", "outcome"])
+        shed = "Requests refused for lack of capacity, by priority and reason (full, share, late)."
+        self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"])
+        reasons = "none: no key, key, scope, requests, characters, unavailable: Redis is away"
+        refusals = f"Requests refused by reason ({reasons})."
+        self.refusals = self.counter("pairway_proxy_access_refusals_total", refusals, ["reason"])
         self.replicas = self.gauge("pairway_proxy_replicas", "Replicas by state.", ["state"])
         self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for a known pair.", ["pair"])
         failing = "Replicas that report a pair ready and that this proxy keeps out by its own statistics."

@@ -24,7 +24,7 @@ _OPERATOR_SCHEME: Final = Depends(
 
 
 async def authenticate(request: Request, deadline: Deadline) -> Authentication:
-    """Let in a caller of ``/translate`` and count the request; raise PairwayError where the key does not, in time."""
+    """Let in a caller of ``/translate`` by their key before the deadline, or raise PairwayError; count the request."""
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
         client = request.scope["client"]

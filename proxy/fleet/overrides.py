@@ -66,7 +66,7 @@ class Overrides:
         return self._by_url.get(url)
 
     def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
-        """Keep an operator's override, or raise FleetFullError; with ``new_verdict`` it is the latest on its addresses."""
+        """Keep an override, or raise FleetFullError; with ``new_verdict`` it is the latest one on its addresses."""
         before = self._by_url.get(url)
         if before is None and len(self._by_url) >= MAX_OVERRIDES:
             undone = [each for each in self._by_url.values() if each.is_undone()]

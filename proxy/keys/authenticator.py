@@ -59,7 +59,7 @@ class Authenticator:
         self.on = on
 
     async def authenticate(self, authorization: str | None) -> Authentication:
-        """Let in a caller and count the request; raise PairwayError without a key that opens this and has some left."""
+        """Let in a caller and count the request; raise PairwayError where the key is refused or over its limit."""
         key = await self.identify(authorization, Scope.TRANSLATE)
         return Authentication(key.caller, key, await self.meter.count_request(key))
 
@@ -96,7 +96,7 @@ class Authenticator:
         return key
 
     async def warn(self, *, published: bool) -> None:
-        """Log what can hardly be meant: keys that nobody has, or none on a proxy that a web server has ``published``."""
+        """Log what can hardly be meant: keys that nobody has, or none though a web server has ``published`` us."""
         if published:
             how = "PROXY_KEYS=on, or off if everybody may"
             log.warning("keys are off, and a web server before us lets others in", extra={"set": how})

@@ -62,10 +62,7 @@ def windows_at(now: float) -> tuple[Window, ...]:
 
 @dataclass(slots=True)
 class UsageResult:
-    """What a key has used in the windows of ``now``; ``counters`` are their keys in Redis.
-
-    ``exceeded`` is the window that did not allow more, of several the longest, None where it was counted.
-    """
+    """What a key has used in the windows of ``now``, their keys in Redis, and the longest window that was exceeded."""
 
     now: float
     windows: Sequence[Window]
@@ -117,9 +114,7 @@ class Usage(BaseModel):
         """Return the usage of a key; of a limit that was lowered, more than all may be used."""
         limits: dict[str, LimitUsage] = {}
         for window in usage.windows:
-            most, reset = window.limit.of(key), round(window.end - usage.now, 3)
-            remaining = None if most is None else max(0, most - window.used)
-            limits[window.limit.field] = LimitUsage(
-                limit=most, used=window.used, remaining=remaining, reset_seconds=reset
-            )
+            most, used, reset = window.limit.of(key), window.used, round(window.end - usage.now, 3)
+            remaining = None if most is None else max(0, most - used)
+            limits[window.limit.field] = LimitUsage(limit=most, used=used, remaining=remaining, reset_seconds=reset)
         return cls.model_validate({"key": key, **limits})

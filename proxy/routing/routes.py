@@ -36,12 +36,7 @@ def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
 
 
 def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
-    """Return the closest pair that has a ready replica.
-
-    Raises:
-        UnknownPairError: no known pair can stand in.
-        PairUnavailableError: some can, but none is ready now.
-    """
+    """Return the closest pair with a ready replica; raise UnknownPairError, or PairUnavailableError if none is ready."""
     if snapshot.ready.get(pair):  # the common case, before looking for stand-ins
         return pair
     candidates = known_pairs(pair, snapshot)
@@ -101,11 +96,10 @@ def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableE
         for replica in snapshot.replicas.values()
         if replica.report is not None and pair in replica.report.by_pair
     ]
+    counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    why = f"no replica is ready for it (of {len(states)} that serve it: {counted})"
     if not states:
         why = "no replica that serves it is left"
-    else:
-        counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-        why = f"no replica is ready for it (of {len(states)} that serve it: {counted})"
     return PairUnavailableError(str(pair), why, retry_after=_ready_in(pair, snapshot))
 
 
