@@ -19,8 +19,6 @@ MAX_TAG_LENGTH: Final = 35
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
 # Valid tags that name no single language: undetermined, several, none, private "artificial" ones.
 NOT_A_LANGUAGE: Final = frozenset({"und", "mul", "zxx", "mis", "art"})
-
-
 # CLDR has stopped calling Norwegian a macrolanguage; models and clients write no and nb (Bokmål) for the same thing.
 SAME_LANGUAGE: Final = {"nb": "no"}
 
@@ -58,17 +56,14 @@ def canonical_tag(text: str) -> str:
         InvalidTagError: the text is no BCP-47 tag, or one that names no language.
     """
     if len(text) > MAX_TAG_LENGTH:
-        message = f"a language tag has at most {MAX_TAG_LENGTH} characters, this has {len(text)}"
-        raise InvalidTagError(message)
+        raise InvalidTagError(f"a language tag has at most {MAX_TAG_LENGTH} characters, this has {len(text)}")
     try:
         parsed = langcodes.Language.get(text)
     except LanguageTagError:
-        message = f"{text!r} is no BCP-47 language tag; examples: en, de-AT, zh-Hant"
-        raise InvalidTagError(message) from None
+        raise InvalidTagError(f"{text!r} is no BCP-47 language tag; examples: en, de-AT, zh-Hant") from None
     language = parsed.language
     if language is None or not _LANGUAGE.fullmatch(language) or language in NOT_A_LANGUAGE:
-        message = f"{text!r} names no language; examples: en, de-AT, zh-Hant"
-        raise InvalidTagError(message)
+        raise InvalidTagError(f"{text!r} names no language; examples: en, de-AT, zh-Hant")
     return langcodes.Language.make(language=language, script=parsed.script, territory=parsed.territory).to_tag()
 
 

@@ -141,7 +141,7 @@ def _replica_line(
                 "ready": serving and each.ready,
                 "why": None if serving and each.ready else each.why or replica.why,
             }
-            for pair, each in (report.by_pair.items() if report else ())
+            for pair, each in (report.pairs.by_pair.items() if report else ())
         }
     return {
         "url": replica.url,

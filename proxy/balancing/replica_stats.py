@@ -290,7 +290,7 @@ class ReplicaStats:
                 stats.notify_lost()
             outdated = list(self.pairs)
         else:
-            reported = replica.report.by_pair if self.pairs else ()
+            reported = replica.report.pairs.by_pair if self.pairs else ()
             outdated = [
                 pair
                 for pair, stats in self.pairs.items()

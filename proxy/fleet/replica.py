@@ -88,10 +88,10 @@ class Replica(BaseModel):
     @property
     def pairs(self) -> dict[LanguagePair, bool]:
         """Every pair it is configured for, and whether it is ready for it now."""
-        serving, by_pair = self.state is ReplicaState.READY, self.report.by_pair if self.report else {}
+        serving, by_pair = self.state is ReplicaState.READY, self.report.pairs.by_pair if self.report else {}
         return {pair: serving and report.ready for pair, report in by_pair.items()}
 
     def serves(self, pair: LanguagePair) -> bool:
         """Say whether it is ready for a pair now."""
-        report = self.report and self.report.by_pair.get(pair)
+        report = self.report and self.report.pairs.by_pair.get(pair)
         return report is not None and report.ready and self.state is ReplicaState.READY

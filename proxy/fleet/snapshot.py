@@ -37,7 +37,7 @@ class Snapshot:
         total: dict[LanguagePair, int] = dict.fromkeys(remembered, 0)
         offers: dict[LanguagePair, list[tuple[str, PairReport]]] = {pair: [] for pair in total}
         for url, replica in by_url.items():
-            for pair, report in replica.report.by_pair.items() if replica.report is not None else ():
+            for pair, report in replica.report.pairs.by_pair.items() if replica.report is not None else ():
                 total[pair] = total.get(pair, 0) + 1
                 pair_offers = offers.setdefault(pair, [])
                 if report.ready and replica.state is ReplicaState.READY:

@@ -94,7 +94,7 @@ def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableE
     states = [
         "not ready for this pair" if replica.state is ReplicaState.READY else str(replica.state)
         for replica in snapshot.replicas.values()
-        if replica.report is not None and pair in replica.report.by_pair
+        if replica.report is not None and pair in replica.report.pairs.by_pair
     ]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     why = f"no replica is ready for it (of {len(states)} that serve it: {counted})"
@@ -109,6 +109,6 @@ def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
         report.ready_in_s
         for replica in snapshot.replicas.values()
         if replica.report is not None and replica.state is not ReplicaState.DOWN
-        if (report := replica.report.by_pair.get(pair)) is not None and report.ready_in_s is not None
+        if (report := replica.report.pairs.by_pair.get(pair)) is not None and report.ready_in_s is not None
     ]
     return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits))) if waits else RETRY_AFTER_SECONDS

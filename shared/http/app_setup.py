@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shared.http.problems import logged_problem_response, problem_response
-from shared.http.request_context import RequestContext
-from shared.http.security_headers import add_cors, security_headers_for
+from shared.http.request_context import RequestContext, security_headers_for
 from shared.protocol import bearer_token
+from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
 from shared.protocol.headers import REQUEST_ID_HEADER
+from shared.protocol.priority import PRIORITY_HEADER
 
 Handler = Callable[[Request], Awaitable[Response]]
+# What pages of other origins may send, and may read of an answer.
+_CORS_METHODS: Final = ("GET", "POST")
+_CORS_REQUEST_HEADERS: Final = ("Authorization", "Content-Type", REQUEST_ID_HEADER, TIMEOUT_HEADER, PRIORITY_HEADER)
+_CORS_RESPONSE_HEADERS: Final = (
+    REQUEST_ID_HEADER,
+    "Retry-After",
+    "X-Cache",
+    "RateLimit",
+    "RateLimit-Policy",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+)
+# Browsers ask no more often than this whether they may; seconds.
+_CORS_MAX_AGE_SECONDS: Final = 600
 
 
 def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler | None = None) -> None:
@@ -51,7 +69,14 @@ def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler 
     for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
     if origins:
-        add_cors(app, origins)
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=_CORS_METHODS,
+            allow_headers=_CORS_REQUEST_HEADERS,
+            expose_headers=_CORS_RESPONSE_HEADERS,
+            max_age=_CORS_MAX_AGE_SECONDS,
+        )
     app.add_middleware(RequestContext, fast_app=None if translate is None else _asgi_app(translate))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Final, Self
 
 from fastapi import Request
@@ -26,11 +27,9 @@ class BodyReservation:
         self.size = 0
 
     def __enter__(self) -> Self:
-        """Begin."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give all of it back."""
         self.release()
 
     def release(self) -> None:
@@ -53,12 +52,12 @@ class BodyReservation:
         self.size += size
 
 
+@dataclass(slots=True)
 class ByteBudget:
     """Limit on the bytes reserved at once. Not thread-safe: one event loop."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.reserved = 0
+    limit: int
+    reserved: int = 0
 
     def reserve(self) -> BodyReservation:
         """Return a context manager that takes bytes for one request and gives them back at its end."""

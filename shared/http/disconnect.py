@@ -17,10 +17,7 @@ DISCONNECT_EXTENSION: Final = "pairway.disconnect"
 
 
 class DisconnectSignal:
-    """One connection's end. Mutable state: whether it came, and the callbacks to call then.
-
-    A request that is answered looks no more, so one serves all requests of its connection.
-    """
+    """One connection's end, for all its requests. Mutable state: whether it came, and the callbacks to call then."""
 
     __slots__ = ("_callbacks", "is_set")
 
@@ -61,7 +58,6 @@ class DisconnectWatch:
         self._task: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Self:
-        """Listen."""
         if self._signal is None:
             self._task = asyncio.create_task(self._wait())
         else:
@@ -69,7 +65,6 @@ class DisconnectWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Listen no more."""
         if self._signal is not None:
             self._signal.remove_callback(self._callback)
         if self._task is not None:

@@ -60,11 +60,10 @@ async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: Even
 
 
 class EventStream(Response):
-    """Runs the work and sends its deltas, then its result or the error that ended it.
+    """Runs the work and sends its deltas, then its result or the error that ended it; the work ends with the call.
 
-    The status and headers wait for the first event, so an error before it is an ordinary problem. Deltas that a slow
-    reader has not taken wait here, joined per text: never more than the answer itself. Whatever happens, the work has
-    ended when the call does.
+    The status waits for the first event; an error before it is raised, as nothing was sent. Deltas that a slow reader has not
+    taken wait here, joined per text: never more than the answer itself.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class EventStream(Response):
         keep_alive_interval: float = KEEP_ALIVE_INTERVAL_SECONDS,
         stall_seconds: float = READER_STALL_SECONDS,
     ) -> None:
-        """Take seconds between comments, and seconds that a reader may take nothing."""
         super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse.EVENT_STREAM)
         del self.headers["content-length"]
         self._request = request
@@ -87,11 +85,6 @@ class EventStream(Response):
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the request.
-
-        Raises:
-            PairwayError: the work failed before its first delta; nothing was sent.
-        """
         sink = self._sink
         task = asyncio.create_task(self._work)
         task.add_done_callback(lambda _: sink.changed.set())
@@ -112,12 +105,7 @@ class EventStream(Response):
             await asyncio.gather(task, return_exceptions=True)
 
     async def _send_all(self, task: asyncio.Task[bytes], send: Send) -> None:
-        """Send what comes until the work has ended, then how it ended.
-
-        Raises:
-            TimeoutError: the reader takes nothing.
-            ClientGoneError: the reader is gone.
-        """
+        """Send what comes, then how the work ended; TimeoutError: the reader takes nothing; ClientGoneError: it is gone."""
         sink = self._sink
         while not task.done() or sink.pending:
             try:
@@ -134,7 +122,6 @@ class EventStream(Response):
         await self._send(send, self._last_event(task), more=False)
 
     def _last_event(self, task: asyncio.Task[bytes]) -> bytes:
-        """Return the last event."""
         try:
             return sse.encode(sse.RESULT, task.result())
         except ClientGoneError:

@@ -9,8 +9,7 @@ from typing import Final
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from shared.http.request_context import add_log_fields, add_response_headers
-from shared.http.security_headers import security_headers_for
+from shared.http.request_context import add_log_fields, add_response_headers, security_headers_for
 from shared.protocol.errors import KeyRequiredError, PairwayError, UnsupportedMediaError
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.protocol.messages import Problem

@@ -1,4 +1,4 @@
-"""Request ids, log fields and response headers: what every request of both servers has."""
+"""Request ids, log fields, response headers and how browsers may use a response: what every request of both servers has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shared.http.security_headers import security_headers_for
 from shared.protocol import bearer_token
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.runtime.logging import log_request, request_id
@@ -31,6 +30,25 @@ _INTERNAL_SERVER_ERROR: Final = 500
 TRANSLATE_PATH: Final = "/translate"
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
+# For every response: it is data, for the client that asked alone.
+_COMMON_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+_DATA_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+DOCS_PATH: Final = "/docs"
+# FastAPI's page: its script and style come from this CDN, a script stands in it, and it may ask nobody but us.
+_DOCS_POLICY: Final = (
+    b"content-security-policy",
+    (
+        b"default-src 'none'; script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
+        b"style-src 'unsafe-inline' https://cdn.jsdelivr.net; img-src data: https://fastapi.tiangolo.com; "
+        b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    ),
+)
+_DATA_HEADERS: Final = (*_COMMON_HEADERS, _DATA_POLICY)
+_DOCS_HEADERS: Final = (*_COMMON_HEADERS, _DOCS_POLICY)
 
 
 class RequestContext:
@@ -106,6 +124,11 @@ def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
     """Add headers to the request's answer, whatever it will be."""
     encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
     request.scope["state"]["answer_headers"].update(encoded)
+
+
+def security_headers_for(path: str) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the security headers of a path's responses; a handler's own headers go before them."""
+    return _DOCS_HEADERS if path == DOCS_PATH else _DATA_HEADERS
 
 
 def route_path(scope: Scope) -> str:

@@ -42,7 +42,6 @@ class TextFormat(StrEnum):
 
 
 def _phrase_error(phrase: object) -> str | None:
-    """Say what is wrong with a phrase, without repeating it."""
     if not isinstance(phrase, str):
         return "must be a string"
     if not 0 < len(phrase) <= MAX_PHRASE_CHARS:
@@ -263,11 +262,6 @@ def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:
 
 
 def _check_unique(pairs: list[tuple[str, object]]) -> None:
-    """Refuse an object in which a name stands twice.
-
-    Raises:
-        BadRequestError: one does.
-    """
     if len(dict(pairs)) != len(pairs):
         raise BadRequestError("The body is JSON, but a name stands twice in one of its objects.")
 

@@ -16,10 +16,7 @@ SHORT_UNITS: Final = 8
 
 
 class Priority(StrEnum):
-    """Three classes, the most urgent first: somebody waits, something waits, nothing does.
-
-    ``rank`` is 0 for the most urgent.
-    """
+    """Three classes: somebody waits, something waits, nothing does; ``rank`` is 0 for the most urgent."""
 
     rank: int
 
@@ -39,8 +36,7 @@ class Priority(StrEnum):
         try:
             return cls(value.strip().lower())
         except ValueError:
-            message = f"must be one of {', '.join(cls)}"
-            raise InvalidRequestError([(PRIORITY_HEADER, message)]) from None
+            raise InvalidRequestError([(PRIORITY_HEADER, f"must be one of {', '.join(cls)}")]) from None
 
     def at_most(self, ceiling: Priority) -> Priority:
         """Return this class, or the ceiling where this one is more urgent."""

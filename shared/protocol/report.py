@@ -42,7 +42,6 @@ class ServedPairs(dict[str, PairReport]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Be read and written as the dict it is."""
         del source
         return no_info_after_validator_function(cls, handler(dict[str, PairReport]))
 
@@ -63,11 +62,10 @@ class ServedPairs(dict[str, PairReport]):
 
 
 class ClassCapacity(BaseModel):
-    """How full a model is for one class of requests, in units of cost (shared/protocol/priority.py).
+    """How full a model is for one class of requests, in units of cost; taken on is what has less than ``limit`` before it.
 
-    ``ahead`` is what is in hand, in all, of what goes before or beside a new short request of the class. Callers are
-    served in turn, so before the first short text of one that has nothing in hand there are only ``callers``: of each
-    other no more than one unit. A request is taken on while what is before it is less than ``limit``.
+    ``ahead`` is what is in hand before or beside a new short request; ``callers`` the part of it, at most one unit of each
+    other caller, that goes before the first short text of one who has nothing in hand (callers are served in turn).
     """
 
     ahead: float = Field(ge=0)
@@ -133,8 +131,3 @@ class ReplicaReport(BaseModel):
         if known is None or self.pairs_version is None or self.pairs_version != known.pairs_version:
             return self
         return self.model_copy(update={"pairs": known.pairs})
-
-    @property
-    def by_pair(self) -> dict[LanguagePair, PairReport]:
-        """The pairs' reports by the pair itself."""
-        return self.pairs.by_pair

@@ -30,16 +30,14 @@ class BrokenStreamError(Exception):
 
 
 class DeltaSink:
-    """Takes the parts of a streamed answer.
+    """Takes the parts of a streamed answer; ``indices`` say as which text ``write`` gets text ``n``.
 
-    Mutable state: whether one has come (``started``), whom to tell of each (``on_progress``), and ``headers`` for the
-    response, set before the first one.
+    Mutable state: whether one has come, whom to tell of each, and the response's ``headers``, set before the first one.
     """
 
     __slots__ = ("_indices", "_write", "headers", "on_progress", "started")
 
     def __init__(self, write: OnDelta, indices: Sequence[int] | None = None) -> None:
-        """Pass parts on to ``write``; those of text ``n`` as ``indices[n]``, where given."""
         self._write = write
         self._indices = indices
         self.on_progress: Callable[[], None] | None = None
@@ -83,31 +81,26 @@ class Event:
 
 
 def encode(name: str, data: bytes) -> bytes:
-    """Return an event with JSON as its data, on one line, whatever a reader takes for the end of a line.
-
-    JSON has LF and CR only between its tokens, where white space means nothing; U+0085, U+2028 and U+2029 stand only
-    inside its strings, where an escape means the same.
-    """
+    """Return an event with JSON as its data, on one line, whatever a reader takes for the end of a line."""
     for raw, escape in _LINE_ENDS:
         data = data.replace(raw, escape)
-    if b"\n" in data or b"\r" in data:
+    if b"\n" in data or b"\r" in data:  # between JSON's tokens only
         data = data.replace(b"\r", b" ").replace(b"\n", b" ")
     return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
 
 
 def encode_delta(index: int, text: str) -> bytes:
-    """Return a delta."""
+    """Return a delta as an event."""
     return encode(DELTA, to_json({"index": index, "text": text}))
 
 
 class EventReader:
-    """Takes a stream of events apart, however its bytes are cut; work and memory are linear in what comes.
+    """Takes a stream of events apart, however its bytes are cut; ``limit`` bounds the bytes of one. Linear time and memory.
 
     Lines end with LF or CRLF (a bare CR ends none). Mutable state: the event and the line that have begun.
     """
 
     def __init__(self, limit: int) -> None:
-        """Take the bytes that one event may have."""
         self._limit = limit
         self._line = bytearray()
         self._data = bytearray()
@@ -156,10 +149,7 @@ class EventReader:
 
 
 def accepts_events(accept: str) -> bool:
-    """Say whether ``Accept`` asks for events: by name, and at least as much as for JSON.
-
-    ``*/*``, ``text/*`` and no header at all mean JSON.
-    """
+    """Say whether ``Accept`` asks for events: by name, and at least as much as for JSON."""
     accept = accept.lower()
     if EVENT_STREAM not in accept:
         return False

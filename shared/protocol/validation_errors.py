@@ -69,17 +69,13 @@ def _unknown_field(name: str, model: type[BaseModel]) -> str:
 
 
 def _as_json(value: object) -> str:
-    """Return a value as JSON, which operators write, and not without end."""
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     text = json.dumps(whole, ensure_ascii=False, default=str)
     return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
 
 
 def invalid_request(error: ValidationError, sentences: Mapping[str, str]) -> InvalidRequestError:
-    """Map pydantic's errors to ours, without ever repeating the client's text.
-
-    ``sentences`` says what would be right, by the kind of error.
-    """
+    """Map pydantic's errors to ours, without the client's text; ``sentences`` says what would be right, by kind of error."""
     items = islice(error.errors(include_url=False, include_input=False), MAX_FIELDS_NAMED)
     return InvalidRequestError([(_field_name(item["loc"]), sentence_of(item, sentences)) for item in items])
 

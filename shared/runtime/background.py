@@ -35,8 +35,7 @@ class Loop:
     failures: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        """Count the start as good, so that a young loop is not stale."""
-        self.last_success = self.clock()
+        self.last_success = self.clock()  # a young loop is not stale
 
     async def run(self) -> None:
         """Tick until cancelled, even by a cancellation that a library in the tick took for its own."""

@@ -1,8 +1,4 @@
-"""Structured logs.
-
-Logs carry a constant message and fields; never a text, a key or a client's address. Every line written while a
-request is served carries its ``request_id``.
-"""
+"""Structured logs: a constant message and fields, a request's ``request_id`` among them; never a text, key or address."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Metrics of both servers, and several registries as one; no label is a client's address or key.
 
-Counters and histograms of the hot path are plain numbers here, which become samples only when somebody collects them:
-prometheus_client's own take a lock and 1 to 3 µs for each change.
+Counters and histograms are plain numbers, which become samples when somebody collects them (docs/decisions/0018-hot-path.md).
 """
 
 from __future__ import annotations
@@ -27,15 +26,13 @@ _BUCKET_LABELS: Final = (*({"le": str(bound)} for bound in LATENCY_BUCKETS), {"l
 _NO_LABELS: Final[dict[str, str]] = {}
 
 
+@dataclass(slots=True)
 class Count:
     """One series of a counter."""
 
     kind: ClassVar = "counter"
-    __slots__ = ("created_at", "value")
-
-    def __init__(self) -> None:
-        self.created_at = time.time()
-        self.value = 0
+    value: int = 0
+    created_at: float = field(default_factory=time.time)
 
     def inc(self, amount: int = 1) -> None:
         """Count so many more."""
@@ -47,16 +44,14 @@ class Count:
         yield "_created", _NO_LABELS, self.created_at
 
 
+@dataclass(slots=True)
 class DurationHistogram:
     """One series of a histogram of seconds."""
 
     kind: ClassVar = "histogram"
-    __slots__ = ("buckets", "created_at", "sum")
-
-    def __init__(self) -> None:
-        self.created_at = time.time()
-        self.buckets = [0] * len(_BUCKET_LABELS)
-        self.sum = 0.0
+    sum: float = 0.0
+    created_at: float = field(default_factory=time.time)
+    buckets: list[int] = field(default_factory=lambda: [0] * len(_BUCKET_LABELS))
 
     def observe(self, seconds: float) -> None:
         """Count one more that took so long."""
@@ -86,7 +81,6 @@ class MetricFamily(Collector, Generic[SeriesT]):
         labels: Sequence[str],
         registry: CollectorRegistry,
     ) -> None:
-        """Register a metric, whose series begin at 0 when they are first asked for."""
         self._kind, self._name, self._documentation = kind, name.removesuffix("_total"), documentation
         self._label_names = tuple(labels)
         self._series: dict[tuple[str, ...], SeriesT] = {}
@@ -111,7 +105,6 @@ class MetricFamily(Collector, Generic[SeriesT]):
 
     @override
     def collect(self) -> list[Metric]:
-        """Return the metric with the numbers of now."""
         (metric,) = self.describe()
         for values, series in self._series.items():
             labels = dict(zip(self._label_names, values, strict=True))
@@ -121,10 +114,9 @@ class MetricFamily(Collector, Generic[SeriesT]):
 
 
 class MergedCollector:
-    """Several registries as one: a metric that several engines have appears once, with all their samples."""
+    """Several registries as one: each metric appears once, with all samples and the first registry's help text."""
 
     def __init__(self, *registries: Collector) -> None:
-        """Take the registries in order; the first one's help text wins."""
         self._registries = registries
 
     def collect(self) -> Iterable[Metric]:
@@ -148,10 +140,9 @@ class RequestSample:
 
 
 class ServerMetrics:
-    """Metrics of both servers; ``prefix`` is ``pairway_proxy`` or ``pairway_apiserver``."""
+    """Metrics of both servers, in a registry of one app; ``prefix`` is ``pairway_proxy`` or ``pairway_apiserver``."""
 
     def __init__(self, prefix: str) -> None:
-        """Register every metric with a registry of this app's own, so that two apps can share a process."""
         self.registry = CollectorRegistry()
         self.requests = self.counter(
             f"{prefix}_requests_total",
@@ -197,7 +188,6 @@ class RequestTimer:
         self._request = RequestSample()
 
     def __enter__(self) -> RequestSample:
-        """Begin; return what the block fills in."""
         self._started = self._clock()
         self._metrics.in_flight += 1
         return self._request
@@ -205,7 +195,6 @@ class RequestTimer:
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Count how it ended."""
         if error is None:
             outcome = "ok"
         elif isinstance(error, PairwayError):

@@ -1,9 +1,7 @@
 """Guard process: ends what its owner started, however the owner itself ended.
 
-A child is found by a variable in its environment, which children, grandchildren and an EngineCore inherit at any stage
-of their start-up. Linux shows the environment of a process as it was at its exec: the owner itself is therefore not
-marked, and neither is a child that it forks without an exec (nothing here does). A program that writes its title over its
-environment loses the mark: the environment keeps setproctitle (vLLM's EngineCore) from it, redis-server has an option.
+A child is found by a variable in its environment as it was at its exec: neither the owner nor a child forked without an
+exec (nothing here does that) is marked, and a program that writes its title over its environment loses the mark.
 Run as a script, this file is the guard; it imports little, because a guard sleeps in memory as long as its owner lives.
 """
 
@@ -21,7 +19,7 @@ SCAN_INTERVAL_SECONDS = 0.05
 AFTER_KILL_SECONDS = 10.0
 # Blocked in the guard from its first instruction: what ends the owner's terminal must not end the guard.
 BLOCKED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Makes the setproctitle package leave the environment of a process readable.
+# Makes the setproctitle package (vLLM's EngineCore) leave the environment of a process readable.
 KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
 GUARD_READY = b"up"
 # Where the guard finds the descriptor that it holds open for its owner.
@@ -45,7 +43,6 @@ class ProcessGuard:
         self._lifeline: int | None = None
 
     def __enter__(self) -> ProcessGuard:  # noqa: PYI034 - importing typing would cost the guard memory
-        """Start the guard, then mark the environment."""
         guard_end, self._lifeline = os.pipe()
         answer, answer_end = os.pipe()
         files: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
@@ -86,7 +83,6 @@ class ProcessGuard:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Unmark the environment, let the guard clean, and wait for it."""
         for name, value in self._saved_environment.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -98,7 +94,6 @@ class ProcessGuard:
             time.sleep(SCAN_INTERVAL_SECONDS)
 
     def _drop_lifeline(self) -> None:
-        """Close this process's end of the pipe, once."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -140,7 +135,6 @@ def end_marked_processes(name: str, value: str, grace_seconds: float) -> None:
 
 
 def _send(pid: int, number: signal.Signals) -> None:
-    """Send a signal; the process may be gone."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:

@@ -34,13 +34,11 @@ def refuse_unknown_settings(
     known = {f"{prefix}{field}".upper() for field in fields}
     for name in sorted(environ):
         if removed and name.upper() in removed:
-            message = f"{name} was removed; {removed[name.upper()]}"
-            raise UnknownSettingError(message)
+            raise UnknownSettingError(f"{name} was removed; {removed[name.upper()]}")
         if name.upper().startswith(prefix.upper()) and name.upper() not in known:
             close = difflib.get_close_matches(name.upper(), known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
-            message = f"{name} is no setting; {hint}"
-            raise UnknownSettingError(message)
+            raise UnknownSettingError(f"{name} is no setting; {hint}")
 
 
 def describe_settings_error(error: ValidationError, prefix: str) -> str:
@@ -113,25 +111,18 @@ class ServerSettings(BaseSettings):
     log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
     @model_validator(mode="after")
-    def _check_request_timeouts(self) -> ServerSettings:
+    def _check_maxima(self) -> ServerSettings:
+        prefix = self.model_config.get("env_prefix", "")
         if self.request_timeout > self.max_request_timeout:
-            prefix = self.model_config.get("env_prefix", "")
-            message = (
+            raise ValueError(
                 f"{prefix}MAX_REQUEST_TIMEOUT ({self.max_request_timeout:g} s) must not be shorter than "
                 f"{prefix}REQUEST_TIMEOUT ({self.request_timeout:g} s)"
             )
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _check_body_bytes(self) -> ServerSettings:
         if self.max_body_bytes > self.max_bodies_bytes:
-            prefix = self.model_config.get("env_prefix", "")
-            message = (
+            raise ValueError(
                 f"{prefix}MAX_BODY_BYTES ({self.max_body_bytes}) must not exceed "
                 f"{prefix}MAX_BODIES_BYTES ({self.max_bodies_bytes}): such a body would never be let in"
             )
-            raise ValueError(message)
         return self
 
     @cached_property

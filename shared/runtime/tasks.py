@@ -25,11 +25,7 @@ async def gather_results(coroutines: Iterable[Coroutine[None, None, T]]) -> list
 
 
 async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) -> T:
-    """Await ``work`` in a thread of its own; a result that nobody waits for any more is undone there.
-
-    Unlike ``asyncio.to_thread``, whose threads the event loop waits for at its end: a server that is told to stop
-    while an engine starts would stay for minutes.
-    """
+    """Await ``work`` in a thread that the process does not wait for at its end; ``undo`` gets a result that nobody awaits."""
     future: Future[T] = Future()
 
     def run() -> None:

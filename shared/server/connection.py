@@ -58,7 +58,6 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        """Release everything that the connection holds."""
         self._limiter.release(self.transport)
         self._stop_timer()
         self._unset_keepalive_if_required()
@@ -139,7 +138,6 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
         self._parsing_bytes = 0
         super().on_body(body)
 
@@ -158,7 +156,6 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_response_complete(self) -> None:
-        """Go on with the next request, or wait for one."""
         if self._is_lingering:
             return
         super().on_response_complete()

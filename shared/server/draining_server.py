@@ -29,10 +29,10 @@ CLIENT_FILES_SHARE: Final = 0.75
 
 
 class DrainingServer(uvicorn.Server):
-    """Drains before it stops: a signal flips the app to draining, the socket stays open for ``drain_seconds``, then closes.
+    """Drains before it stops: a signal calls ``drain``, the socket stays open for ``drain_seconds``; a second one skips that.
 
-    uvicorn closes its sockets before the lifespan ends, so draining can not live there. A second signal skips the
-    wait. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
+    uvicorn closes its sockets before the lifespan ends, so draining can not live there. ``second`` is a socket served as
+    long. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
     """
 
     def __init__(
@@ -43,7 +43,6 @@ class DrainingServer(uvicorn.Server):
         drain_seconds: float,
         second: uvicorn.Config | None = None,
     ) -> None:
-        """Take the callback that makes readiness fail, and a second socket to serve as long as the first one."""
         super().__init__(config)
         self._drain = drain
         self._drain_seconds = drain_seconds
@@ -86,7 +85,6 @@ class DrainingServer(uvicorn.Server):
 
     @override
     async def on_tick(self, counter: int) -> bool:
-        """Tick both servers."""
         if self._second is not None:
             await self._second.on_tick(counter)
         return await super().on_tick(counter)
@@ -111,8 +109,7 @@ def server_config(
 ) -> uvicorn.Config:
     """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
 
-    ``limiter`` caps the connections of all sockets of this process; ``trusted_proxies`` are addresses and networks
-    whose ``X-Forwarded-For`` and ``-Proto`` are believed.
+    ``trusted_proxies`` are addresses and networks whose ``X-Forwarded-For`` and ``-Proto`` are believed.
     """
     # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
     protocol: Any = partial(Connection, limiter=limiter)

@@ -38,10 +38,7 @@ DEFAULT_PEER_TIMEOUTS: Final = PeerTimeouts()
 
 @dataclass(slots=True)
 class ConnectionLimiter:
-    """Cap on the connections of all of a process's sockets.
-
-    Mutable state: how many are open, and those that wait for a request, which leave for a new one, the longest idle first.
-    """
+    """Cap on the connections of all of a process's sockets. Mutable state: how many are open, and the idle ones, oldest first."""
 
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     timeouts: PeerTimeouts = DEFAULT_PEER_TIMEOUTS
@@ -50,11 +47,7 @@ class ConnectionLimiter:
     _is_refusing: bool = False
 
     def admit(self) -> bool:
-        """Count one more; say whether it may stay, if need be in the place of the longest idle one.
-
-        That one is dropped with what its peer has not taken of the last answer: closing would wait for the peer, and
-        meanwhile there would be one too many.
-        """
+        """Count one more; say whether it may stay, if need be in the place of the longest idle one."""
         self.open_count += 1
         if self.open_count <= self.max_connections:
             self._is_refusing = False
@@ -62,7 +55,7 @@ class ConnectionLimiter:
         if self.idle:
             oldest = next(iter(self.idle))
             del self.idle[oldest]
-            oldest.abort()
+            oldest.abort()  # to close would wait for a peer that has not read its last answer
             return True
         if not self._is_refusing:  # a line for each would help who wants to fill the disk
             log.warning("connections refused", extra={"connections": self.max_connections})

@@ -1,9 +1,8 @@
 """uvicorn's HTTP protocol, patched: bodies after an ``Upgrade`` header.
 
-A client that asks for another protocol, as ``curl --http2`` and Java's HttpClient do at first, is answered in HTTP/1.1. The
-parser ends at such a head: what comes after it, it takes for the other protocol. A server may stay with HTTP/1.1 (RFC 9110
-§7.8), and then it is the request's body, and further requests. uvicorn drops that body (Kludex/uvicorn#2722, open at 0.54.0).
-UpgradeIgnoringProtocol exists for that bug alone: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
+The parser ends at such a head (of ``curl --http2``, of Java's HttpClient). A server may stay with HTTP/1.1 (RFC 9110 §7.8), and
+then the body and further requests follow; uvicorn drops that body (Kludex/uvicorn#2722, open at 0.54.0). This file exists for
+that bug alone: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Parse what came."""
         self._unset_keepalive_if_required()
         try:
             while data:

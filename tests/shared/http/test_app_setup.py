@@ -1,4 +1,4 @@
-"""Which requests take the fast path, and that both paths answer alike."""
+"""Which requests take the fast path, and that both paths answer alike; CORS."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from fastapi import FastAPI, Request, Response
 from shared.http.app_setup import configure_app
 from shared.protocol.errors import OverloadedError
 from tests.support.serving import serving
+
+ORIGIN = "https://page.example"
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +48,15 @@ async def test_errors_are_problems_on_both_paths(translate_client: httpx.AsyncCl
 async def test_other_methods_and_paths_are_passed_on(translate_client: httpx.AsyncClient) -> None:
     assert (await translate_client.get("/translate")).status_code == 405
     assert (await translate_client.post("/nothing")).status_code == 404
+
+
+async def test_cors_admits_the_configured_origins_alone() -> None:
+    app = FastAPI()
+    configure_app(app, [ORIGIN])
+    app.add_api_route("/plain", lambda: Response("plain"))
+    async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as client:
+        for origin, allowed in ((ORIGIN, ORIGIN), ("https://other.example", None)):
+            response = await client.get("/plain", headers={"Origin": origin})
+            assert response.headers.get("access-control-allow-origin") == allowed
+            assert response.headers["x-content-type-options"] == "nosniff"
+            assert "access-control-allow-credentials" not in response.headers

@@ -1,4 +1,4 @@
-"""Request ids, and the one log line of a request."""
+"""Request ids, security headers, and the one log line of a request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI, Request
 
 from shared.http.app_setup import configure_app
-from shared.http.request_context import request_header
+from shared.http.request_context import DOCS_PATH, request_header, security_headers_for
 from shared.protocol import errors
 from tests.shared.http.sample_app import SampleHandlers
 from tests.support.serving import serving
@@ -57,3 +57,10 @@ async def test_first_header_of_a_name_counts_and_lists_are_joined() -> None:
         "Content-Encoding": "identity",
         "X-No": None,
     }
+
+
+def test_only_the_docs_page_may_run_scripts() -> None:
+    assert b"script-src" not in dict(security_headers_for("/translate"))[b"content-security-policy"]
+    assert b"script-src" in dict(security_headers_for(DOCS_PATH))[b"content-security-policy"]
+    for path in ("/translate", DOCS_PATH):
+        assert dict(security_headers_for(path))[b"x-content-type-options"] == b"nosniff"
