@@ -78,23 +78,20 @@ class TranslateRequest(BaseModel):
         Field(description="How the texts are to be read; tags of markup come back as they were."),
         WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # in place: OpenAPI finds no $defs of ours
     ] = TextFormat.TEXT
-    do_not_translate: Annotated[
-        list[Annotated[StrictStr, AfterValidator(_checked_phrase)]],
-        Field(
-            max_length=MAX_PHRASES,
-            description=f"Names and phrases that stay as they are, each 1 to {MAX_PHRASE_CHARS} characters.",
-            examples=[["Pairway"]],
-        ),
-    ] = []
-    terms: Annotated[
-        dict[StrictStr, StrictStr],
-        Field(
-            max_length=MAX_PHRASES,
-            description=f"How to say what: source to target, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
-            examples=[{"invoice": "Rechnung"}],
-        ),
-    ] = {}
-
+    do_not_translate: list[Annotated[StrictStr, AfterValidator(_checked_phrase)]] = Field(
+        default_factory=list[str],  # pydantic makes a deep copy of another default for each request
+        max_length=MAX_PHRASES,
+        description=f"Names and phrases that stay as they are, each 1 to {MAX_PHRASE_CHARS} characters.",
+        examples=[["Pairway"]],
+        json_schema_extra={"default": []},
+    )
+    terms: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict[str, str],
+        max_length=MAX_PHRASES,
+        description=f"How to say what: source to target, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
+        examples=[{"invoice": "Rechnung"}],
+        json_schema_extra={"default": {}},
+    )
     pivot: Annotated[
         StrictBool,
         Field(
@@ -164,7 +161,7 @@ class Translation(BaseModel):
     model: str | None
     route: list[str]
     detected: Detected | None = None
-    warnings: list[Notice] = []
+    warnings: list[Notice] = Field(default_factory=list[Notice], json_schema_extra={"default": []})
 
     def to_json(self) -> dict[str, Any]:
         """Return the object as it goes over the wire: ``detected`` only where a language was detected."""
