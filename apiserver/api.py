@@ -43,12 +43,7 @@ CLOSED: Final = problem_documentation((401, 403))
 
 
 def _authorize(request: Request) -> None:
-    """Let in who has the fleet's token, where there is one.
-
-    Raises:
-        KeyRequiredError: none was shown.
-        KeyRefusedError: another one was shown.
-    """
+    """Let in who has the fleet's token, where there is one; KeyRequiredError or KeyRefusedError else."""
     token = context(request).settings.token
     if token.get_secret_value():
         shown = request_header(request, "authorization")

@@ -68,7 +68,6 @@ def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None
 def _build_hosts(
     settings: ApiServerSettings, engine_factory: EngineFactory | None, metrics: ApiServerMetrics
 ) -> list[ModelHost]:
-    """Return a host for each model of the catalog that this server hosts."""
     catalog = loader.read(settings.catalog, settings.models)
     host_settings = HostSettings(
         settings.canary_timeout,

@@ -110,10 +110,7 @@ class ModelServer:
         return results
 
     async def _translate_on_first(self, hosts: Sequence[ModelHost], work: WorkItem) -> list[Translation]:
-        """Translate on the first model that is ready; on the next one where its engine dies before any delta was sent.
-
-        A model that is full refuses: the next one would answer otherwise, and be as full a moment later.
-        """
+        """Translate on the first ready model; on the next where its engine dies before any delta."""
         ready = [host for host in hosts if host.ready(work.pair)]
         for host in ready:
             try:
@@ -175,6 +172,5 @@ class ModelServer:
 
 
 def _wait(host: ModelHost) -> float:
-    """Return the seconds until a host should serve again, endless where that is not known."""
     left = host.ready_in()
     return inf if left is None else left

@@ -24,8 +24,7 @@ class EngineArgumentError(ValueError):
 def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str | None:
     """Say what is wrong with an argument and what would be right; None where nothing is, or only vLLM knows.
 
-    ``types`` are vLLM's arguments with the type that each is declared with; of a type that is more than scalars, vLLM
-    itself judges the value.
+    ``types`` are vLLM's arguments with their declared types; values of types beyond scalars are vLLM's to judge.
     """
     if name not in types:
         return f"is no vLLM engine argument{suggestion(name, types)}"

@@ -1,7 +1,4 @@
-"""Catalog loader: reads ``models.yaml``: which model serves which pairs, and how its engine runs.
-
-The order of the file is an order of preference: of several models that serve a pair, the first is preferred.
-"""
+"""Catalog loader: reads ``models.yaml``, in which models stand in the order of preference for a pair."""
 
 from __future__ import annotations
 
@@ -119,7 +116,6 @@ def _entry(name: str, written: object) -> ModelEntry:
 def _wrong_arguments(
     file: CatalogFile, models: Mapping[str, object], argument_types: Mapping[str, object]
 ) -> Iterator[CatalogIssue]:
-    """Hold ``engine`` of every entry, wrong in other ways or not, against vLLM's arguments."""
     for name, entry in models.items():
         engine = cast("dict[str, object]", entry).get("engine") if isinstance(entry, dict) else None
         if not isinstance(engine, dict):
@@ -130,7 +126,6 @@ def _wrong_arguments(
 
 
 def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
-    """Put what pydantic found into our words and YAML's."""
     where = tuple(part for index, part in enumerate(item["loc"]) if index != 1 or part not in PROMPT_KINDS)
     where = () if where == ("name",) else where
     cause = item.get("ctx", {}).get("error")
@@ -160,11 +155,7 @@ def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
 
 
 def _located(path: Path, entry: ModelEntry) -> ModelEntry:
-    """Return the entry with an absolute folder.
-
-    Raises:
-        FileNotFoundError: no model is there.
-    """
+    """Return the entry with an absolute folder; FileNotFoundError where no model is there."""
     if not entry.path.startswith((".", "/")):
         return entry  # a Hugging Face name
     try:

@@ -21,11 +21,10 @@ DIGITS: Final = 16
 
 
 def model_revision(entry: ModelEntry, commit: str | None) -> str:
-    """Return the revision of an entry's model; ``commit`` is that of a Hugging Face model, as far as vLLM knows it.
+    """Return the revision of an entry's model; ``commit`` is that of a Hugging Face model, where vLLM knows it.
 
-    It changes with the entry (but not with its name, canaries or folder), with Pairway's version (prompts, guards and
-    segmenter are code) and with the files of a local folder: times and hidden files do not count. Reads files: not for
-    the event loop. Of a Hugging Face model whose commit is not known, a change of the weights does not show.
+    It changes with the entry (not its name, canaries or folder), Pairway's version and a local folder's files (not
+    their times, nor hidden ones). Reads files: not for the event loop.
 
     Raises:
         OSError: the folder can not be read.

@@ -28,11 +28,9 @@ class GenerationRequest:
 
 @dataclass(slots=True)
 class GenerationResult:
-    """An engine's output for a prompt: its text, why it stopped, and its token ids.
+    """An engine's output for a prompt; ``finish_reason`` other than ``stop`` (``length``, ``abort``) is not whole.
 
-    ``finish_reason`` is ``stop`` where the model came to an end; anything else (``length``, ``abort``, …) is not whole.
-    ``repeats`` says that the engine ended it because it went round in circles, ``leaked_controls`` that there were control
-    tokens in mid-answer (they are not in the text).
+    ``repeats``: the engine ended a loop; ``leaked_controls``: the answer had control tokens, which are not in the text.
     """
 
     text: str

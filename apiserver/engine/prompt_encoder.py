@@ -81,7 +81,6 @@ class PromptEncoder:
         return _Frame(head, before, after, self._piece_ids(pieces[number + 1 :], first=number + 1), number == 0)
 
     def _piece_ids(self, pieces: Sequence[Piece], first: int = 0) -> list[int]:
-        """Return the ids of pieces of a prompt, the first of them being number ``first``."""
         ids: list[int] = []
         for number, piece in enumerate(pieces, first):
             if isinstance(piece, ControlToken):

@@ -41,10 +41,9 @@ class EngineMetrics:
 
 
 class StepHistogram(Histogram):
-    """A histogram for a value of every token: what is observed is counted later, many at once.
+    """A histogram that counts values later, many at once, which costs a quarter. One thread.
 
-    Finding each value's bucket costs four times as much as keeping it. Mutable state: values not counted yet, fewer than
-    ``MAX_PENDING``. One thread.
+    Mutable state: values not counted yet, fewer than ``MAX_PENDING``.
     """
 
     @override

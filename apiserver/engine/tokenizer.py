@@ -13,10 +13,9 @@ CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class ModelTokenizer:
-    """Tokenises for one model. Nothing changes after the start, so threads may share it.
+    """Tokenises for one model, immutable after the start, so threads may share it.
 
-    ``controls`` maps each control token's spelling to its id, ``begin`` are the ids that the tokenizer puts before a
-    plain text by itself, ``silent`` the ids that leave no trace in a detokenised text.
+    ``controls`` are ids by spelling, ``begin`` the ids put before a plain text, ``silent`` those without trace in one.
     """
 
     def __init__(self, tokenizer: Any) -> None:

@@ -1,7 +1,6 @@
 """vLLM engine: one model in one AsyncLLM; with ``vllm_adapters`` the only place that imports vLLM.
 
-vLLM is imported when the first engine starts, in a thread: the import costs many seconds, and the server answers
-``/livez`` and ``/report`` meanwhile.
+The import costs many seconds: the first engine's start does it, in a thread, while the server answers.
 """
 
 from __future__ import annotations
@@ -56,7 +55,6 @@ class VllmEngine:
     """One model in one AsyncLLM; awaited directly, no queues or workers of ours."""
 
     def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
-        """Wrap a started AsyncLLM; use :meth:`start`."""
         self._entry = entry
         self._llm = llm
         self._steps = steps

@@ -1,8 +1,7 @@
 """Document: a text as blocks of words and what stays as it is between them, and how it is joined again.
 
-Inside a block, whatever must not be translated (an inline tag, a placeholder, a name) is a :class:`Placeholder`, and
-one character of a private plane stands for it. So a block is a plain string for everything between the parser and the
-engine: sentences are found in it, it is cut and joined, and its placeholders can be counted.
+In a block, whatever must not be translated (a tag, a name) is a :class:`Placeholder`, for which one character of a
+private plane stands: a block is a plain string between the parser and the engine.
 """
 
 from __future__ import annotations
@@ -37,14 +36,11 @@ class PlaceholderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """Something that comes back literally: ``source`` stands in the text, ``target`` in its translation.
+    """Something that comes back literally: ``source`` in the text, ``target`` in its translation.
 
-    They differ only for a term. ``partner`` is the index in the block's placeholders of the one that closes (or opens)
-    what this one opens (or closes); None where it stands alone or its partner is in another block. ``is_text`` says
-    that both are words like those around them, for the block's ``escape`` to write; else they are the document's own syntax.
-    ``inner_parts`` are the target's parts where it holds words of its own (an image's alternative text): the blocks in it
-    are translated for themselves, and the joined parts are the target then; empty where it holds none. No block in it
-    has a placeholder with inner parts.
+    ``partner`` is the index of what closes or opens it in the same block. ``is_text``: both are words, for the block's
+    ``escape`` to write; else the document's syntax. ``inner_parts`` are the target's parts where it holds words of its
+    own (an image's alternative text); their joined translations are the target then. They nest no deeper.
     """
 
     kind: PlaceholderKind
@@ -111,10 +107,9 @@ def concatenate(runs: Sequence[WrittenRun]) -> str:
 
 @dataclass(slots=True)
 class Block:
-    """Words that belong together, with placeholders in them; ``escape`` writes translated words in the document's format.
+    """Words that belong together; ``text`` is as a reader sees it, with a character for each placeholder.
 
-    ``text`` holds characters as a reader sees them (no entities, no backslashes) and a character for each placeholder.
-    ``escape`` is never given a placeholder. ``source`` is how the block was written, for when it has to stay as it was.
+    ``source`` is how it was written. ``escape`` writes translated words, never a placeholder, in the document's format;
     ``join`` puts escaped words and placeholders together.
     """
 

@@ -24,8 +24,8 @@ class PlacedBlock:
 class TextRun:
     """Words, or something between words that a placeholder may stand for, at its place in the text.
 
-    ``name`` says which opening and closing belong together. ``inner_blocks`` are the blocks inside it (an image's alternative
-    text). ``target`` stands in the translation, where that differs from the text.
+    ``name`` pairs openings and closings. ``inner_blocks`` are inside it; ``target`` differs from the text where it is
+    set.
     """
 
     start: int

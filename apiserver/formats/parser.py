@@ -22,7 +22,7 @@ from shared.protocol.messages import TextFormat
 def parse(text: str, text_format: TextFormat) -> Document:
     """Parse a text; what a parser does not understand stays as it is.
 
-    It takes 0.4 s for 200,000 characters of ordinary markup and 2 s for the worst: long texts belong in a thread.
+    200,000 characters take 0.4 s, the worst markup 2 s: long texts belong in a thread.
     """
     match text_format:
         case TextFormat.TEXT:

@@ -54,7 +54,6 @@ class TagNester:
         return PlacedBlock(start, end, finish(start, block))
 
     def _trim(self) -> tuple[int, int]:
-        """Leave out at both ends whatever the words between do not need around them."""
         bounds = (0, len(self._runs))
         while (trimmed := self._trim_once(*bounds)) != bounds:
             bounds = trimmed
@@ -99,7 +98,6 @@ class TagNester:
         return self._word_counts[self._partners[index]] == self._word_counts[index]
 
     def _block_text(self) -> str:
-        """Return the block's text, a character for each placeholder; add those to ``_placeholders``."""
         parts: list[str] = []
         position = self.first
         while position < self.end:

@@ -1,7 +1,6 @@
 """Chat patterns: what chat models write around a translation: preambles, notes, next turns, control tokens.
 
-Every pattern is bounded, so none is slow on any text. Whether a match is part of the translation is decided against the
-source (cleanup.py, quality_guard.py): what the source says too belongs to the translation.
+Every pattern is bounded: none is slow. What the source says too belongs to the translation (cleanup.py).
 """
 
 from __future__ import annotations

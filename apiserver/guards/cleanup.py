@@ -42,8 +42,7 @@ class CleanedText:
 def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
     """Remove thinking, control tokens, further turns, notes, preambles, labels and wrappings; tidy white space.
 
-    The result holds no hard white space: each run of it is one space (a no-break space alone stays), none at the
-    ends. It may be empty: then there was no translation.
+    Each run of hard white space is one space (a no-break space alone stays). Empty: there was no translation.
     """
     if _SIGN.search(text) is None and text.lstrip()[:1].isalnum():
         return CleanedText(_HARD_SPACE.sub(" ", text).strip(), ())

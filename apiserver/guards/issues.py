@@ -8,10 +8,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class OutputIssue:
-    """What is wrong with an output; its code is for machines and stable, its message for people, without any text.
+    """What is wrong with an output: a stable code for machines, a message for people without any text.
 
-    ``usable``: it may be shown with a warning where nothing better is had; among such outputs the least ``weight`` is
-    the best.
+    ``usable``: may be shown with a warning where nothing better is had; the least ``weight`` is the best.
     """
 
     code: str

@@ -1,8 +1,6 @@
-"""Length: how long a translation should be for the length of its source.
+"""Length: how long a translation should be for the length of its source (docs/decisions/0009-guards.md).
 
-Measured in Latin letters of English (scripts.text_weight), languages of one verbosity translate n letters into n, give or
-take a multiple of √n for the choice of words and a share of n for the style of a whole text.
-Calibrated in docs/decisions/0009-guards.md.
+In Latin letters of English (scripts.text_weight) n letters become n, give or take a multiple of √n and a share of n.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Quality guard: finds what makes an output unusable, or fit to be shown only with a warning.
 
-Thresholds are calibrated on reference translations (docs/decisions/0009-guards.md; ``python -m benchmarks.quality.guard_alarms``
-measures them again).
+Thresholds: docs/decisions/0009-guards.md; ``python -m benchmarks.quality.guard_alarms`` measures them again.
 """
 
 from __future__ import annotations
@@ -159,7 +158,6 @@ def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: La
 
 
 def _without(literals: Sequence[Literal], text: str) -> str:
-    """Return the text without its literals, which are the same in every language."""
     parts: list[str] = []
     position = 0
     for literal in literals:

@@ -69,7 +69,6 @@ class CanaryChecks:
         return CanaryRound(issues.count(None), self._clock() - began, hangs)
 
     async def _issue(self, translator: Translator, pair: LanguagePair) -> str | None:
-        """Send the pair's canary and say what is wrong; None where nothing is."""
         source = self._entry.canary(pair) or ""
         try:
             async with asyncio.timeout(self._timeout):

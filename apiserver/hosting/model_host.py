@@ -55,10 +55,9 @@ class EngineFactory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Settings of a host: seconds a canary may take, pause before a restart, silence that makes an engine suspect; queue.
+    """Settings of a host: seconds a canary may take, of a restart's first pause, of silence that makes an engine suspect.
 
-    A hanging engine must lose its pairs within 3 s: the silence (1.5 s by default), a ping's pause of 0.25 s, two checks of
-    0.1 s; the rest is for a loop that is late.
+    A hanging engine loses its pairs within 3 s: the silence (1.5 s), a ping's pause (0.25 s), two checks of 0.1 s.
     """
 
     canary_timeout: float

@@ -1,10 +1,7 @@
 """Prompt families: how models of one family are asked, rendered into prompts for one pair.
 
-A prompt is a sequence of pieces. Control pieces are the model's own control tokens, written by us. Everything between two of
-them, our instruction and the client's text alike, is one text piece: a tokenizer of the SentencePiece kind puts a
-space before each piece that it is given, so an instruction cut off from its text would get other tokens than the
-model was trained on. The text is put in where the template has its slot, after the template was split at the control
-tokens; what the text holds is never looked at.
+A prompt is control tokens, written by us, and text pieces between them, our instruction and the client's text in one: a
+SentencePiece tokenizer puts a space before each piece. What the text holds is never looked at.
 """
 
 from __future__ import annotations
@@ -45,11 +42,10 @@ PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"}
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderStyle:
-    """How placeholders travel inside a prompt: as numbered tags, as words that the model is known to copy, or not at all.
+    """How placeholders travel inside a prompt: as numbered tags, as words that the model copies, or not at all.
 
-    ``open``, ``close`` and ``alone`` spell placeholder number ``{n}``; None: the model does not keep such tags. ``names``
-    and ``quantities`` stand in for placeholders that are words or numbers, each once, the likeliest to survive first; where
-    they are empty such a placeholder is spelt as ``alone``.
+    ``open``, ``close`` and ``alone`` spell placeholder ``{n}``; None: the model keeps no such tags. ``names`` and
+    ``quantities`` stand in for words and numbers, each once, the likeliest first; where empty, ``alone`` does.
     """
 
     names: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Glossary: where a client's names and terms are in a text.
 
-An entry matches where it is a whole word or several: not inside a longer word of a script that has spaces between its
-words. Names match as they are written, terms in any case. Where several could begin, the longest matches.
+An entry matches whole words only, in scripts with spaces between them; names as written, terms in any case; the
+longest.
 """
 
 from __future__ import annotations
@@ -59,10 +59,9 @@ def _build_trie(entries: Iterable[_Entry]) -> _TrieNode:
 
 @dataclass(frozen=True, slots=True)
 class GlossaryMatcher:
-    """A request's names and terms.
+    """A request's names and terms; one fast scan of the text for each entry and, where one is in it, a bounded walk.
 
-    Finding them costs one fast scan of the text for each entry and, where one is in it, a walk whose work per
-    character is bounded by the longest entry (200 characters: shared.protocol.messages.MAX_PHRASE_CHARS).
+    A walk's work per character is bounded by the longest entry (shared.protocol.messages.MAX_PHRASE_CHARS).
     """
 
     _folded: tuple[str, ...]

@@ -1,8 +1,7 @@
 """Placeholder encoding: how placeholders travel through a model, and are found again in its output.
 
-A model never sees a placeholder's character. It sees a spelling: literally (a placeholder as the client wrote it),
-numbered (``<g1>``), or as a word that the model is known to copy. The output is accepted only if every placeholder is
-in it exactly as often as in the segment: multiset equality, order free.
+A model sees a spelling: literal, numbered (``<g1>``), or a word that it is known to copy. An output is accepted only
+with every placeholder exactly as often as in the segment, in any order.
 """
 
 from __future__ import annotations

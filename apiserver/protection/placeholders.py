@@ -1,8 +1,7 @@
 """Placeholders: replaces what must survive in a block before anything is translated.
 
-Replaced are literals (shared/literals.py), the client's names and terms (glossary.py), pictures like emoji, bullets, what
-is not seen, and characters of the private planes that came through a parser. Literals of one kind
-with nothing but a space or a joining sign between them are one placeholder.
+Replaced are literals (shared/literals.py), the client's names and terms (glossary.py), pictures, bullets, what is not
+seen, and private characters. Literals of one kind joined by a space or sign are one placeholder.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class _Span(NamedTuple):
 def protect(block: Block, protection: Protection) -> Block:
     """Return the block with placeholders for what must survive; those it has keep their index.
 
-    A block that would have more than MAX_MARKS keeps the rest as words.
+    Beyond MAX_PLACEHOLDERS the rest stays words.
     """
     candidates = list(_candidates(block, protection))
     if not candidates:

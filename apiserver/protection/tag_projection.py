@@ -1,9 +1,7 @@
 """Tag projection: where an inline tag belongs in a translation that was made without it.
 
-For models that copy no tags. ``This is <b>very important</b>.`` is translated without its tags, and so are the words
-inside them. Where the translation of those occurs in the whole's, the tags go around it; a few words alone often come
-back as a sentence ("Das ist sehr wichtig."), so else they go around words of it that stand together in the whole, about
-as many as in the source and about where they are there.
+For models that copy no tags: the whole is translated without them, and so are the words inside. Tags go around these
+where the whole has them, else around words of them that stand together, as many and about where in the source.
 """
 
 from __future__ import annotations

@@ -1,17 +1,9 @@
 """Admission: which requests a model accepts, by units of cost (shared/protocol/priority.py); the rest is refused at once.
 
-A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)``:
-
-* ``ahead`` are the units in flight of its own lane and more urgent ones that come before it. The slots serve callers in turn
-  (batch_slots.py), so of each other caller no more comes before a request than its own caller has in flight with it;
-* ``batch_size`` is what the engine runs at once (``max_num_seqs``), ``rate`` what it gets done per second when it is full
-  (throughput.py; before that is known, a guess by the canaries);
-* ``queue_seconds`` is the queueing delay to hold, ``max_waiting`` a bound on the queue whatever the rate;
-* ``share`` is the class's share of the queue, so that bulk is refused first and interactive last.
-
-A long text may find its own cost more ahead: who takes long may wait as long as that. What could not be done before its
-deadline, at the rate measured, is refused too, unless nothing is ahead. A refusal's ``reason`` says which it was: ``full``,
-``late``, or ``queue`` where no work could begin within the queue deadline (docs/decisions/0017-overload.md).
+A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)`` (a long text: its
+own cost more) and, at the measured rate, its deadline can be met. ``ahead`` are the units in flight in its own and more
+urgent lanes, of each other caller no more than its own has, for the slots serve callers in turn. A refusal's ``reason``
+is ``full``, ``late``, or ``queue``: nothing began within the queue deadline (docs/decisions/0017-overload.md).
 """
 
 from __future__ import annotations
@@ -56,8 +48,7 @@ class QueueBounds:
 class ModelAdmission:
     """One model's admission; mutable state: what is in flight. Never waits. Not thread-safe: one event loop.
 
-    It outlives the model's engines, and so do admitted requests until they are answered. ``batch_size`` is what the engine
-    runs at once, ``assumed_rate`` the units per second to count with before the rate is known.
+    It outlives engines. ``assumed_rate`` are the units per second to count with before the rate is known.
     """
 
     def __init__(self, batch_size: int, bounds: QueueBounds, clock: Callable[[], float]) -> None:

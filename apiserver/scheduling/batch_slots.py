@@ -80,9 +80,9 @@ class FairQueue:
 class BatchSlots:
     """Slots of one engine's batch; mutable state: how many each lane holds, who waits. One event loop.
 
-    Who waits is served by lane (``STRIDES``), then callers in turn, then the text that came first: shared out evenly, ten
-    long texts of a caller would all be done at the same late time. How many can wait is bounded by admission, and for
-    long texts by their workers. ``batch_size + overhang`` slots are handed out; ``meter`` learns how full the batch is.
+    Who waits is served by lane (``STRIDES``), then callers in turn, then the text that came first: ten long texts
+    shared out evenly would all end late. ``batch_size + overhang`` slots exist; admission bounds who waits, ``meter``
+    learns fullness.
     """
 
     def __init__(self, batch_size: int, *, overhang: int = 0, meter: ThroughputMeter | None = None) -> None:

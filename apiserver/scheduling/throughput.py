@@ -19,13 +19,9 @@ REPORT_DELAY_SECONDS: Final = 0.01
 class ThroughputMeter:
     """Units done per second of *full* time, faded over ``MEMORY_SECONDS`` of it; ``clock`` gives seconds, monotonic.
 
-    Time in which the engine has free slots is not counted at all, neither its seconds nor what was done in them: an engine with
-    little to do does little, and that says nothing of what it could do.
-
-    Long texts and bulk may hold only a share of the slots (apiserver/scheduling/batch_slots.py). While such wait for that alone, time
-    counts as full by the share of the slots that are held: a second with a quarter of them as a quarter of one. What a
-    full batch would get done is then an estimate, a high one, for an engine gets more done for each of a few; it is
-    gone a few seconds after the batch is full.
+    Time with free slots does not count. While long texts or bulk wait for their share alone (batch_slots.py), time
+    counts by the share of the slots that are held: an estimate on the high side, gone a few seconds after the batch is
+    full.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -16,14 +16,11 @@ from shared.protocol.sse import DeltaSink
 
 @dataclass(slots=True, eq=False)  # not frozen: one for each request
 class WorkItem:
-    """Who asks for what and until when, and how far it is.
+    """Who asks for what and until when, and how far it is. A ``canary`` goes before everything and waits for no slot.
 
-    ``caller`` is the tag of who asks: callers of one class are served in turn. ``sink`` gets a text's index and its
-    next part as soon as that is final. A ``canary`` goes before everything and waits for no slot.
-
-    Mutable state, set by those who handle it: token ids of words that were counted for the plan; units of cost not yet
-    done, what each segment counts for, and when it was admitted; the request's timer, the seconds that it may wait for
-    its first slot, whether it waits for it, and when it had it.
+    ``caller`` tags who asks, for turns; ``sink`` gets a text's index and each final part. Mutable state: token ids
+    counted for the plan; units of cost not yet done, and per segment; the request's timer, the seconds that it may wait
+    for its first slot, whether it does, and when it had it.
     """
 
     request: TranslateRequest
@@ -48,7 +45,6 @@ class WorkItem:
     begun_at: float | None = None
 
     def __post_init__(self) -> None:
-        """Judge the request before it is planned, by its characters."""
         self.texts = self.request.texts
         sizes = list(map(len, self.texts))
         self.chars = sum(sizes)

@@ -17,10 +17,9 @@ _CACHED_TAGS: Final = 1024
 
 
 def separator(gap: str, before: str, after: str, source: str, target: str) -> str:
-    """Return the text between two translated segments of one line; hard white space stays as it is.
+    """Return the text between two translated segments of one line, where the source has ``gap``; hard space stays.
 
-    ``gap`` is between them in the source language; ``before`` and ``after`` are their translations. Nothing
-    becomes a blank where the source writes none and the target does; a blank becomes nothing between two wide
+    Nothing becomes a blank where the source writes none and the target does; a blank becomes nothing between two wide
     characters of Chinese or Japanese where the source writes blanks.
     """
     left = next((char for char in reversed(before) if placeholder_index(char) is None), "")

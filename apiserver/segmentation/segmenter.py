@@ -37,9 +37,7 @@ TextPart = Segment | str
 class Budget:
     """What a segment may hold at most: tokens, as ``count`` counts them, and sentences (None: as many as fit).
 
-    ``count`` is asked once for a sentence, and not at all for a line of one that has no more bytes than that; a segment of
-    several has their sum and a margin for what is between them, which holds for tokenizers to which the whole is no more
-    than its parts.
+    ``count`` is asked once a sentence; a segment of several has their sum and a margin for what is between them.
     """
 
     max_tokens: int
@@ -70,10 +68,8 @@ class _Span:
 def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
     """Cut a text of the language (a canonical tag) into segments within the budget and the strings around them.
 
-    Strings and segments' texts joined are the text exactly. Between two segments there is always one string, white
-    space or nothing; at the ends only where there is something. Sentences of one line share segments greedily; one over
-    the budget is cut at its clauses, else words, else grapheme clusters. A cluster that is over the budget by itself is
-    cut too; only a single character may ever exceed ``max_tokens``. Linear time.
+    Joined they are the text exactly; between two segments is always one string. Sentences of one line share segments
+    greedily; one over the budget is cut at clauses, else words, else grapheme clusters, else characters. Linear time.
     """
     spans: list[tuple[int, int]] = []
     position = 0

@@ -51,8 +51,8 @@ _ODD: Final = re.compile("[\u00a0\u202f។៕།༎\ud800-\udfff\U000f0000-\U001
 def sentence_ends(line: str, language: str) -> list[int]:
     """Return where in the line one sentence ends and the next begins, rising, white space counted to the former.
 
-    The beginning and the end of the line are not among them, nor is any place inside a grapheme cluster. ``language``
-    is a canonical tag; one that sentencex does not know goes by the rules of a relative, else of English.
+    Neither the line's beginning, its end nor a place in a grapheme cluster is among them; ``language`` is a canonical
+    tag.
     """
     language = language.partition("-")[0]
     library_text, runs = _library_text(line)
@@ -69,10 +69,7 @@ def sentence_ends(line: str, language: str) -> list[int]:
 
 
 def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the line as sentencex sees it; for each run of placeholders left out its place there and its end.
-
-    The second number is how many characters have been left out up to the run's end.
-    """
+    """Return the line for sentencex; of each run of placeholders its place there, and the characters left out so far."""
     if not _ODD.search(line):
         return line, []
     text = _WORD_PLACEHOLDERS.sub(lambda run: _WORD * len(run[0]), line)

@@ -41,11 +41,10 @@ _PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})
 
 
 def best_break(text: str, start: int, aim: int, reach: int, language: str) -> int | None:
-    """Return the best place to cut the text behind ``start``, at most ``reach`` characters on and before the text's end.
+    """Return the best place to cut behind ``start``, at most ``reach`` characters on and before the text's end.
 
-    The kinds of places are tried in order: sentence, clause, white space (none of them before half of ``aim``), word,
-    cluster. Of one kind the nearest to ``start + aim`` wins. None: one grapheme cluster is longer than ``reach``. Looks
-    at ``reach + LOOKAHEAD`` characters at most.
+    In order: sentence, clause, white space (each behind half of ``aim``), word, cluster; of one kind the nearest to
+    ``start + aim``. None: one cluster is longer than ``reach``. Looks at ``reach + LOOKAHEAD`` characters at most.
     """
     stop = min(start + reach, len(text))
     middle = start + aim

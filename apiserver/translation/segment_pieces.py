@@ -14,9 +14,8 @@ FIRST_WITHOUT_SPACES: Final = "\u0e00"
 def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
     """Return the parts of a segment, which joined are the segment: pieces, and what is between them.
 
-    Cuts are at placeholders where it has any, else behind a sentence or clause. Only where ``anywhere`` will do they are
-    between any two words: what that gives is no sentence, so it is for a segment that has nothing better. Never
-    within a word.
+    Cuts are at placeholders, else behind a sentence or clause, else, where ``anywhere``, between words; never within
+    one.
     """
     if next(placeholder_encoding.placeholders_in(text), None) is None:
         segments = split_segment(text, language)

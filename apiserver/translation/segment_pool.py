@@ -47,7 +47,6 @@ class SegmentPool:
             self._group.create_task(self._work())
 
     async def _work(self) -> None:
-        """Translate segments of the queue until it is empty."""
         for index in self._queue:
             step = self._plan.steps[index]
             if not isinstance(step, TextStep):

@@ -1,9 +1,7 @@
 """Segment translator: translates one segment, with fallbacks until the output passes the checks.
 
-Stages, each only where the one before failed: the segment as it is (for a model that knows no tags without them, and then
-they are put around their words), once more with other sampling (or its placeholders encoded otherwise, where they were what
-got lost), in pieces, and at last the best of these, with the issues that it has. So one segment costs a bounded number of
-engine requests, and none fails in silence.
+Stages, each where the one before failed: as it is (or without tags, put around their words then), other sampling or
+other encoding of placeholders, in pieces, the best of these with its issues. So the engine requests are bounded.
 """
 
 from __future__ import annotations
@@ -59,8 +57,7 @@ class SegmentContext:
 class SegmentResult:
     """A segment's translation with the placeholders in place; its text is None where none may be shown.
 
-    ``issues`` are those that the text still has (or, for None, why there is none). ``issue_codes`` are the codes of the
-    issues of every attempt, ``stage`` is the one that gave the text.
+    ``issues`` are those left (or why there is no text), ``issue_codes`` of every attempt, ``stage`` what gave the text.
     """
 
     text: str | None

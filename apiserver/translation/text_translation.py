@@ -44,7 +44,6 @@ class RunningModel:
     family: PromptFamily = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look the family up once."""
         object.__setattr__(self, "family", self.entry.family)
 
 
@@ -120,7 +119,6 @@ class TextTranslation:
     async def _translate_plan(
         self, plan: Plan, on_delta: Callable[[str], None] | None = None, *, is_nested: bool = False
     ) -> Assembler:
-        """Translate every segment of a plan and assemble its text."""
         assembler = Assembler(plan, on_delta)
         segments = len(plan.segment_indices)
         if (only := plan.only_segment) is not None:  # most texts: they need no tasks

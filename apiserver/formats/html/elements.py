@@ -145,7 +145,6 @@ class OpenElements:
 
 
 def _kept_as(tag: str, attributes: Mapping[str, str], outer: PlaceholderKind | None) -> PlaceholderKind | None:
-    """Return how an element's content is kept: by its attributes first, then its tag, then its parent."""
     translate = attributes.get("translate")
     if translate is not None and translate.lower() in {"", "yes"}:
         return None

@@ -1,8 +1,7 @@
 """Emphasis between words that would not let it be: Markdown looks at the characters on both sides of a ``*``.
 
-``これは**重要です。**次`` holds no bold text for CommonMark (0.31.2, 6.2, "left-flanking" and "right-flanking"): what
-closes behind a full stop may not stand before a letter. Languages without spaces get there all the time. Where a pair
-would not be read as one, HTML's elements stand for it, which Markdown allows wherever it allows emphasis.
+``これは**重要です。**次`` holds no bold text for CommonMark (0.31.2, 6.2): what closes behind a full stop may not stand before a
+letter. HTML's elements stand for a pair that would not be read as one.
 """
 
 from __future__ import annotations
@@ -84,7 +83,6 @@ def _closes(row: Sequence[WrittenRun], index: int, delimiters: str) -> bool:
 
 
 def _would_merge(placeholder: Placeholder | None, kind: PlaceholderKind, char: str, delimiters: str) -> bool:
-    """Say whether the delimiters of a pair and those of the next one would be read as one run."""
     return placeholder is not None and placeholder.kind is kind and char in delimiters
 
 

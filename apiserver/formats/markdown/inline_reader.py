@@ -92,7 +92,6 @@ class InlineReader:
             self._builder.add(TextRun(whole.start, whole.end, kept_as or PlaceholderKind.NAME))
 
     def _enter(self, dialect: tuple[int, int] | None) -> None:
-        """Enter or leave another dialect's syntax, which ends the block."""
         if dialect != self._dialect:
             self._dialect, self._is_line_start = dialect, True
             self._builder.end_block()

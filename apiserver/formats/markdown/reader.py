@@ -71,7 +71,6 @@ class _MarkdownReader:
             self._whole, self._inner = event, []
 
     def _read_inside(self, whole: MarkdownEvent, event: MarkdownEvent) -> None:
-        """Collect an event inside a whole element; read the element at its end."""
         is_end = (event.tag, event.start, event.end) == (whole.tag, whole.start, whole.end)
         if event.kind is not EventKind.END or not is_end:
             self._inner.append(event)
