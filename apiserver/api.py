@@ -22,9 +22,9 @@ from shared.http.openapi import (
 )
 from shared.http.probes import livez_response, metrics_response
 from shared.http.request_context import add_log_fields, request_header
-from shared.protocol import bearer_token, sse
+from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.headers import CALLER_HEADER, caller_from_header
+from shared.protocol.headers import CALLER_HEADER, authenticate, caller_from_header
 from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
@@ -47,7 +47,7 @@ def _authorize(request: Request) -> None:
     token = context(request).settings.token
     if token.get_secret_value():
         shown = request_header(request, "authorization")
-        bearer_token.authenticate(token, shown, subject="The calls of a proxy", owner="this API server's")
+        authenticate(token, shown, subject="The calls of a proxy", owner="this API server's")
 
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)

@@ -17,8 +17,8 @@ from proxy.keys.metering import KeyMeter
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.redis_client import StoreUnavailableError
-from shared.protocol import bearer_token
 from shared.protocol.errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
+from shared.protocol.headers import BEARER, parse_bearer
 
 log = logging.getLogger(__name__)
 
@@ -112,8 +112,8 @@ class Authenticator:
             log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
 
     def _shown(self, authorization: str | None) -> str:
-        shown = bearer_token.parse(authorization)
+        shown = parse_bearer(authorization)
         if shown is None:
-            detail = f"This needs the header Authorization: {bearer_token.SCHEME} KEY."
+            detail = f"This needs the header Authorization: {BEARER} KEY."
             raise self._metrics.refused("none", KeyRequiredError(detail))
         return shown

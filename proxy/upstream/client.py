@@ -15,8 +15,9 @@ from proxy.upstream.address import address_of, header_value
 from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError
 from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, Exchange
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, MAX_STREAM_BYTES, StreamReader
-from shared.protocol import bearer_token, sse
+from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.protocol.headers import authorization_header
 from shared.protocol.report import ReplicaReport
 from shared.protocol.sse import OnDelta
 
@@ -44,7 +45,7 @@ class ReplicaClient:
     ) -> AsyncGenerator[ReplicaClient]:
         """Open it; seconds for a connection and for a whole probe, and the replicas' token, if they have one."""
         has_token = bool(token.get_secret_value())
-        headers = f"Authorization: {header_value(bearer_token.authorization_header(token))}\r\n" if has_token else ""
+        headers = f"Authorization: {header_value(authorization_header(token))}\r\n" if has_token else ""
         client = cls(connect_timeout, probe_timeout, headers)
         sweeper = asyncio.create_task(client._sweep(), name="idle connections")
         try:

@@ -13,10 +13,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shared.http.problems import logged_problem_response, problem_response
 from shared.http.request_context import RequestContext, security_headers_for
-from shared.protocol import bearer_token
 from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
-from shared.protocol.headers import REQUEST_ID_HEADER
+from shared.protocol.headers import REQUEST_ID_HEADER, mask_secrets
 from shared.protocol.priority import PRIORITY_HEADER
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -50,12 +49,10 @@ def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler 
             case PairwayError():
                 return logged_problem_response(request, error)
             case HTTPException(status_code=404):
-                return problem_response(
-                    NotFoundError(f"There is no {bearer_token.mask_secrets(request.url.path)} here."), current
-                )
+                return problem_response(NotFoundError(f"There is no {mask_secrets(request.url.path)} here."), current)
             case HTTPException(status_code=405):
                 allowed = ", ".join(sorted(_allowed_methods(request))) or "another method"
-                detail = f"{bearer_token.mask_secrets(request.url.path)} takes {allowed}, not {request.method}."
+                detail = f"{mask_secrets(request.url.path)} takes {allowed}, not {request.method}."
                 response = problem_response(MethodNotAllowedError(detail), current)
                 response.headers["Allow"] = allowed
                 return response

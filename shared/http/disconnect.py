@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from fastapi import Request
 
@@ -41,42 +41,6 @@ class DisconnectSignal:
         self._callbacks.pop(callback, None)
 
 
-def disconnect_signal_of(request: Request) -> DisconnectSignal | None:
-    """Return the signal of the request's connection; None at another server than ours."""
-    return request.scope.get("extensions", {}).get(DISCONNECT_EXTENSION)
-
-
-class DisconnectWatch:
-    """Context manager that calls back when the request's client disconnects; the body must have been read."""
-
-    __slots__ = ("_callback", "_request", "_signal", "_task")
-
-    def __init__(self, request: Request, callback: Callable[[], None], signal: DisconnectSignal | None) -> None:
-        self._request = request
-        self._callback = callback
-        self._signal = signal
-        self._task: asyncio.Task[None] | None = None
-
-    def __enter__(self) -> Self:
-        if self._signal is None:
-            self._task = asyncio.create_task(self._wait())
-        else:
-            self._signal.add_callback(self._callback)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._signal is not None:
-            self._signal.remove_callback(self._callback)
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _wait(self) -> None:
-        """Listen to another server than ours, with a task, which costs each request 20 µs."""
-        while (await self._request.receive())["type"] != "http.disconnect":
-            pass
-        self._callback()
-
-
 # Says whether a task goes on though its client has gone; then it is the one to call what would cancel it.
 OutlivesClient = Callable[["asyncio.Task[Any]", Callable[[], None]], bool]
 
@@ -89,11 +53,11 @@ async def while_connected(
     Raises:
         ClientGoneError: the client hung up; the work has ended, cancelled unless it was to outlive the client.
     """
-    signal = disconnect_signal_of(request)
-    if signal is not None and signal.is_set:
+    signal, stop_listening = _listen(request)
+    if signal.is_set:
         work.close()
         raise ClientGoneError
-    disconnected = cancelled = False
+    cancelled = False
     task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
 
     def cancel() -> None:
@@ -102,21 +66,36 @@ async def while_connected(
         task.cancel()
 
     def disconnect() -> None:
-        nonlocal disconnected
-        disconnected = True
         if outlives_client is None or not outlives_client(task, cancel):
             cancel()
 
-    with DisconnectWatch(request, disconnect, signal):
-        try:
-            result = await work
-        except BaseException:
-            if cancelled and task.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
-                raise ClientGoneError from None
-            raise
-        finally:
-            if cancelled:
-                task.uncancel()
-    if disconnected:
+    signal.add_callback(disconnect)
+    try:
+        result = await work
+    except BaseException:
+        if cancelled and task.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
+            raise ClientGoneError from None
+        raise
+    finally:
+        if cancelled:
+            task.uncancel()
+        signal.remove_callback(disconnect)
+        stop_listening()
+    if signal.is_set:
         raise ClientGoneError
     return result
+
+
+def _listen(request: Request) -> tuple[DisconnectSignal, Callable[[], object]]:
+    """Return the connection's signal, and what ends the listening: at another server a task, 20 µs a request."""
+    signal: DisconnectSignal | None = request.scope.get("extensions", {}).get(DISCONNECT_EXTENSION)
+    if signal is not None:
+        return signal, lambda: None
+    signal = DisconnectSignal()
+    return signal, asyncio.create_task(_wait_for_disconnect(request, signal)).cancel
+
+
+async def _wait_for_disconnect(request: Request, signal: DisconnectSignal) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    signal.set()

@@ -12,8 +12,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shared.protocol import bearer_token
-from shared.protocol.headers import REQUEST_ID_HEADER
+from shared.protocol.headers import REQUEST_ID_HEADER, mask_secrets
 from shared.runtime.logging import log_request, request_id
 
 log = logging.getLogger(__name__)
@@ -36,7 +35,10 @@ _COMMON_HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
-_DATA_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_DATA_HEADERS: Final = (
+    *_COMMON_HEADERS,
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
 DOCS_PATH: Final = "/docs"
 # FastAPI's page: its script and style come from this CDN, a script stands in it, and it may ask nobody but us.
 _DOCS_POLICY: Final = (
@@ -47,7 +49,6 @@ _DOCS_POLICY: Final = (
         b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
 )
-_DATA_HEADERS: Final = (*_COMMON_HEADERS, _DATA_POLICY)
 _DOCS_HEADERS: Final = (*_COMMON_HEADERS, _DOCS_POLICY)
 
 
@@ -101,7 +102,7 @@ class RequestContext:
             if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {
                     "method": scope["method"],
-                    "path": scope["path"] if is_fast else bearer_token.mask_secrets(scope["path"])[:128],
+                    "path": scope["path"] if is_fast else mask_secrets(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
                     **log_fields,

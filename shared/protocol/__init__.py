@@ -7,6 +7,5 @@
 - ``validation_errors``: pydantic's errors in the words of our API.
 - ``deadline``: how long a request may still take.
 - ``priority``: how urgent a request is, cost units, and lanes by both.
-- ``headers``: names of headers that both servers use, and the caller's tag.
-- ``bearer_token``: tokens in ``Authorization``.
+- ``headers``: names of headers that both servers use, the caller's tag, and bearer tokens.
 """

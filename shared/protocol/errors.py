@@ -137,7 +137,6 @@ class PairUnavailableError(PairwayError, status=503, code="pair-unavailable", ti
     """The pair is known, but nothing ready serves it now."""
 
     def __init__(self, pair: str, why: str, *, retry_after: float) -> None:
-        """Name the pair, the reason, and the seconds after which a retry makes sense."""
         super().__init__(f"{pair} can not be served now: {why}.", retry_after=retry_after)
 
 
@@ -214,7 +213,6 @@ class RelayedError(PairwayError):
     """A replica's own problem that holds for the client as it is (too large, unusable output)."""
 
     def __init__(self, *, code: str, http_status: int, title: str, detail: str, facts: Mapping[str, Any]) -> None:
-        """Take the problem's members; the request id is ours already."""
         super().__init__(detail, facts=facts)
         self.code = code
         self.http_status = http_status

@@ -11,8 +11,8 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.protocol.bearer_token import mask_secrets
 from shared.protocol.errors import InvalidRequestError
+from shared.protocol.headers import mask_secrets
 
 # A megabyte holds 100,000 unknown fields; nobody needs, and no server should write, a sentence about each.
 MAX_FIELDS_NAMED: Final = 10

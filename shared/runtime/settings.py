@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from shared.protocol import bearer_token
 from shared.protocol.deadline import TimeLimits
+from shared.protocol.headers import validate_token
 from shared.protocol.messages import Limits
 from shared.protocol.validation_errors import sentence_of
 from shared.runtime.logging import LogFormat
@@ -61,7 +61,7 @@ MaxConnections = Annotated[
 ]
 # As the environment gives it, for split_commas: pydantic-settings would take it for JSON.
 CommaSeparated = Annotated[tuple[str, ...], NoDecode]
-Token = Annotated[SecretStr, AfterValidator(bearer_token.validate)]
+Token = Annotated[SecretStr, AfterValidator(validate_token)]
 
 
 def split_commas(value: object) -> object:

@@ -7,6 +7,7 @@ that bug alone: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -63,25 +64,13 @@ class _BodyCallbacks:
         self._protocol = protocol
         self._head_is_over = False
 
-    def on_message_begin(self) -> None:
-        if self._head_is_over:
-            self._protocol.on_message_begin()
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Return the protocol's callback of this name, which is called once the head is over."""
+        callback = getattr(self._protocol, name)
 
-    def on_url(self, url: bytes) -> None:
-        if self._head_is_over:
-            self._protocol.on_url(url)
+        def call(*arguments: bytes) -> None:
+            if self._head_is_over:
+                callback(*arguments)
+            self._head_is_over = self._head_is_over or name == "on_headers_complete"
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._head_is_over:
-            self._protocol.on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        if self._head_is_over:
-            self._protocol.on_headers_complete()
-        self._head_is_over = True
-
-    def on_body(self, body: bytes) -> None:
-        self._protocol.on_body(body)
-
-    def on_message_complete(self) -> None:
-        self._protocol.on_message_complete()
+        return call

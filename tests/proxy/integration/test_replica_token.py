@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from apiserver.settings import ApiServerSettings
 from shared.http.app_setup import configure_app
-from shared.protocol.bearer_token import authenticate
+from shared.protocol.headers import authenticate
 from tests.proxy.proxies import proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.serving import serving

@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from proxy.urls import replica_url
 from shared.http.problems import problem_response
 from shared.languages import canonical_tag
-from shared.protocol.bearer_token import authenticate
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, PairwayError
+from shared.protocol.headers import authenticate
 from shared.protocol.messages import Limits, TranslateRequest, parse_translate_request
 from shared.protocol.priority import Priority
 from shared.protocol.sse import BrokenStreamError, Event, EventReader
