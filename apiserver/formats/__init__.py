@@ -4,7 +4,6 @@
 - ``html/``: HTML.
 - ``markdown/``: Markdown.
 - ``document``: a text's blocks, the placeholders in them, and how they are written again.
-- ``block_builder``: collects runs until a block ends.
-- ``tag_nesting``: makes one block of runs, with as few placeholders as can be.
+- ``tag_nesting``: makes the runs between two borders one block, with as few placeholders as can be.
 - ``document_builder``: puts runs and blocks at their places in the text.
 """

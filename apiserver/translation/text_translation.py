@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
+from apiserver.formats.document import has_placeholders
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
 from apiserver.prompts.family import PromptFamily
@@ -18,12 +20,64 @@ from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, Ba
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.planner import NestedPlan, Plan, TextStep, untranslated_text
-from apiserver.translation.segment_pool import SegmentPool
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
 from shared.protocol.messages import Translation
 from shared.protocol.priority import Lane
 from shared.runtime.tasks import gather_results
+
+
+class SegmentPool:
+    """Translates a plan's segments; mutable state: the queue, the workers started, results by text.
+
+    Equal segments are translated once: tables and menus repeat themselves. That holds at most one result per segment.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        translate: Callable[[TextStep], Awaitable[SegmentResult]],
+        on_result: Callable[[int, SegmentResult], None],
+        max_workers: int,
+    ) -> None:
+        self._plan = plan
+        self._translate = translate
+        self._on_result = on_result
+        self._free_workers = max_workers
+        self._group = asyncio.TaskGroup()
+        self._queue = iter(plan.segment_indices)
+        self._results: dict[str, asyncio.Future[SegmentResult]] = {}
+
+    async def run(self, workers: int) -> None:
+        """Translate every segment, beginning with that many workers; each result goes to ``on_result`` with its index."""
+        try:
+            async with self._group:
+                for _ in range(workers):
+                    self.grow()
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    def grow(self) -> None:
+        """Start one more worker, if there may be more; only from within :meth:`run`."""
+        if self._free_workers:
+            self._free_workers -= 1
+            self._group.create_task(self._work())
+
+    async def _work(self) -> None:
+        for index in self._queue:
+            step = self._plan.steps[index]
+            if not isinstance(step, TextStep):
+                continue
+            if (known := self._results.get(step.text)) is not None:
+                self._on_result(index, await known)
+                continue
+            future: asyncio.Future[SegmentResult] = asyncio.get_running_loop().create_future()
+            if not has_placeholders(step.text):  # their characters may mean others in the next block
+                self._results[step.text] = future
+            result = await self._translate(step)
+            future.set_result(result)
+            self._on_result(index, result)
+
 
 # Tokens that a model's context must leave for the answer, beyond the source's own length.
 ANSWER_MARGIN: Final = 16
@@ -99,9 +153,9 @@ class TextTranslation:
         engine, lane = self._model.engine, self._lane
         if lane is not None:
             await self._model.slots.acquire(lane, self._work, self._turn)  # before any work is done for it
-            if self._pool is not None:
-                self._pool.grow()
         try:
+            if lane is not None and self._pool is not None:
+                self._pool.grow()
             prompt = self._encoder.ids(text, terms, self._work.counted)
             free_tokens = engine.max_model_len - len(prompt)
             if free_tokens < ANSWER_MARGIN:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from apiserver.formats.block_builder import BlockBuilder
 from apiserver.formats.document import Block, Document, PlaceholderKind
 from apiserver.formats.document_builder import PLAIN_SPACES, DocumentBuilder, TextRun
 from apiserver.formats.html.attributes import attribute_blocks
 from apiserver.formats.html.elements import BLOCK_LEVEL, VOID, Element, OpenElements
 from apiserver.formats.html.tokens import HtmlToken, TokenKind, html_tokens
+from apiserver.formats.tag_nesting import BlockBuilder
 
 _NO_BREAK_SPACES: Final = ("&nbsp;", "&#160;", "&#xa0;")
 

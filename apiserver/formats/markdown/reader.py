@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from apiserver.formats.block_builder import BlockBuilder
 from apiserver.formats.document import Block, Document
 from apiserver.formats.document_builder import DocumentBuilder
 from apiserver.formats.html.reader import HtmlReader, html_escape
@@ -21,6 +20,7 @@ from apiserver.formats.markdown.events import (
     markdown_events,
 )
 from apiserver.formats.markdown.inline_reader import InlineReader
+from apiserver.formats.tag_nesting import BlockBuilder
 
 _EDGES: Final = (EventKind.START, EventKind.END)
 _INLINE: Final = frozenset({"Emphasis", "Strong", "Strikethrough", "Link", "Image"})

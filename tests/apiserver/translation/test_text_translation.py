@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
-from apiserver.formats.document import Block
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
@@ -18,7 +19,9 @@ from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TextStep
-from apiserver.translation.text_translation import RunningModel, TextTranslation
+from apiserver.translation.segment_translator import SegmentResult
+from apiserver.translation.text_translation import RunningModel, SegmentPool, TextTranslation
+from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
 from tests.apiserver.work_items import EN_DE, work_of
 from tests.support.scripted_engine import ScriptedEngine
@@ -80,3 +83,69 @@ async def test_each_segment_frees_its_share_of_the_request() -> None:
     assert work.units_left == 1.0
     model.admission.release(work)
     assert model.admission.ahead(Lane.BULK_LONG, "", 0) == 0
+
+
+BLOCK = Block("", (Placeholder(PlaceholderKind.NAME, "%s", "%s", is_text=True),), "")
+
+
+def plan_of(*texts: str) -> Plan:
+    return Plan.of(LanguagePair("en", "de"), [TextStep(text, BLOCK, translatable=True) for text in texts])
+
+
+class Recorder:
+    """Translates to upper case; keeps the requests and the results by index."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.results: dict[int, str | None] = {}
+
+    async def translate(self, step: TextStep) -> SegmentResult:
+        self.texts.append(step.text)
+        await asyncio.sleep(0)
+        return SegmentResult(step.text.upper())
+
+    def on_result(self, index: int, result: SegmentResult) -> None:
+        self.results[index] = result.text
+
+
+async def test_equal_segments_are_translated_once() -> None:
+    recorder = Recorder()
+    await SegmentPool(plan_of("a", "b", "a", "a"), recorder.translate, recorder.on_result, 4).run(4)
+    assert sorted(recorder.texts) == ["a", "b"]
+    assert recorder.results == {0: "A", 1: "B", 2: "A", 3: "A"}
+
+
+async def test_equal_segments_with_placeholders_are_not_shared() -> None:
+    recorder = Recorder()
+    text = f"a {placeholder_char(0)}"
+    await SegmentPool(plan_of(text, text), recorder.translate, recorder.on_result, 2).run(2)
+    assert recorder.texts == [text, text]
+
+
+async def test_pool_has_no_more_workers_than_it_may_grow_to() -> None:
+    recorder = Recorder()
+    running: list[str] = []
+    gate = asyncio.Event()
+
+    async def translate(step: TextStep) -> SegmentResult:
+        running.append(step.text)
+        pool.grow()
+        await gate.wait()
+        return await recorder.translate(step)
+
+    pool = SegmentPool(plan_of(*"abcdefgh"), translate, recorder.on_result, 3)
+    task = asyncio.create_task(pool.run(1))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert running == ["a", "b", "c"]
+    gate.set()
+    await task
+    assert sorted(recorder.texts) == list("abcdefgh")
+
+
+async def test_first_error_is_raised_itself() -> None:
+    async def fail(_: TextStep) -> SegmentResult:
+        raise EngineGoneError
+
+    with pytest.raises(EngineGoneError):
+        await SegmentPool(plan_of("a", "b"), fail, Recorder().on_result, 2).run(2)
