@@ -38,11 +38,7 @@ class BodyReservation:
         self.size = 0
 
     def take(self, size: int) -> None:
-        """Take ``size`` bytes more.
-
-        Raises:
-            OverloadedError: the budget does not have them now.
-        """
+        """Take ``size`` bytes more, or raise OverloadedError where the budget does not have them now."""
         if self._budget.reserved + size > self._budget.limit:
             raise OverloadedError(
                 f"Requests in hand fill the {self._budget.limit} bytes that this server gives to bodies.",

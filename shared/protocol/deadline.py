@@ -50,11 +50,7 @@ class Deadline:
 
     @classmethod
     def from_header(cls, value: str | None, cap: float, clock: Callable[[], float]) -> Deadline:
-        """Read ``X-Timeout-Ms``; without it the cap (seconds) holds, and never more than the cap.
-
-        Raises:
-            InvalidRequestError: the header is no positive whole number of milliseconds.
-        """
+        """Read ``X-Timeout-Ms``, at most the cap (seconds), or raise InvalidRequestError; without a header the cap holds."""
         if value is None:
             return cls.after(cap, clock)
         value = value.strip(" \t")  # HTTP allows them around a value, and our parser leaves those behind it

@@ -26,11 +26,7 @@ def caller_from_header(value: str | None) -> str:
 
 
 def validate_token(token: SecretStr) -> SecretStr:
-    """Return a setting's token, which may be empty.
-
-    Raises:
-        ValueError: it is no token; the sentence does not repeat it.
-    """
+    """Return a setting's token, which may be empty, or raise ValueError, which does not repeat it."""
     if token.get_secret_value() and not _TOKEN.fullmatch(token.get_secret_value()):
         raise ValueError("must have 16 to 256 ASCII characters without spaces")
     return token

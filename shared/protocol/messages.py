@@ -197,11 +197,7 @@ class Limits(BaseModel):
     text_chars: int
 
     def check(self, text: object) -> None:
-        """Refuse a text or a list of texts over the limits; anything else is for the fields' check to refuse.
-
-        Raises:
-            TooLargeError: too many texts, or one is too long; the limit is named.
-        """
+        """Raise TooLargeError for a text or a list over the limits; all else is for the fields' check to refuse."""
         match text:
             case str():
                 self._check_length("text", text)

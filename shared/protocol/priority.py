@@ -26,11 +26,7 @@ class Priority(StrEnum):
 
     @classmethod
     def from_header(cls, value: str | None) -> Priority:
-        """Read the header; without one a request is interactive.
-
-        Raises:
-            InvalidRequestError: it names no class.
-        """
+        """Read the header (none: interactive), or raise InvalidRequestError where it names no class."""
         if value is None:
             return cls.INTERACTIVE
         try:

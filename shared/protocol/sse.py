@@ -45,11 +45,7 @@ class DeltaSink:
         self.started = False
 
     def __call__(self, index: int, text: str) -> None:
-        """Take the next part of a text.
-
-        Raises:
-            BrokenStreamError: there is no such text.
-        """
+        """Take the next part of a text, or raise BrokenStreamError where there is no such text."""
         if self.on_progress is not None:
             self.on_progress()
         if self._indices is not None:
@@ -107,11 +103,7 @@ class EventReader:
         self._name = ""
 
     def feed(self, part: bytes) -> Iterator[Event]:
-        """Yield the events that end in this part of the stream.
-
-        Raises:
-            BrokenStreamError: an event passes the limit.
-        """
+        """Yield the events that end in this part, or raise BrokenStreamError where one passes the limit."""
         start = 0
         while (end := part.find(b"\n", start)) >= 0:
             self._append(part[start:end])
