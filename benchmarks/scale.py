@@ -198,7 +198,7 @@ async def request_cost(proxy: RunningProxy, body: str, out: Path) -> tuple[float
     texts = TextSource(template="Where is the station, please, {}?", expected=TRANSLATION)
     streams = [Stream("load", concurrency=CONCURRENCY)]
     plan = LoadPlan(
-        f"{proxy.url}/translate", str(out / "load.jsonl"), streams, texts, LOAD, body=body, pid=proxy.server.pid
+        f"{proxy.url}/translate", str(out / "load.json"), streams, texts, LOAD, body=body, pid=proxy.server.pid
     )
     load = await LoadProcess(plan, out, "load").run()
     cpu = (load.server.cpu - idle * load.seconds) / max(1, len(load.counted))

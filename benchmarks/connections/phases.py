@@ -163,7 +163,7 @@ async def measure(pid: int, url: str, groups: Sequence[ClientGroup], rate: float
     process = psutil.Process(pid)
     texts = TextSource(template="Room {}", expected=TRANSLATION)
     stream = Stream("load", rate, poisson=False)
-    plan = LoadPlan(f"{url}/translate", str(folder / "load.jsonl"), [stream], texts, timeout=30.0)
+    plan = LoadPlan(f"{url}/translate", str(folder / "load.json"), [stream], texts, timeout=30.0)
     async with running_load(LoadProcess(plan, folder, "load")) as load:
         await asyncio.sleep(WARM_UP_SECONDS)
         phases = [await watch(process, "load alone", asyncio.create_task(asyncio.sleep(BEFORE_SECONDS)))]

@@ -1,7 +1,7 @@
 """HTTP clients as a process of their own: ``python -m benchmarks.harness.http_load PLAN`` (as JSON).
 
-Each stream of a plan is one client address with connections of its own. Every response is a line of the file ``out``, written when all
-have come; the last line is the rest of the :class:`~benchmarks.harness.load.LoadResult`.
+Each stream of a plan is one client address with connections of its own. The file ``out`` is there from the beginning; its
+:class:`~benchmarks.harness.load.LoadResult` is written when every response has come.
 
     result = await LoadProcess(plan, folder, "load").run()
     async with running_load(LoadProcess(plan, folder, "load")) as load:     # a plan without seconds
@@ -20,15 +20,16 @@ import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import uvloop
+from pydantic import TypeAdapter
 
 from benchmarks.harness.http_client import TIMEOUT_SECONDS, HttpClient
-from benchmarks.harness.load import LoadResult, Sample, Stream, Timing, raise_priority, run_load
-from benchmarks.harness.processes import Server, Usage
+from benchmarks.harness.load import RESULT_JSON, LoadResult, Sample, Stream, Timing, raise_priority, run_load
+from benchmarks.harness.processes import Server
 from benchmarks.harness.texts import Text, TextSource
 from benchmarks.harness.waiting import wait_until
 from shared.protocol.priority import PRIORITY_HEADER
@@ -68,17 +69,8 @@ class LoadPlan:
     body: str = TRANSLATE_BODY
     pid: int = 0
 
-    def to_json(self) -> str:
-        """Return the plan for a command line."""
-        return json.dumps(asdict(self))
 
-    @classmethod
-    def from_json(cls, text: str) -> LoadPlan:
-        """Read what :meth:`to_json` made."""
-        fields: dict[str, Any] = json.loads(text)
-        streams = [Stream(**stream) for stream in fields.pop("streams")]
-        texts, timing = TextSource(**fields.pop("texts")), Timing(**fields.pop("timing"))
-        return cls(streams=streams, texts=texts, timing=timing, **fields)
+PLAN_JSON: Final = TypeAdapter(LoadPlan)
 
 
 class StreamClient:
@@ -145,7 +137,7 @@ async def send(plan: LoadPlan) -> None:
     text_of = plan.texts.open()
     numbered = ((number, text_of(number)) for number in itertools.count(plan.texts.first))
     samples: list[Sample] = []
-    with Path(plan.out).open("w") as out:  # noqa: ASYNC230 - everything has been sent when it is written
+    with Path(plan.out).open("wb") as out:  # noqa: ASYNC230 - everything has been sent when it is written
         clients = [StreamClient(plan, stream, numbered, samples) for stream in plan.streams]
         orphaned = asyncio.create_task(_stop_when_orphaned(stop))
         streams = [(client.stream, client.send) for client in clients]
@@ -154,9 +146,7 @@ async def send(plan: LoadPlan) -> None:
         orphaned.cancel()
         for client in clients:
             client.http.close()
-        fields = vars(result)
-        out.writelines(json.dumps(sample) + "\n" for sample in fields.pop("samples"))
-        out.write(json.dumps(fields) + "\n")
+        out.write(RESULT_JSON.dump_json(result))
 
 
 async def _stop_when_orphaned(stop: asyncio.Event) -> None:
@@ -173,7 +163,7 @@ class LoadProcess:
     def __init__(self, plan: LoadPlan, folder: Path, name: str) -> None:
         self.plan = plan
         self.name = name
-        command = [sys.executable, "-m", "benchmarks.harness.http_load", plan.to_json()]
+        command = [sys.executable, "-m", "benchmarks.harness.http_load", PLAN_JSON.dump_json(plan).decode()]
         self._server = Server(command, folder / f"{name}.log", stop_seconds=plan.timeout + MAX_RETRY_SECONDS)
 
     async def start(self) -> None:
@@ -208,12 +198,10 @@ class LoadProcess:
         await asyncio.to_thread(self._server.stop)
 
     def _result(self) -> LoadResult:
-        *lines, last = Path(self.plan.out).read_text().splitlines() or [""]
-        if not last:
+        written = Path(self.plan.out).read_bytes()
+        if not written:
             raise RuntimeError(f"the load {self._server.describe_end()}")
-        fields: dict[str, Any] = json.loads(last)
-        server = Usage(*fields.pop("server"))
-        return LoadResult([Sample(*json.loads(line)) for line in lines], server=server, **fields)
+        return RESULT_JSON.validate_json(written)
 
 
 @contextlib.asynccontextmanager
@@ -228,4 +216,4 @@ async def running_load(load: LoadProcess) -> AsyncGenerator[LoadProcess]:
 
 if __name__ == "__main__":
     raise_priority()
-    uvloop.run(send(LoadPlan.from_json(sys.argv[1])))
+    uvloop.run(send(PLAN_JSON.validate_json(sys.argv[1])))

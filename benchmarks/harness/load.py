@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, NamedTuple
 
+from pydantic import TypeAdapter
+
 from benchmarks.harness.processes import Usage, usage_of
 from benchmarks.harness.report import percentile_ms
 
@@ -112,6 +114,9 @@ class LoadResult:
         return percentile_ms((sample.seconds for sample in self.counted), percent)
 
 
+RESULT_JSON: Final = TypeAdapter(LoadResult)
+
+
 @dataclass(frozen=True)
 class Timing:
     """What of a load counts: ``seconds`` after a warm-up; 0 counts until told to stop.
@@ -177,18 +182,22 @@ async def closed_loop(concurrency: int, send: Send, stop: asyncio.Event) -> None
 
 async def open_loop(pauses: Iterator[float], send: Send, stop: asyncio.Event) -> None:
     """Send at due times, however long responses take, until told to stop; wait for the last responses."""
-
-    async def one(due: float) -> None:
-        await send(due)
-
     due = time.monotonic()
     async with asyncio.TaskGroup() as group:
         while not stop.is_set():
-            group.create_task(one(due))
+            group.create_task(_once(send, due))
             due += next(pauses)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(0.0, due - time.monotonic())):
-                    await stop.wait()
+            await _wait(stop, due - time.monotonic())
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(max(0.0, seconds)):
+            await stop.wait()
+
+
+async def _once(send: Send, due: float) -> None:
+    await send(due)
 
 
 async def run_load(
@@ -203,28 +212,21 @@ async def run_load(
     """Send the streams at once and measure; every ``send`` adds to ``samples``. ``pid``: a server's process to watch."""
     stop = stop or asyncio.Event()
 
-    def is_over(least: float, most: float, responses: int) -> bool:
-        passed = time.monotonic() - looked
-        return stop.is_set() or passed >= most or (passed >= least and len(samples) >= responses)
-
-    async def look() -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_SECONDS):
-                await stop.wait()
+    async def pass_time(least: float, most: float, responses: int) -> None:
+        began = time.monotonic()
+        while not stop.is_set() and (passed := time.monotonic() - began) < most:
+            if passed >= least and len(samples) >= responses:
+                return
+            await _wait(stop, LOOK_SECONDS)
 
     cpu, began = time.process_time(), time.monotonic()
     async with asyncio.TaskGroup() as group:
         for stream, send in streams:
             group.create_task(stream.run(send, stop, seed))
-        looked = began
-        least = 0.0 if timing.warm_responses else timing.warm_up
-        while not is_over(least, timing.warm_up, timing.warm_responses):
-            await look()
+        await pass_time(0.0 if timing.warm_responses else timing.warm_up, timing.warm_up, timing.warm_responses)
         before, since = usage_of(pid), time.monotonic()
-        looked, responses = since, len(samples) + timing.min_responses
-        seconds = timing.seconds or float("inf")
-        while not is_over(seconds, seconds + timing.extension, responses):
-            await look()
+        seconds, responses = timing.seconds or float("inf"), len(samples) + timing.min_responses
+        await pass_time(seconds, seconds + timing.extension, responses)
         after, until = usage_of(pid), time.monotonic()
         stop.set()
     server = Usage(after.cpu - before.cpu, after.rss)

@@ -14,13 +14,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import httptools
 import uvloop
+from pydantic import TypeAdapter
 from typing_extensions import override
 
 from benchmarks.harness.processes import Server
@@ -124,8 +125,11 @@ class SimulatedFleet:
 
     def server(self, folder: Path) -> Server:
         """Return the process of all replicas."""
-        command = [sys.executable, "-m", "benchmarks.harness.replicas", json.dumps(asdict(self))]
+        command = [sys.executable, "-m", "benchmarks.harness.replicas", FLEET_JSON.dump_json(self).decode()]
         return Server(command, folder / f"replicas-{self.shape}.log")
+
+
+FLEET_JSON: Final = TypeAdapter(SimulatedFleet)
 
 
 def _model(name: str, load: int) -> ModelReport:
@@ -252,11 +256,5 @@ async def serve(fleet: SimulatedFleet) -> None:
     await asyncio.gather(*(server.serve_forever() for server in servers))
 
 
-def fleet_from_json(text: str) -> SimulatedFleet:
-    """Read the fleet of a command line."""
-    fields: dict[str, Any] = json.loads(text)
-    return SimulatedFleet(shape=FleetShape(fields.pop("shape")), **fields)
-
-
 if __name__ == "__main__":
-    uvloop.run(serve(fleet_from_json(sys.argv[1])))
+    uvloop.run(serve(FLEET_JSON.validate_json(sys.argv[1])))

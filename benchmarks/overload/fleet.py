@@ -53,7 +53,7 @@ class OverloadFleet:
         self._loads += 1
         name = f"load-{self._loads}"
         texts = TextSource(first=self._loads * MAX_TEXTS_PER_LOAD, pairs=self._pairs, seed=self._seed)
-        out, timing = str(self._folder / f"{name}.jsonl"), Timing(seconds, warm_up)
+        out, timing = str(self._folder / f"{name}.json"), Timing(seconds, warm_up)
         before = self._cpu()
         plan = LoadPlan(f"{self._url}/translate", out, list(streams), texts, timing)
         result = await LoadProcess(plan, self._folder, name).run()

@@ -122,7 +122,7 @@ class ProxyProcess:
         name = f"load-{self.peer.name}-{number}-{concurrency}"
         timing = Timing(seconds, warm_up, min_responses=MIN_RESPONSES, extension=(MAX_EXTENSION - 1) * seconds)
         pid = 0 if self._server is None else self._server.pid
-        out, streams = str(self._folder / f"{name}.jsonl"), [Stream("load", concurrency=concurrency)]
+        out, streams = str(self._folder / f"{name}.json"), [Stream("load", concurrency=concurrency)]
         plan = LoadPlan(self._url, out, streams, TEXTS, timing, body=self.peer.body, pid=pid)
         return await LoadProcess(plan, self._folder, name).run()
 

@@ -243,7 +243,7 @@ class FaultFleet:
         name = f"load-{self._loads}"
         plan = LoadPlan(
             f"{(proxy or self.proxy).url}/translate",
-            str(self.folder / f"{name}.jsonl"),
+            str(self.folder / f"{name}.json"),
             [Stream(name, rate, poisson=False)],
             REAL_TEXTS if real else SCRIPTED_TEXTS,
             timeout=limit,

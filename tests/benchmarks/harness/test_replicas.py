@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 
 from benchmarks.harness.replicas import (
+    FLEET_JSON,
     TRANSLATION,
     FleetShape,
     ReplicaResponses,
     SimulatedFleet,
-    fleet_from_json,
 )
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
@@ -50,7 +49,7 @@ def test_each_of_several_ports_is_a_replica() -> None:
     fleet = SimulatedFleet((81, 82), 2)
     assert fleet.urls() == ["http://127.0.0.1:81", "http://127.0.0.1:82"]
     assert fleet.number_at("127.0.0.1", 82) == 1
-    assert fleet_from_json(json.dumps(asdict(fleet))).urls() == fleet.urls()
+    assert FLEET_JSON.validate_json(FLEET_JSON.dump_json(fleet)).urls() == fleet.urls()
 
 
 def test_reports_differ_in_load_but_not_in_pairs() -> None:
