@@ -5,12 +5,10 @@
 - ``model``: the model under every design.
 - ``texts``: the texts of every design.
 - ``loads``: sends the load of one point.
-- ``points``: which loads are measured, and in which order.
-- ``rounds``: measures every point.
+- ``rounds``: the points, and their measurement.
 - ``processes``: starts every design.
 - ``device_usage``: CPU and GPU over time.
 - ``measurements``: figures of a point.
-- ``targets``: what is promised of them.
-- ``tables``: the report in Markdown.
+- ``report``: tables and targets.
 - ``plots``: the figures drawn.
 """

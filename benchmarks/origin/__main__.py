@@ -20,14 +20,12 @@ from pathlib import Path
 
 from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.harness.report import RunFolder
-from benchmarks.origin.device_usage import Gpu, NoGpuError, find_gpu
+from benchmarks.origin.device_usage import NoGpuError, find_gpu
 from benchmarks.origin.model import ANSWER_TOKENS, SHAPES, read_entry, use_random_weights, write_catalog
-from benchmarks.origin.points import CONCURRENCIES, DESIGNS, KINDS, RunSelection
 from benchmarks.origin.processes import TITLES, Designs, environment
-from benchmarks.origin.rounds import OriginBench
-from benchmarks.origin.tables import report
-from benchmarks.origin.targets import judge
-from benchmarks.origin.texts import is_chosen, text_key
+from benchmarks.origin.report import judge, report
+from benchmarks.origin.rounds import CONCURRENCIES, DESIGNS, OriginBench, RunSelection
+from benchmarks.origin.texts import KINDS, is_chosen, text_key
 from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.
@@ -62,14 +60,13 @@ def choose_texts(texts: Path, entry: ModelEntry, catalog: Path, options: argpars
     if is_chosen(texts, text_key(entry, options.pairs, options.seed)):
         return
     print("choosing texts", flush=True)
-    files = {"--catalog": catalog, "--out": texts, "--pairs": options.pairs, "--seed": options.seed}
-    words = [str(word) for name_and_value in files.items() for word in name_and_value]
+    command = [sys.executable, "-m", "benchmarks.origin.texts", "--catalog", str(catalog), "--out", str(texts)]
+    command += ["--pairs", str(options.pairs), "--seed", str(options.seed)]
     with (options.out / "texts.log").open("wb") as log:
-        command = [sys.executable, "-m", "benchmarks.origin.texts", *words]
         subprocess.run(command, check=True, env=environment(options.device), stderr=log)
 
 
-async def measure(options: argparse.Namespace, catalog: Path, texts: Path, gpu: Gpu | None) -> OriginBench:
+async def measure(options: argparse.Namespace, bench: OriginBench) -> None:
     """Start everything and measure the rounds."""
     selection = RunSelection(
         names=[name for name in DESIGNS if name in options.architectures.split(",")],
@@ -77,13 +74,10 @@ async def measure(options: argparse.Namespace, catalog: Path, texts: Path, gpu: 
         shares=[float(one) for one in options.open.split(",") if one],
         kinds=options.kinds.split(","),
     )
-    fleet = Designs(options.out, catalog, texts, environment(options.device))
-    async with fleet.running(selection.names):
-        bench = OriginBench(fleet, options.seconds, gpu)
+    async with bench.fleet.running(selection.names):
         await bench.warm_up(selection)
         for number in range(options.rounds):
             await bench.round(number, selection)
-    return bench
 
 
 def main() -> int:
@@ -92,7 +86,7 @@ def main() -> int:
     if not options.pairs.is_file():
         raise SystemExit(f"bench-origin: there is no {options.pairs}; PAIRS= names the folder of en-de.valid.tsv")
     try:
-        gpu = find_gpu(options.device)
+        read_gpu = find_gpu(options.device)
         folder = RunFolder(options.out)
         options.out = folder.path
         texts: Path = (options.texts or options.out.with_name(f"{options.out.name}-texts.jsonl")).resolve()
@@ -102,25 +96,21 @@ def main() -> int:
         with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
             choose_texts(texts, entry, catalog, options)
             if options.shape:
-                weights = use_random_weights(SHAPES[options.shape], catalog, options.out / options.shape)
-                model = (
-                    f"{options.shape}, {weights / 1e9:.2f} billion random weights, {ANSWER_TOKENS} tokens an answer,"
-                )
+                billions = use_random_weights(SHAPES[options.shape], catalog, options.out / options.shape) / 1e9
+                model = f"{options.shape}, {billions:.2f} billion random weights, {ANSWER_TOKENS} tokens an answer,"
             began = time.monotonic()
-            bench = asyncio.run(measure(options, catalog, texts, gpu))
+            bench = OriginBench(
+                Designs(options.out, catalog, texts, environment(options.device)), options.seconds, read_gpu
+            )
+            asyncio.run(measure(options, bench))
     except (NoGpuError, ValueError) as error:
         raise SystemExit(f"bench-origin: {error}") from None
     machine = (
         f"{folder.machine}, {options.device}, {time.monotonic() - began:.0f} s; {model} {read_entry(catalog).engine}; "
         f"{options.rounds} rounds, {options.seconds:g} s a point."
     )
-    checks = judge(bench.rows)
-    results = {
-        "machine": machine,
-        "targets": [vars(check) for check in checks],
-        "rows": [asdict(row) for row in bench.rows],
-        "memory": bench.memory,
-    }
+    checks, rows = judge(bench.rows), [asdict(row) for row in bench.rows]
+    results = {"machine": machine, "targets": list(map(vars, checks)), "rows": rows, "memory": bench.memory}
     status = folder.write(report(machine, bench.rows, checks, bench.memory, TITLES), results, checks)
     subprocess.run([sys.executable, "-m", "benchmarks.origin.plots", str(options.out)], check=False)
     return status

@@ -1,8 +1,7 @@
 """How busy CPU and GPU are while a point runs, looked at five times a second.
 
-The CPU's figures are the counters that the whole benchmark goes by. The GPU's are NVML's (nvidia-smi's library, bound by vLLM): of the time
-since its last look (a sixth to one second, by GPU), the part in which any kernel ran, however little of the GPU it filled; and the memory
-taken, every design's together, for all engines stay.
+The GPU's figures are NVML's (nvidia-smi's library, bound by vLLM): of the time since its last look the part in which any kernel ran, however
+little of the GPU it filled, and the memory taken, every design's together, for all engines stay.
 """
 
 from __future__ import annotations
@@ -33,48 +32,45 @@ class NoGpuError(Exception):
     """There is no GPU whose figures can be read."""
 
 
-class Gpu:
-    """The first visible GPU, which is the one that vLLM takes.
-
-    Raises:
-        NoGpuError: it tells no figures.
-    """
-
-    def __init__(self, nvml: Any) -> None:
-        name = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-        self._nvml = nvml
-        try:
-            nvml.nvmlInit()
-            by = nvml.nvmlDeviceGetHandleByIndex if name.isdecimal() else nvml.nvmlDeviceGetHandleByUUID
-            self._handle = by(int(name) if name.isdecimal() else name)
-            self.reading()
-        except nvml.NVMLError as error:
-            raise NoGpuError(f"--device cuda: GPU {name} can not be watched: {error}") from None
-
-    def reading(self) -> tuple[float, float]:
-        """Return how busy it is, per cent, and its memory taken, MiB."""
-        busy = self._nvml.nvmlDeviceGetUtilizationRates(self._handle).gpu
-        return float(busy), self._nvml.nvmlDeviceGetMemoryInfo(self._handle).used / MEBIBYTE
+# Returns how busy the GPU is, per cent, and its memory taken, MiB.
+ReadGpu = Callable[[], tuple[float, float]]
 
 
-def find_gpu(device: str) -> Gpu | None:
-    """Return the GPU of a run; None for a CPU."""
+def gpu_reader(nvml: Any) -> ReadGpu:
+    """Return the reader of the first visible GPU, which is the one that vLLM takes; raises NoGpuError where it tells no figures."""
+    name = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+
+    def read() -> tuple[float, float]:
+        return float(nvml.nvmlDeviceGetUtilizationRates(gpu).gpu), nvml.nvmlDeviceGetMemoryInfo(gpu).used / MEBIBYTE
+
+    try:
+        nvml.nvmlInit()
+        by_index, by_uuid = nvml.nvmlDeviceGetHandleByIndex, nvml.nvmlDeviceGetHandleByUUID
+        gpu = by_index(int(name)) if name.isdecimal() else by_uuid(name)
+        read()
+    except nvml.NVMLError as error:
+        raise NoGpuError(f"--device cuda: GPU {name} can not be watched: {error}") from None
+    return read
+
+
+def find_gpu(device: str) -> ReadGpu | None:
+    """Return the reader of a run's GPU; None for a CPU."""
     if device != "cuda":
         return None
     from vllm.third_party import pynvml  # noqa: PLC0415 - a run on a CPU needs none of it
 
-    return Gpu(pynvml)
+    return gpu_reader(pynvml)
 
 
 @asynccontextmanager
-async def watched(spent: Callable[[], float], gpu: Gpu | None) -> AsyncGenerator[list[Reading]]:
+async def watched(spent: Callable[[], float], read_gpu: ReadGpu | None) -> AsyncGenerator[list[Reading]]:
     """Yield looks at a counter of CPU seconds and at the GPU, more of them while the block lasts."""
     readings = [Reading(time.monotonic(), spent())]
 
     async def look() -> None:
         for _ in range(MAX_READINGS):
             await asyncio.sleep(INTERVAL_SECONDS)
-            readings.append(Reading(time.monotonic(), spent(), gpu and gpu.reading()))
+            readings.append(Reading(time.monotonic(), spent(), read_gpu and read_gpu()))
 
     looking = asyncio.create_task(look())
     try:
@@ -86,19 +82,13 @@ async def watched(spent: Callable[[], float], gpu: Gpu | None) -> AsyncGenerator
         looking.result()
 
 
-def cores(readings: Sequence[Reading], since: float, until: float) -> list[tuple[float, float]]:
-    """Return the cores taken up to each look in the time that counts, seconds from its beginning."""
-    return [
+def timelines(
+    readings: Sequence[Reading], since: float, until: float
+) -> tuple[list[tuple[float, float]], list[tuple[float, float, float]]]:
+    """Return the cores taken up to each look in the time that counts, and the looks at the GPU, seconds from its beginning."""
+    looks = [(before, after) for before, after in itertools.pairwise(readings) if since <= after.at < until]
+    cores = [
         (round(after.at - since, 3), round((after.cpu - before.cpu) / (after.at - before.at), 3))
-        for before, after in itertools.pairwise(readings)
-        if since <= after.at < until
+        for before, after in looks
     ]
-
-
-def gpu_timeline(readings: Sequence[Reading], since: float, until: float) -> list[tuple[float, float, float]]:
-    """Return the looks at the GPU in the time that counts, seconds from its beginning."""
-    return [
-        (round(reading.at - since, 3), *reading.gpu)
-        for reading in readings
-        if reading.gpu and since <= reading.at < until
-    ]
+    return cores, [(round(after.at - since, 3), *after.gpu) for _, after in looks if after.gpu]

@@ -5,22 +5,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from fastapi import FastAPI, Response
 
 from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
 from benchmarks.harness.http_client import HttpClient
-from benchmarks.harness.load import LoadResult, Sample, Stream, Timing, raise_priority, run_load
-from benchmarks.harness.processes import Usage
-from benchmarks.origin.model import ANSWER_TOKENS, program_parser
+from benchmarks.harness.load import RESULT_JSON, LoadResult, Sample, Stream, Timing, raise_priority, run_load
+from benchmarks.origin.designs.serving import serve
+from benchmarks.origin.model import answer_tokens, program_parser, read_entry
 from benchmarks.origin.texts import OriginText, TextPool
 
 # Takes a text; returns '' or the error.
@@ -48,32 +48,19 @@ async def run_plan(plan: PointPlan, pool: TextPool, send_text: SendText) -> Load
         number, sent = next(numbers), time.monotonic()
         text = pool.text(plan.kind, number)
         error = await send_text(text)
-        ended = time.monotonic()
         status = 0 if error else 200
-        samples.append(Sample(plan.stream.name, number, len(text.asks), due, sent, ended, status, error))
+        samples.append(Sample(plan.stream.name, number, len(text.asks), due, sent, time.monotonic(), status, error))
 
     return await run_load([(plan.stream, send)], samples, plan.timing, seed=plan.first)
 
 
 def plan_response(result: LoadResult) -> Response:
     """Return a result as JSON."""
-    return Response(json.dumps(asdict(result)), media_type="application/json")
-
-
-def read_result(content: bytes) -> LoadResult:
-    """Read what :func:`plan_response` made."""
-    fields: dict[str, Any] = json.loads(content)
-    samples = [Sample(*sample) for sample in fields.pop("samples")]
-    return LoadResult(samples, server=Usage(*fields.pop("server")), **fields)
-
-
-def translate_body(row: OriginText) -> dict[str, Any]:
-    """Return what the tiny wire asks."""
-    return {"text": row.text, "source_lang": row.source, "target_lang": row.target}
+    return Response(RESULT_JSON.dump_json(result), media_type="application/json")
 
 
 def completions_body(row: OriginText, *, full_length: bool = False) -> dict[str, Any]:
-    """Return the same for vLLM's own server: all segments in one request, as it allows."""
+    """Return what vLLM's own server is asked: all segments in one request, as it allows."""
     loops = {"repetition_detection": {"max_pattern_size": LONGEST_LOOP, "min_count": LOOP_COUNT}}
     return {
         "prompt": [ids for ids, _ in row.asks],
@@ -85,22 +72,22 @@ def completions_body(row: OriginText, *, full_length: bool = False) -> dict[str,
 
 def is_answer(content: dict[str, Any], row: OriginText, *, full_length: bool = False) -> bool:
     """Say whether a body of either wire holds a translation of every segment; of vLLM's own server perhaps its tokens alone."""
-    if "choices" in content and full_length:
+    if "choices" not in content:
+        return bool(content["translation"])
+    if full_length:
         return content["usage"]["completion_tokens"] == sum(most for _, most in row.asks)
-    if "choices" in content:
-        return len(content["choices"]) == len(row.asks) and all(choice["text"] for choice in content["choices"])
-    return bool(content["translation"])
+    return len(content["choices"]) == len(row.asks) and all(choice["text"] for choice in content["choices"])
 
 
 def http_sender(client: HttpClient, plan: PointPlan, *, full_length: bool) -> SendText:
     """Return what posts texts; ``full_length``: answers must have all tokens that they may have."""
 
     async def send_text(row: OriginText) -> str:
-        body = completions_body(row, full_length=full_length) if plan.openai else translate_body(row)
+        body = {"text": row.text, "source_lang": row.source, "target_lang": row.target}
+        body = completions_body(row, full_length=full_length) if plan.openai else body
         try:
             response = await client.post(json.dumps(body).encode())
-            content: dict[str, Any] = json.loads(response.body)
-            is_good = response.status == 200 and is_answer(content, row, full_length=full_length)
+            is_good = response.status == 200 and is_answer(json.loads(response.body), row, full_length=full_length)
         except (OSError, ValueError, TypeError, KeyError) as error:
             return type(error).__name__
         return "" if is_good else str(response.status)
@@ -108,34 +95,25 @@ def http_sender(client: HttpClient, plan: PointPlan, *, full_length: bool) -> Se
     return send_text
 
 
-def read_pool(file: Path, *, full_length: bool) -> TextPool:
-    """Return the texts of a run."""
-    return TextPool.read(file, ANSWER_TOKENS if full_length else None)
-
-
 def main() -> None:
     """Serve until told to stop."""
     parser = program_parser("loads")
     parser.add_argument("--texts", type=Path, required=True)
-    parser.add_argument("--full-length", action="store_true", help="every answer has all tokens that it may have")
     options = parser.parse_args()
     raise_priority()
-    pool = read_pool(options.texts, full_length=options.full_length)
-    app = FastAPI()
+    tokens, app = answer_tokens(read_entry(options.catalog)), FastAPI()
+    pool = TextPool.read(options.texts, tokens)
 
     @app.post("/plan")
     async def run(plan: PointPlan) -> Response:
-        client = HttpClient(plan.url)
-        try:
-            return plan_response(await run_plan(plan, pool, http_sender(client, plan, full_length=options.full_length)))
-        finally:
-            client.close()
+        with contextlib.closing(HttpClient(plan.url)) as client:
+            return plan_response(await run_plan(plan, pool, http_sender(client, plan, full_length=bool(tokens))))
 
     @app.get("/readyz")
     async def readyz() -> None:
         """Answer."""
 
-    uvicorn.run(app, host="127.0.0.1", port=options.port, log_level="warning", access_log=False)
+    serve(app, options.port)
 
 
 if __name__ == "__main__":

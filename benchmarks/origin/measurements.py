@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
 
 from benchmarks.harness.load import LoadResult
 from benchmarks.harness.report import percentile_ms
-from benchmarks.origin.processes import EngineWork
+from benchmarks.origin.designs.serving import EngineWork
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,15 @@ def select(
     return {row.round: row for row in rows if (row.kind, row.concurrency, row.share, row.name) == wanted}
 
 
+def known_median(figures: Iterable[float]) -> float:
+    """Return the median of what is no NaN; NaN of nothing."""
+    values = [figure for figure in figures if not math.isnan(figure)]
+    return median(values) if values else math.nan
+
+
 def median_over(rows: Iterable[PointMeasurement], value: Callable[[PointMeasurement], float]) -> float:
     """Return the median over the rounds; NaN of none."""
-    return _median(map(value, rows))
+    return known_median(map(value, rows))
 
 
 def median_comparison(
@@ -112,14 +118,4 @@ def median_comparison(
     value: Callable[[PointMeasurement, PointMeasurement], float],
 ) -> float:
     """Return the median of what two designs' figures of the same round give; NaN without such rounds."""
-    return _median(value(ours[number], theirs[number]) for number in ours.keys() & theirs.keys())
-
-
-def _median(figures: Iterable[float]) -> float:
-    values = [figure for figure in figures if not math.isnan(figure)]
-    return median(values) if values else math.nan
-
-
-def step_timeline(steps: Sequence[tuple[float, int]], since: float, seconds: float) -> list[tuple[float, int]]:
-    """Return the steps of the first ``seconds`` from ``since`` on, times from 0."""
-    return [(ended - since, batch) for ended, batch in steps if since <= ended < since + seconds]
+    return known_median(value(ours[number], theirs[number]) for number in ours.keys() & theirs.keys())

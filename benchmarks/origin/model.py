@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 import yaml
 
 from apiserver.catalog import loader
-from apiserver.catalog.model_entry import ModelEntry, SegmentLimits
+from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine, GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
 from apiserver.engine.vllm_adapters import sampling_parameters
@@ -105,9 +105,13 @@ def write_catalog(source: Path, model: str, out: Path, device: str) -> ModelEntr
         CatalogError: the source can not be used.
     """
     (entry,) = loader.load(source, [model])
-    written: dict[str, Any] = yaml.safe_load(source.read_text())["models"][model]
-    written |= {"path": entry.path, "engine": {**entry.engine, **ENGINE, **(ON_GPU if device == "cuda" else {})}}
-    out.write_text(yaml.safe_dump({"models": {model: written}}))
+    return _rewrite(entry, source, out, entry.path, {**ENGINE, **(ON_GPU if device == "cuda" else {})})
+
+
+def _rewrite(entry: ModelEntry, source: Path, out: Path, path: str, engine: Mapping[str, object]) -> ModelEntry:
+    written: dict[str, Any] = yaml.safe_load(source.read_text())["models"][entry.name]
+    written |= {"path": path, "engine": {**entry.engine, **engine}}
+    out.write_text(yaml.safe_dump({"models": {entry.name: written}}))
     return read_entry(out)
 
 
@@ -117,7 +121,8 @@ def use_random_weights(shape: ModelShape, catalog: Path, folder: Path) -> int:
     Raises:
         ValueError: the model lacks what a shape needs.
     """
-    entry, model = read_entry(catalog), Path(read_entry(catalog).path)
+    entry = read_entry(catalog)
+    model = Path(entry.path)
     missing = [name for name in SHAPE_FILES if not (model / name).is_file()]
     if missing or "max_model_len" not in entry.engine:
         raise ValueError(f"{entry.name}: {model} has no {', '.join(missing) or 'max_model_len in the catalog'}")
@@ -126,9 +131,7 @@ def use_random_weights(shape: ModelShape, catalog: Path, folder: Path) -> int:
     for name in SHAPE_FILES[1:]:
         shutil.copyfile(model / name, folder / name)
     (folder / "config.json").write_text(json.dumps(shape.config(vocabulary, int(entry.engine["max_model_len"]))))
-    written: dict[str, Any] = yaml.safe_load(catalog.read_text())["models"][entry.name]
-    written |= {"path": str(folder), "engine": {**entry.engine, **shape.engine()}}
-    catalog.write_text(yaml.safe_dump({"models": {entry.name: written}}))
+    _rewrite(entry, catalog, catalog, str(folder), shape.engine())
     return shape.parameters(vocabulary)
 
 
@@ -143,44 +146,33 @@ def read_entry(path: Path) -> ModelEntry:
     return entry
 
 
-@dataclass(frozen=True)
 class Prompts:
-    """Turns texts into what an engine is asked, as the API server does: a plain text's segments, one request for each.
+    """Turns texts into what an engine is asked, as the API server does: a plain text's segments, one request for each."""
 
-    ``answers`` is the length of every answer; None where the model decides.
-    """
-
-    tokenizer: Engine
-    segment: SegmentLimits
-    encoders: Mapping[LanguagePair, PromptEncoder]
-    sampling: Sampling
-    max_model_len: int
-    answers: int | None
-
-    @classmethod
-    def of(cls, entry: ModelEntry, tokenizer: object, max_model_len: int) -> Prompts:
-        """Take the model's entry, and an engine or what tokenises as one."""
+    def __init__(self, entry: ModelEntry, tokenizer: object, max_model_len: int) -> None:
         engine = cast("Engine", tokenizer)  # nothing else of it is needed
-        encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
-        answers = ANSWER_TOKENS if has_random_weights(entry) else None
-        return cls(engine, entry.segment, encoders, sampling_for(entry, engine), max_model_len, answers)
+        self._encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
+        self._encode = engine.encode_text
+        self._sampling = sampling_for(entry, engine)
+        self._max_model_len = max_model_len
+        self._answers = answer_tokens(entry)
+        most, sentences = entry.segment.tokens or max_model_len // 2, entry.segment.sentences
+        self._budget = Budget(max_tokens=most, max_sentences=sentences, count=self.count)
 
     def asks(self, pair: LanguagePair, text: str) -> list[GenerationRequest]:
         """Return the engine requests for a text."""
-        most = self.segment.tokens or self.max_model_len // 2
-        budget = Budget(max_tokens=most, max_sentences=self.segment.sentences, count=self.count)
-        steps = plan_text(text, pair, PLAIN, budget).steps
+        steps = plan_text(text, pair, PLAIN, self._budget).steps
         return [self._ask(pair, step.text) for step in steps if isinstance(step, TextStep) and step.translatable]
 
     def count(self, words: str) -> int:
         """Count the tokens of words."""
-        return len(self.tokenizer.encode_text(words))
+        return len(self._encode(words))
 
     def _ask(self, pair: LanguagePair, words: str) -> GenerationRequest:
-        encoder = self.encoders[pair]
+        encoder = self._encoders[pair]
         prompt = encoder.ids(words, {})
-        most = min(max_output_tokens(len(prompt) - encoder.bare_length), self.max_model_len - len(prompt))
-        return GenerationRequest(prompt, self.sampling, self.answers or most)
+        most = min(max_output_tokens(len(prompt) - encoder.bare_length), self._max_model_len - len(prompt))
+        return GenerationRequest(prompt, self._sampling, self._answers or most)
 
 
 def full_length_sampling(sampling: Sampling, _: int) -> Any:
@@ -230,6 +222,11 @@ def command_line(arguments: Mapping[str, object]) -> list[str]:
         else:
             options += [f"--{option}", str(value)]
     return options
+
+
+def answer_tokens(entry: ModelEntry) -> int | None:
+    """Return the length of every answer; None where the model decides."""
+    return ANSWER_TOKENS if has_random_weights(entry) else None
 
 
 def program_parser(module: str) -> ArgumentParser:

@@ -21,6 +21,7 @@ PUBLISHED_TIMES: Final = {"A": 1.0, "C": 3.0, "D": 7.0}
 # Seconds named on a logarithmic axis.
 LATENCIES: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 KINDS: Final = ("uniform", "mixed")
+CONCURRENCIES: Final = (1, 2, 5, 10, 25, 64)
 COLOURS: Final = {
     "A": "tab:red",
     "B": "tab:brown",
@@ -66,14 +67,21 @@ def main() -> int:
     out = Path(sys.argv[1])
     rows: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
     throughput = {"published": PUBLISHED_RATES, **{kind: medians(rows, kind, "rate") for kind in (*KINDS, "both")}}
-    _draw_lines(plt, throughput, "texts/s", out / "throughput.png")
     latency = {"published": PUBLISHED_SECONDS, **{kind: medians(rows, kind, "p50", 0.001) for kind in KINDS}}
-    _draw_lines(plt, latency, "seconds (p50)", out / "latency.png", scale="log")
     times = {"published": PUBLISHED_TIMES, **{kind: times_a(rows, kind) for kind in KINDS}}
-    _draw_times(plt, measured(times), out / "times.png")
-    _draw_timeline(plt, [row for row in rows if row["steps"] and row["kind"] == "uniform"], out / "busyness.png")
-    _draw_devices(plt, rows, out / "devices.png")
-    _draw_cpu(plt, [row for row in rows if row["kind"] == "uniform" and row["concurrency"] == 64], out / "cpu.png")
+    uniform = [row for row in rows if row["kind"] == "uniform"]
+    figures = {
+        "throughput": _lines(plt, measured(throughput), "texts/s"),
+        "latency": _lines(plt, measured(latency), "seconds (p50)", "log"),
+        "times": _times(plt, measured(times)),
+        "busyness": _timeline(plt, [row for row in uniform if row["steps"]]),
+        "devices": _devices(plt, [row for row in uniform if (row["concurrency"], row["round"]) == (25, 0)]),
+        "cpu": _cpu(plt, [row for row in uniform if row["concurrency"] == 64]),
+    }
+    for name, figure in figures.items():
+        if figure is not None:
+            figure.tight_layout()
+            figure.savefig(out / f"{name}.png", dpi=120)
     print(f"plots are in {out}")
     return 0
 
@@ -83,8 +91,7 @@ def measured(panels: dict[str, Any]) -> dict[str, Any]:
     return {title: panel for title, panel in panels.items() if panel}
 
 
-def _draw_lines(plt: Any, panels: dict[str, Lines], label: str, file: Path, scale: str = "linear") -> None:
-    panels = measured(panels)
+def _lines(plt: Any, panels: dict[str, Lines], label: str, scale: str = "linear") -> Any:
     figure, all_axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4), squeeze=False)
     for axes, (title, series) in zip(all_axes[0], panels.items(), strict=True):
         for name, values in series.items():
@@ -94,45 +101,50 @@ def _draw_lines(plt: Any, panels: dict[str, Lines], label: str, file: Path, scal
             axes.set_yticks(LATENCIES, [f"{seconds:g}" for seconds in LATENCIES])
         else:
             axes.set_ylim(0, None)
-        axes.set_xticks([1, 2, 5, 10, 25, 64], ["1", "2", "5", "10", "25", "64"])
+        axes.set_xticks(CONCURRENCIES, list(map(str, CONCURRENCIES)))
         axes.minorticks_off()
         axes.legend()
-    _save(plt, figure, file)
+    return figure
 
 
-def _draw_times(plt: Any, panels: dict[str, dict[str, float]], file: Path) -> None:
+def _times(plt: Any, panels: dict[str, dict[str, float]]) -> Any:
     figure, all_axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 4), squeeze=False)
     for axes, (title, times) in zip(all_axes[0], panels.items(), strict=True):
         bars = axes.bar(list(times), list(times.values()), color=[COLOURS[name] for name in times])
         axes.bar_label(bars, fmt="%.1f")
         axes.margins(y=0.1)
         axes.set(title=f"{title}, 25 at once", ylabel="times A's texts/s")
-    _save(plt, figure, file)
+    return figure
 
 
-def _draw_timeline(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
+def _stacked(plt: Any, rows: list[dict[str, Any]], title: str, height: float) -> tuple[Any, list[Any]]:
+    """Return a figure over seconds with axes for each row, one below the other."""
+    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, height * len(rows)), sharex=True, squeeze=False)
+    all_axes[0][0].set_title(title)
+    all_axes[-1][0].set_xlabel("seconds")
+    return figure, [axes for (axes,) in all_axes]
+
+
+def _timeline(plt: Any, rows: list[dict[str, Any]]) -> Any:
     if not rows:
-        return
-    rows.sort(key=lambda row: row["name"])
-    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 1.3 * len(rows)), sharex=True, squeeze=False)
-    for (axes,), row in zip(all_axes, rows, strict=True):
+        return None
+    figure, all_axes = _stacked(plt, rows, "batch of each engine step, 25 at once, uniform", 1.3)
+    for axes, row in zip(all_axes, sorted(rows, key=lambda row: row["name"]), strict=True):
         times, batches = zip(*row["steps"], strict=True)
         axes.vlines(times, 0, batches, color=COLOURS[row["name"]], linewidth=0.7)
         axes.set(ylabel=row["name"], ylim=(0, 30))
-    all_axes[0][0].set_title("batch of each engine step, 25 at once, uniform")
-    all_axes[-1][0].set_xlabel("seconds")
-    _save(plt, figure, file)
+    return figure
 
 
-def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
-    """Draw CPU and GPU over time, the first round's; older results do not have them."""
-    at = [row for row in rows if (row["kind"], row["concurrency"], row["round"]) == ("uniform", 25, 0)]
-    rows = [row for name in DEVICES_OF for row in at if row["name"] == name and row.get("cpu_timeline")]
+def _devices(plt: Any, rows: list[dict[str, Any]]) -> Any:
+    """Draw CPU and GPU over time; older results do not have them."""
+    rows = [row for name in DEVICES_OF for row in rows if row["name"] == name and row.get("cpu_timeline")]
     if not rows:
-        return
-    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, 2 * len(rows)), sharex=True, squeeze=False)
+        return None
+    title = "CPU of all processes of a design, and GPU where there is one: 25 at once, uniform"
+    figure, all_axes = _stacked(plt, rows, title, 2)
     most = max(cores for row in rows for _, cores in row["cpu_timeline"])
-    for (axes,), row in zip(all_axes, rows, strict=True):
+    for axes, row in zip(all_axes, rows, strict=True):
         times, cores = zip(*row["cpu_timeline"], strict=True)
         axes.plot(times, cores, color=COLOURS[row["name"]])
         axes.set(ylabel=f"{row['name']}: cores", ylim=(0, 1.1 * most))
@@ -141,16 +153,14 @@ def _draw_devices(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
             beside = axes.twinx()
             beside.plot(times, busy, "--", color="grey")
             beside.set(ylabel="GPU busy, % (dashed)", ylim=(0, 105))
-    all_axes[0][0].set_title("CPU of all processes of a design, and GPU where there is one: 25 at once, uniform")
-    all_axes[-1][0].set_xlabel("seconds")
-    _save(plt, figure, file)
+    return figure
 
 
-def _draw_cpu(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
-    if not rows:
-        return
+def _cpu(plt: Any, rows: list[dict[str, Any]]) -> Any:
     # One request in a step costs ten times as much: beside A and B nothing could be told apart.
     names = [name for name in COLOURS if name not in ("A", "B") and any(row["name"] == name for row in rows)]
+    if not names:
+        return None
     bottom = [0.0] * len(names)
     figure, axes = plt.subplots(figsize=(8, 4))
     for role in dict.fromkeys(role for row in rows for role in row["cpu_ms"]):
@@ -159,13 +169,7 @@ def _draw_cpu(plt: Any, rows: list[dict[str, Any]], file: Path) -> None:
         bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
     axes.set(title="CPU for a text, 64 at once, uniform (without A and B)", ylabel="ms")
     axes.legend()
-    _save(plt, figure, file)
-
-
-def _save(plt: Any, figure: Any, file: Path) -> None:
-    figure.tight_layout()
-    figure.savefig(file, dpi=120)
-    plt.close(figure)
+    return figure
 
 
 if __name__ == "__main__":

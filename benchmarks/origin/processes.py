@@ -9,28 +9,20 @@ import signal
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from benchmarks.harness.processes import (
-    Server,
-    cpu_seconds,
-    free_port,
-    http_get,
-    proxy_server,
-    python_server,
-    redis_server,
-    running,
-)
+from benchmarks.harness.processes import Server, free_port, http_get, proxy_server, python_server, redis_server, running
+from benchmarks.origin.designs.serving import EngineWork
 from benchmarks.origin.loads import PointPlan
-from benchmarks.origin.model import command_line, engine_arguments, has_random_weights, read_entry
+from benchmarks.origin.model import command_line, engine_arguments, read_entry
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0
@@ -55,12 +47,14 @@ PROGRAMS: Final = {
     "C": ("designs.queue_design", "--batch", "16"),
     "D": ("designs.async_engine",),
     "F": ("designs.async_engine", "--engines", "2"),
-    "bare": ("designs.async_engine",),
 }
-# Nothing is refused, whatever the rate: every design has all of a point's texts in hand.
-UNLIMITED_ADMISSION: Final = {"APISERVER_QUEUE_SECONDS": "30", "APISERVER_MAX_WAITING": "100000"}
-# No server writes a line for each request.
-QUIET: Final = {"APISERVER_LOG_LEVEL": "warning", "PROXY_LOG_LEVEL": "warning"}
+# Nothing is refused, whatever the rate: every design has all of a point's texts in hand. No server writes a line for each request.
+SETTINGS: Final = {
+    "APISERVER_QUEUE_SECONDS": "30",
+    "APISERVER_MAX_WAITING": "100000",
+    "APISERVER_LOG_LEVEL": "warning",
+    "PROXY_LOG_LEVEL": "warning",
+}
 # vLLM's metrics that make up EngineWork where a server has no record of its own.
 METRICS: Final = (
     "vllm:request_success_total",
@@ -70,39 +64,19 @@ METRICS: Final = (
 )
 
 
-class EngineWork(NamedTuple):
-    """What engines did: requests that ended, seconds in them, steps, and tokens generated (one by each request in a step).
-
-    ``timeline``: when each step ended (monotonic seconds) with how many requests, where a design tells.
-    """
-
-    requests: float = 0
-    seconds: float = 0
-    steps: float = 0
-    tokens: float = 0
-    timeline: Sequence[tuple[float, int]] = ()
-
-    def since(self, before: EngineWork) -> EngineWork:
-        """Return what was done since a count that goes on for ever."""
-        requests, seconds, steps, tokens = (now - then for now, then in zip(self[:4], before[:4], strict=True))
-        return EngineWork(requests, seconds, steps, tokens)
-
-
 @dataclass
 class Design:
     """One of them; ``roles`` are its processes, known when it has started.
 
-    ``url`` takes the texts; ``record`` is asked for what the engine did since it was asked last, or ``metrics`` for vLLM's own counters.
-    ``plans`` is who sends its load.
+    ``url`` takes the texts, ``record`` tells what the engine did (``/metrics``: in vLLM's words), ``plans`` is who sends its load.
     """
 
     name: str
     servers: list[Server]
-    url: str = ""
-    ready: str = ""
-    record: str = ""
-    metrics: str = ""
-    plans: str = ""
+    url: str
+    ready: str
+    record: str
+    plans: str
     roles: list[tuple[str, psutil.Process]] = field(default_factory=list[tuple[str, psutil.Process]])
 
     def find_roles(self) -> None:
@@ -112,12 +86,12 @@ class Design:
             self.roles.append((server.log.stem.rpartition("-")[2], first))
             self.roles += [(role_of(child), child) for child in first.children(recursive=True)]
 
-    def cpu(self) -> Counter[str]:
-        """Return the CPU seconds so far by role."""
-        seconds: Counter[str] = Counter()
+    def by_role(self, value: Callable[[psutil.Process], float]) -> dict[str, float]:
+        """Return the sums of a figure of the processes."""
+        sums = dict.fromkeys((role for role, _ in self.roles), 0.0)
         for role, process in self.roles:
-            seconds[role] += cpu_seconds(process)  # pyright: ignore[reportArgumentType] - Counter's values may be floats
-        return seconds
+            sums[role] += value(process)
+        return sums
 
     def signal_engines(self, number: signal.Signals) -> None:
         """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do, or let them run again.
@@ -128,29 +102,19 @@ class Design:
             if role == "engine" and self.name != "E":
                 process.send_signal(number)
 
-    def memory(self) -> dict[str, float]:
-        """Return the proportional set size by role, MiB."""
-        mebibytes: dict[str, float] = {}
-        for role, process in self.roles:
-            mebibytes[role] = mebibytes.get(role, 0.0) + process.memory_full_info().pss / 2**20
-        return mebibytes
-
     def engine_work(self) -> EngineWork:
-        """Return what the engines did: since the last look, or of vLLM's counters so far."""
-        if self.metrics:
-            return counted_work(http_get(self.metrics).decode())
-        record: dict[str, Any] = json.loads(http_get(self.record))
-        steps: list[tuple[float, int]] = record["steps"]
-        return EngineWork(record["requests"], record["seconds"], len(steps), sum(batch for _, batch in steps), steps)
+        """Return what the engines did so far."""
+        body = http_get(self.record)
+        return counted_work(body.decode()) if self.record.endswith("/metrics") else EngineWork(**json.loads(body))
 
 
 def counted_work(metrics: str) -> EngineWork:
     """Return what vLLM's metrics say."""
-    sums: dict[str, float] = {}
+    sums: Counter[str] = Counter()
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
-            sums[sample.name] = sums.get(sample.name, 0.0) + sample.value
-    requests, seconds, steps, tokens = (sums.get(name, 0.0) for name in METRICS)
+            sums[sample.name] += sample.value  # pyright: ignore[reportArgumentType] - Counter's values may be floats
+    requests, seconds, steps, tokens = (sums[name] for name in METRICS)
     return EngineWork(requests, seconds, steps, tokens)
 
 
@@ -179,13 +143,18 @@ class Designs:
         self._texts = ("--texts", str(texts))
         self._environment = environment
         self._starting = asyncio.Semaphore(MAX_STARTING)
-        full_length = ("--full-length",) if has_random_weights(read_entry(catalog)) else ()
-        self._clients = self._program("clients", "loads", *self._texts, *full_length)
+        self._clients = self._program("clients", "loads", *self._texts)
 
     @asynccontextmanager
     async def running(self, names: Sequence[str]) -> AsyncGenerator[None]:
         """Start every design, and the clients; leave no process behind."""
-        self.designs = {name: self._define(name) for name in names}
+        others = {"E": self._pairway, "openai": self._openai}
+        for name in names:
+            if name == "bare":
+                self.designs[name] = self._program(name, "designs.async_engine", *self._texts)
+            else:
+                self.designs[name] = others[name]() if name in others else self._program(name, *PROGRAMS[name])
+                self.designs[name].plans = self._clients.plans
         async with AsyncExitStack() as stack:
             async with asyncio.TaskGroup() as group:
                 for design in (self._clients, *self.designs.values()):
@@ -213,14 +182,6 @@ class Designs:
             await stack.enter_async_context(ready)
             design.find_roles()
 
-    def _define(self, name: str) -> Design:
-        if name == "bare":
-            return self._program(name, *PROGRAMS[name], *self._texts)
-        own = {"E": self._pairway, "openai": self._openai}
-        design = own[name]() if name in own else self._program(name, *PROGRAMS[name])
-        design.plans = self._clients.plans
-        return design
-
     def _program(self, name: str, module: str, *arguments: str) -> Design:
         """Return a program of our own, with the URLs that such have."""
         port = free_port()
@@ -228,31 +189,29 @@ class Designs:
         command = [sys.executable, "-m", f"benchmarks.origin.{module}", *arguments]
         command += ["--catalog", str(self._catalog), "--port", str(port)]
         server = Server(command, self.folder / f"{name}-web.log", self._environment)
-        return Design(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record", plans=f"{url}/plan")
+        return Design(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record", f"{url}/plan")
 
     def _openai(self) -> Design:
         port = free_port()
         url = f"http://127.0.0.1:{port}"
-        options = command_line(engine_arguments(read_entry(self._catalog)))
-        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port), *options]
-        log = self.folder / "openai-web.log"
-        server = Server([*command, "--disable-uvicorn-access-log"], log, self._environment)
-        urls = (f"{url}/v1/completions", f"{url}/health")
-        return Design("openai", [server], *urls, metrics=f"{url}/metrics")
+        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port)]
+        command += [*command_line(engine_arguments(read_entry(self._catalog))), "--disable-uvicorn-access-log"]
+        server = Server(command, self.folder / "openai-web.log", self._environment)
+        return Design("openai", [server], f"{url}/v1/completions", f"{url}/health", f"{url}/metrics", "")
 
     def _pairway(self) -> Design:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
         folder = self.folder / "E"
         folder.mkdir(exist_ok=True)
+        settings = {**self._environment, **SETTINGS}
         own = {"APISERVER_CATALOG": str(self._catalog), "APISERVER_PORT": str(apiserver_port)}
-        api = {**self._environment, **UNLIMITED_ADMISSION, **QUIET, **own}
-        apiserver = python_server("benchmarks.origin.designs.pairway_server", folder, api, "E-apiserver")
+        module = "benchmarks.origin.designs.pairway_server"
+        apiserver = python_server(module, folder, {**settings, **own}, "E-apiserver")
         inside, outside = f"http://127.0.0.1:{apiserver_port}", f"http://127.0.0.1:{proxy_port}"
-        settings = {**self._environment, **QUIET}
         proxy = proxy_server(folder, proxy_port, [inside], redis_port, "E-proxy", settings)
         redis = redis_server(redis_port, folder)
         redis.log = folder / "E-redis.log"
-        urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record")
+        urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record", "")
         return Design("E", [redis, apiserver, proxy], *urls)
 
 

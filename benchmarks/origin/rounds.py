@@ -1,4 +1,4 @@
-"""The rounds: every point of each, one design after the other."""
+"""The rounds: which points each has, and their measurement, one design after the other."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ import asyncio
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import psutil
 
-from benchmarks.harness.load import Stream, Timing
-from benchmarks.origin.device_usage import Gpu, cores, gpu_timeline, watched
-from benchmarks.origin.loads import PointPlan, read_result
-from benchmarks.origin.measurements import PointMeasurement, median_over, select, step_timeline, summarize
-from benchmarks.origin.points import Point, RunSelection, round_points, warm_up_points
+from benchmarks.harness.load import RESULT_JSON, Stream, Timing
+from benchmarks.harness.processes import cpu_seconds
+from benchmarks.origin.device_usage import ReadGpu, timelines, watched
+from benchmarks.origin.loads import PointPlan
+from benchmarks.origin.measurements import PointMeasurement, median_over, select, summarize
 from benchmarks.origin.processes import Design, Designs
+from benchmarks.origin.texts import BOTH, KINDS, UNIFORM
 
+CONCURRENCIES: Final = (1, 2, 5, 10, 25, 64)
+DESIGNS: Final = ("A", "B", "C", "D", "E", "F", "bare", "openai")
+# Of two engines against one: few points.
+BOTH_CONCURRENCIES: Final = (1, 25, 64)
+# Open loops: parts of D's best.
+OPEN_SHARES: Final = (0.5, 1.0)
+# What the targets compare, and the article. Every other point is measured in the first round alone, for the figures.
+PEERS_AT: Final = {"A": (25,), "C": (25,), "D": (25, 64), "F": (25,), "bare": (64,), "openai": (64,)}
+# At once in a warm-up: what brings the design's largest batch, and in an open loop.
+WARM_UP_AT: Final = {"A": 1, "B": 2, "C": 16}
+MAX_CONCURRENCY: Final = max(CONCURRENCIES)
 # A closed loop is warm when there were as many answers as clients; it counts from here on, warm or not: the slowest design's
 # first answer to the last of 64 clients takes longer.
 MAX_WARM_UP_SECONDS: Final = 25.0
@@ -31,6 +44,65 @@ WARM_UP_SECONDS: Final = 0.1
 # The timeline of steps is kept of this point, this long.
 TIMELINE_AT: Final = 25
 TIMELINE_SECONDS: Final = 3.0
+MEBIBYTE: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Point:
+    """One load: closed with ``concurrency`` in flight, or open with ``share`` of D's best rate; who is measured."""
+
+    kind: str
+    designs: tuple[str, ...]
+    concurrency: int = 0
+    share: float = 0.0
+
+    def __str__(self) -> str:
+        """Name it."""
+        return f"{self.kind} c={self.concurrency}" if self.concurrency else f"{self.kind} open {self.share:g}x"
+
+
+@dataclass(frozen=True)
+class RunSelection:
+    """What is wanted: designs, concurrencies of closed loops, shares of D's best rate of open ones, kinds of texts."""
+
+    names: Sequence[str] = DESIGNS
+    concurrencies: Sequence[int] = CONCURRENCIES
+    shares: Sequence[float] = OPEN_SHARES
+    kinds: Sequence[str] = KINDS
+
+
+def round_points(number: int, selection: RunSelection) -> Iterator[Point]:
+    """Yield a round's points; rounds count from 0. Each names its designs in another order than the one before."""
+    for turn, (kind, names, concurrency, share) in enumerate(_points(number, selection), number):
+        at = turn % len(names)
+        yield Point(kind, (*names[at:], *names[:at]), concurrency, share)
+
+
+def _points(number: int, selection: RunSelection) -> Iterator[tuple[str, list[str], int, float]]:
+    names, first = selection.names, number == 0
+    others = [name for name in names if name != "F"]
+    for kind in selection.kinds:
+        for at in selection.concurrencies:
+            if wanted := [name for name in others if first or _is_judged(name, at)]:
+                yield kind, wanted, at, 0.0
+    if {"D", "F"} <= set(names):
+        for at in selection.concurrencies:
+            if at in BOTH_CONCURRENCIES and (first or _is_judged("F", at)):
+                yield BOTH, ["D", "F"], at, 0.0
+    if first and "D" in names and UNIFORM in selection.kinds:
+        for share in selection.shares:
+            yield UNIFORM, others, 0, share
+
+
+def _is_judged(name: str, concurrency: int) -> bool:
+    return name == "E" or concurrency in PEERS_AT.get(name, ())
+
+
+def warm_up_points(selection: RunSelection) -> Iterator[Point]:
+    """Yield a point for each design that its engines meet before the first round."""
+    most = MAX_CONCURRENCY if selection.shares else max(selection.concurrencies)
+    for name in selection.names:
+        yield Point(BOTH if name == "F" else UNIFORM, (name,), min(WARM_UP_AT.get(name, most), most))
 
 
 @dataclass
@@ -39,7 +111,7 @@ class OriginBench:
 
     fleet: Designs
     seconds: float
-    gpu: Gpu | None = None
+    read_gpu: ReadGpu | None = None
     rows: list[PointMeasurement] = field(default_factory=list[PointMeasurement])
     memory: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     _first: Counter[str] = field(default_factory=Counter[str])
@@ -64,7 +136,10 @@ class OriginBench:
                     flush=True,
                 )
             self._first[point.kind] += used
-        self.memory = {name: design.memory() for name, design in self.fleet.designs.items()}
+        self.memory = {
+            name: design.by_role(lambda process: process.memory_full_info().pss / MEBIBYTE)
+            for name, design in self.fleet.designs.items()
+        }
 
     async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[PointMeasurement, int]:
         design = self.fleet.designs[name]
@@ -72,15 +147,13 @@ class OriginBench:
         first_work = design.engine_work()
         before, machine = self._cpu(), machine_cpu()
         design.signal_engines(signal.SIGCONT)
-        async with watched(lambda: design.cpu().total(), self.gpu) as readings:
+        async with watched(lambda: sum(design.by_role(cpu_seconds).values()), self.read_gpu) as readings:
             content = await self.fleet.load(design, plan)
         after, machine = self._cpu(), machine_cpu() - machine
         self._plans += 1
         (self.fleet.folder / "answers" / f"{self._plans:04}-{name}.json").write_bytes(content)
-        load = read_result(content)
-        work = design.engine_work()
-        if design.metrics:
-            work = work.since(first_work)
+        load = RESULT_JSON.validate_json(content)
+        work = design.engine_work().since(first_work)
         if any(sample.failed for sample in load.samples):
             await _wait_until_idle(design)
         design.signal_engines(signal.SIGSTOP)
@@ -89,6 +162,9 @@ class OriginBench:
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
         own = sum(spent[name].values()) + (0.0 if name == "bare" else load.cpu)
         is_kept = point.concurrency == TIMELINE_AT and number == 0
+        steps_end = load.since + min(TIMELINE_SECONDS, seconds)
+        steps = [(ended - load.since, batch) for ended, batch in work.timeline if load.since <= ended < steps_end]
+        cpu_timeline, gpu_timeline = timelines(readings, load.since, load.until)
         row = PointMeasurement(
             point=str(point),
             kind=point.kind,
@@ -98,9 +174,9 @@ class OriginBench:
             name=name,
             others_cpu=others / lasted,
             elsewhere_cpu=max(0.0, machine - others - own) / lasted,
-            cpu_timeline=cores(readings, load.since, load.until),
-            gpu_timeline=gpu_timeline(readings, load.since, load.until),
-            steps=step_timeline(work.timeline, load.since, min(TIMELINE_SECONDS, seconds)) if is_kept else [],
+            cpu_timeline=cpu_timeline,
+            gpu_timeline=gpu_timeline,
+            steps=steps if is_kept else [],
             **summarize(load, work, spent[name], is_open=not point.concurrency),
         )
         return row, len(load.samples)
@@ -115,8 +191,8 @@ class OriginBench:
         first = self._first[point.kind]
         return PointPlan(design.url, point.kind, first, stream, timing, openai=design.name == "openai")
 
-    def _cpu(self) -> dict[str, Counter[str]]:
-        return {name: design.cpu() for name, design in self.fleet.designs.items()}
+    def _cpu(self) -> dict[str, dict[str, float]]:
+        return {name: design.by_role(cpu_seconds) for name, design in self.fleet.designs.items()}
 
     def _best(self, kind: str) -> float:
         """Return D's best rate so far; 0 where it has none."""
@@ -137,7 +213,6 @@ async def _wait_until_idle(design: Design) -> None:
     while time.monotonic() < until:
         await asyncio.sleep(1)
         steps = design.engine_work().steps
-        # A record begins at 0 with each look, vLLM's counters go on.
-        if steps == (before if design.metrics else 0):
+        if steps == before:
             return
         before = steps

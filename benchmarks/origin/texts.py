@@ -15,7 +15,8 @@ import math
 import random
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -33,6 +34,7 @@ MIXED: Final = "mixed"
 # Uniform texts of the pair's other direction, and both directions by turns: two engines' load, one for each.
 REVERSE: Final = "reverse"
 BOTH: Final = "both"
+KINDS: Final = (UNIFORM, MIXED)
 # More than any point sends, so that none has a text twice.
 COUNTS: Final = {UNIFORM: 2000, MIXED: 800, REVERSE: 800}
 # Tokens of words; the prompt's own tokens come on top.
@@ -64,19 +66,17 @@ class OriginText:
 class TextPool:
     """All texts of the run by kind."""
 
-    def __init__(self, rows: Sequence[OriginText]) -> None:
-        self._kinds: dict[str, list[OriginText]] = {}
+    def __init__(self, rows: Iterable[OriginText]) -> None:
+        self._kinds: defaultdict[str, list[OriginText]] = defaultdict(list)
         for row in rows:
-            self._kinds.setdefault(row.kind, []).append(row)
+            self._kinds[row.kind].append(row)
 
     @classmethod
     def read(cls, file: Path, answer_tokens: int | None = None) -> TextPool:
         """Return the texts of a file, each answer of exactly so many tokens where a number is given."""
         _, *lines = file.read_text(encoding="utf-8").split("\n")
-        rows = [OriginText(**json.loads(line)) for line in lines if line]
-        if answer_tokens is not None:
-            rows = [replace(row, asks=[(ids, answer_tokens) for ids, _ in row.asks]) for row in rows]
-        return cls(rows)
+        rows = (OriginText(**json.loads(line)) for line in lines if line)
+        return cls(replace(row, asks=[(ids, answer_tokens or most) for ids, most in row.asks]) for row in rows)
 
     def text(self, kind: str, number: int) -> OriginText:
         """Return a text by its number; after the last comes the first again."""
@@ -147,40 +147,23 @@ def mixed(units: Sequence[Sentence], seed: str) -> Iterator[str]:
 def _of_length(by_length: Sequence[Sentence], length: int, rng: random.Random) -> list[Sentence]:
     """Return units of so many tokens together, or nearly."""
     chosen: list[Sentence] = []
-    left = length
-    while left >= by_length[0].tokens or not chosen:
+    while (left := length - sum(unit.tokens for unit in chosen)) >= by_length[0].tokens or not chosen:
         # The last one is chosen among those that fit best, those before it among all.
-        if left > 2 * by_length[-1].tokens:
-            fitting = by_length
-        else:
-            best = min(abs(unit.tokens - left) for unit in by_length)
-            fitting = [unit for unit in by_length if abs(unit.tokens - left) <= best + 1]
-        unit = rng.choice(fitting)
-        if unit not in chosen:
-            chosen.append(unit)
-            left -= unit.tokens
+        is_last = left <= 2 * by_length[-1].tokens
+        best = min(abs(unit.tokens - left) for unit in by_length) + 1 if is_last else length
+        unit = rng.choice([unit for unit in by_length if abs(unit.tokens - left) <= best])
+        chosen += [unit] if unit not in chosen else []
     return chosen
 
 
-class SecondRequestError(Exception):
-    """A segment needed more than one engine request."""
+class NotingEngine(VllmEngine):
+    """Engine that notes the requests of each text."""
 
-
-class SingleRequestEngine(VllmEngine):
-    """Engine that answers one request for each text, and keeps it."""
-
-    requests: dict[str, GenerationRequest]
+    requests: defaultdict[str, list[GenerationRequest]]
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate one answer for the text.
-
-        Raises:
-            SecondRequestError: the text has had one.
-        """
-        text_id = request_id.rpartition("-")[0]
-        if text_id in self.requests:
-            raise SecondRequestError
-        self.requests[text_id] = request
+        """Generate and note it."""
+        self.requests[request_id.rpartition("-")[0]].append(request)
         return await super().generate(request, request_id)
 
 
@@ -189,9 +172,8 @@ class TextSelector:
 
     def __init__(self, model: LocalModel, seed: int) -> None:
         self._model = model
-        self._engine = cast("SingleRequestEngine", model.engine)
-        self._engine.requests = {}
-        self._prompts = Prompts.of(model.entry, model.engine, model.engine.max_model_len)
+        self._requests = cast("NotingEngine", model.engine).requests = defaultdict[str, list[GenerationRequest]](list)
+        self._prompts = Prompts(model.entry, model.engine, model.engine.max_model_len)
         self._forth = next(pair for pair in model.entry.all_pairs if pair.source == "en")
         self._seed = seed
         self._numbers = itertools.count()
@@ -220,25 +202,19 @@ class TextSelector:
         """Return those that are one engine request, in their order."""
         passed: list[Sentence] = []
         while len(passed) < most and (chunk := list(itertools.islice(candidates, CHUNK))):
-            good = await asyncio.gather(*map(self._is_one, chunk))
-            passed += itertools.compress(chunk, good)
+            passed += itertools.compress(chunk, await asyncio.gather(*map(self._is_one, chunk)))
         return passed[:most]
 
     async def _is_one(self, unit: Sentence) -> bool:
-        request_id = f"screen-{next(self._numbers)}"
-        own = self._prompts.asks(self._forth, unit.text)
+        own = [list(ask.prompt_ids) for ask in self._prompts.asks(self._forth, unit.text)]
         if len(own) != 1:
             return False
+        request_id = f"screen-{next(self._numbers)}"
         work = work_item(self._forth, TextRequest(unit.text), request_id)
-        try:
-            (translation,) = await self._model.translator.translate(work)
-        except SecondRequestError:
-            return False
-        finally:
-            request = self._engine.requests.pop(f"{request_id}-0", None)
+        (translation,) = await self._model.translator.translate(work)
         # What the other designs ask is what Pairway asks.
-        is_same = request is not None and list(request.prompt_ids) == list(own[0].prompt_ids)
-        return is_same and translation.translation is not None
+        asked = [list(request.prompt_ids) for request in self._requests.pop(f"{request_id}-0", ())]
+        return asked == own and translation.translation is not None
 
     def _row(self, kind: str, pair: LanguagePair, text: str) -> OriginText:
         asks = [(list(ask.prompt_ids), ask.max_tokens) for ask in self._prompts.asks(pair, text)]
@@ -248,7 +224,7 @@ class TextSelector:
 async def choose(entry: ModelEntry, pairs: Path, seed: int) -> list[OriginText]:
     """Start the engine and choose the texts."""
     lines = read_pairs(pairs)
-    async with running_model(entry, SingleRequestEngine) as model:
+    async with running_model(entry, NotingEngine) as model:
         return await TextSelector(model, seed).rows([pair.english for pair in lines], [pair.other for pair in lines])
 
 

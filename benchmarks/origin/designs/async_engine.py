@@ -19,18 +19,18 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.tokenizer import ModelTokenizer
 from benchmarks.origin.designs.serving import EngineRecord, TranslateBody, serve, serving_app, step_logger
-from benchmarks.origin.loads import PointPlan, plan_response, read_pool, run_plan
+from benchmarks.origin.loads import PointPlan, plan_response, run_plan
 from benchmarks.origin.model import (
     Prompts,
     answer_text,
+    answer_tokens,
     engine_arguments,
-    has_random_weights,
     joined,
     parameters,
     program_parser,
     read_entry,
 )
-from benchmarks.origin.texts import OriginText
+from benchmarks.origin.texts import OriginText, TextPool
 from shared.languages import LanguagePair
 
 
@@ -50,7 +50,7 @@ class AsyncEngines:
         running = [self._start() for _ in range(self._engines)]
         self._by_pair = {pair: running[number % self._engines] for number, pair in enumerate(self._entry.all_pairs)}
         tokenizer = ModelTokenizer(running[0].get_tokenizer())
-        self._prompts = Prompts.of(self._entry, tokenizer, running[0].model_config.max_model_len)
+        self._prompts = Prompts(self._entry, tokenizer, running[0].model_config.max_model_len)
         yield
         for engine in running:
             engine.shutdown()
@@ -97,7 +97,7 @@ def main() -> None:
     engines = AsyncEngines(entry, options.engines, record)
     app = serving_app(engines.lifespan, engines.translate, lambda: True, record)
     if options.texts:
-        pool = read_pool(options.texts, full_length=has_random_weights(entry))
+        pool = TextPool.read(options.texts, answer_tokens(entry))
 
         @app.post("/plan")
         async def run(plan: PointPlan) -> Response:

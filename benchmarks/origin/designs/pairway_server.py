@@ -77,7 +77,7 @@ def recorded_app(settings: ApiServerSettings) -> FastAPI:
     is_random = has_random_weights(read_entry(settings.catalog))
     with patch("apiserver.app.QualityGuard", IgnoredGuard) if is_random else nullcontext():
         app = create_app(settings, partial(recording_engine(record).start, alone=True))
-    app.add_api_route("/record", record.drain, methods=["GET"])
+    app.add_api_route("/record", record.look, methods=["GET"])
     return app
 
 

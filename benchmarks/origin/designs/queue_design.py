@@ -14,10 +14,8 @@ import multiprocessing
 import queue
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
 from multiprocessing.managers import DictProxy
 from multiprocessing.queues import JoinableQueue, Queue
 from pathlib import Path
@@ -58,12 +56,11 @@ class Completion(NamedTuple):
     """One answer that lies in the dictionary, the seconds that its ``generate()`` took, and the engine steps noted since."""
 
     task_id: str
-    seconds: float
-    steps: list[Step]
+    seconds: float = 0.0
+    steps: Sequence[Step] = ()
 
 
-@dataclass(frozen=True)
-class WorkerChannels:
+class WorkerChannels(NamedTuple):
     """What web process and worker share."""
 
     tasks: JoinableQueue[Task]
@@ -75,16 +72,12 @@ class QueueService:
     """Puts requests into the queue and waits for their answers; the workers run while the app does."""
 
     def __init__(self, catalog: Path, workers: int, batch: int, record: EngineRecord) -> None:
-        self._catalog = catalog
-        self._workers = workers
-        self._batch = batch
-        self._record = record
+        self._catalog, self._workers, self._batch, self._record = catalog, workers, batch, record
         self._waiting: dict[str, asyncio.Event] = {}
         self._ready = 0
         self._channels: WorkerChannels | None = None
         self._prompts = _prompts_of(catalog)
 
-    @property
     def is_ready(self) -> bool:
         """Whether every worker's engine runs."""
         return self._ready == self._workers
@@ -94,9 +87,8 @@ class QueueService:
         """Run the workers."""
         context = multiprocessing.get_context("spawn")
         with context.Manager() as manager:
-            events: Queue[Completion] = context.Queue()
-            channels = self._channels = WorkerChannels(context.JoinableQueue(QUEUE_SIZE), manager.dict(), events)
-            arguments = (self._catalog, self._batch, channels)
+            channels = WorkerChannels(context.JoinableQueue(QUEUE_SIZE), manager.dict(), context.Queue())
+            self._channels, arguments = channels, (self._catalog, self._batch, channels)
             processes = [context.Process(target=work, args=arguments, daemon=True) for _ in range(self._workers)]
             for process in processes:
                 process.start()
@@ -152,7 +144,7 @@ def _prompts_of(catalog: Path) -> Prompts:
 
     entry = read_entry(catalog)
     tokenizer: Any = AutoTokenizer.from_pretrained(entry.path)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - has no types
-    return Prompts.of(entry, ModelTokenizer(tokenizer), int(entry.engine["max_model_len"]))
+    return Prompts(entry, ModelTokenizer(tokenizer), int(entry.engine["max_model_len"]))
 
 
 def work(catalog: Path, batch: int, channels: WorkerChannels) -> None:
@@ -162,17 +154,21 @@ def work(catalog: Path, batch: int, channels: WorkerChannels) -> None:
     entry = read_entry(catalog)
     llm: Any = LLM(**engine_arguments(entry))
     steps: list[Step] = []
-    engine: Any = llm.llm_engine
-    engine.step = partial(_noted, engine.step, engine.get_num_unfinished_requests, steps)
-    channels.events.put(Completion(READY, 0.0, []))
+    engine_step: Callable[[], Any] = llm.llm_engine.step
+
+    def noted_step() -> Any:
+        running = llm.llm_engine.get_num_unfinished_requests()
+        outputs = engine_step()
+        steps.append(Step(time.monotonic(), running))
+        return outputs
+
+    llm.llm_engine.step = noted_step
+    channels.events.put(Completion(READY))
     while True:
         tasks = gather_tasks(channels.tasks, batch)
+        prompts = [TokensPrompt(prompt_token_ids=list(task.ask.prompt_ids)) for task in tasks]
         began = time.monotonic()
-        outputs = llm.generate(
-            [TokensPrompt(prompt_token_ids=list(task.ask.prompt_ids)) for task in tasks],
-            [parameters(entry, task.ask) for task in tasks],
-            use_tqdm=False,
-        )
+        outputs = llm.generate(prompts, [parameters(entry, task.ask) for task in tasks], use_tqdm=False)
         seconds = time.monotonic() - began
         for task, output in zip(tasks, outputs, strict=True):
             channels.results[task.task_id] = answer_text(entry, output.outputs[0])
@@ -193,13 +189,6 @@ def gather_tasks(tasks: JoinableQueue[Task], most: int) -> list[Task]:
     return gathered
 
 
-def _noted(step: Callable[[], Any], unfinished: Callable[[], int], steps: list[Step]) -> Any:
-    batch = unfinished()
-    outputs = step()
-    steps.append(Step(time.monotonic(), batch))
-    return outputs
-
-
 def main() -> None:
     """Serve until told to stop."""
     parser = program_parser("designs.queue_design")
@@ -208,7 +197,7 @@ def main() -> None:
     options = parser.parse_args()
     record = EngineRecord()
     service = QueueService(options.catalog, options.workers, options.batch, record)
-    serve(serving_app(service.lifespan, service.translate, lambda: service.is_ready, record), options.port)
+    serve(serving_app(service.lifespan, service.translate, service.is_ready, record), options.port)
 
 
 if __name__ == "__main__":

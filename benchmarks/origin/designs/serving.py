@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -24,12 +24,6 @@ class TranslateBody(BaseModel):
     target_lang: str
 
 
-class TranslateResult(BaseModel):
-    """Its answer."""
-
-    translation: str
-
-
 class Step(NamedTuple):
     """The end of one engine step, monotonic seconds, and how many requests it was for."""
 
@@ -37,13 +31,30 @@ class Step(NamedTuple):
     batch: int
 
 
+class EngineWork(NamedTuple):
+    """What engines did so far: requests that ended, seconds in them, steps, and tokens generated (one by each request in a step).
+
+    ``timeline``: the steps since the last look, where a design tells.
+    """
+
+    requests: float = 0
+    seconds: float = 0
+    steps: float = 0
+    tokens: float = 0
+    timeline: Sequence[tuple[float, int]] = ()
+
+    def since(self, before: EngineWork) -> EngineWork:
+        """Return what was done since then."""
+        requests, seconds, steps, tokens = (now - then for now, then in zip(self[:4], before[:4], strict=True))
+        return EngineWork(requests, seconds, steps, tokens, self.timeline)
+
+
 class EngineRecord:
-    """Engine requests, seconds in them and steps, from look to look; one event loop or thread writes."""
+    """Notes an engine's work; one event loop or thread writes."""
 
     def __init__(self) -> None:
-        self._requests = 0
-        self._seconds = 0.0
-        self._steps: deque[Step] = deque(maxlen=MAX_STEPS)
+        self._work = EngineWork()
+        self._timeline: deque[Step] = deque(maxlen=MAX_STEPS)
 
     @contextmanager
     def request(self) -> Generator[None]:
@@ -52,24 +63,24 @@ class EngineRecord:
         try:
             yield
         finally:
-            self.add(time.monotonic() - began, ())
+            self.add(time.monotonic() - began)
 
-    def add(self, seconds: float, steps: Iterable[Step]) -> None:
-        """Note a request that was noted elsewhere, and steps."""
-        self._requests += 1
-        self._seconds += seconds
-        self._steps += steps
+    def add(self, seconds: float, steps: Iterable[Step] = ()) -> None:
+        """Note a request that ended, and steps."""
+        self._work = self._work._replace(requests=self._work.requests + 1, seconds=self._work.seconds + seconds)
+        for step in steps:
+            self.step(step)
 
-    def step(self, batch: int) -> None:
-        """Note a step that ended now."""
-        self._steps.append(Step(time.monotonic(), batch))
+    def step(self, step: Step) -> None:
+        """Note a step."""
+        self._work = self._work._replace(steps=self._work.steps + 1, tokens=self._work.tokens + step.batch)
+        self._timeline.append(step)
 
-    def drain(self) -> dict[str, Any]:
-        """Return what was noted since the last look, as JSON."""
-        record = {"requests": self._requests, "seconds": self._seconds, "steps": list(self._steps)}
-        self._requests, self._seconds = 0, 0.0
-        self._steps.clear()
-        return record
+    def look(self) -> dict[str, Any]:
+        """Return the work so far, as JSON."""
+        work = self._work._replace(timeline=list(self._timeline))
+        self._timeline.clear()
+        return work._asdict()
 
 
 def step_logger(record: EngineRecord) -> Any:
@@ -82,7 +93,7 @@ def step_logger(record: EngineRecord) -> Any:
 
         def record(self, scheduler_stats: object = None, iteration_stats: Any = None, *_: object, **__: object) -> None:  # noqa: ARG002 - vLLM's signature
             if iteration_stats is not None and iteration_stats.num_generation_tokens:
-                record.step(iteration_stats.num_generation_tokens)
+                record.step(Step(time.monotonic(), iteration_stats.num_generation_tokens))
 
         def log_engine_initialized(self) -> None:
             pass
@@ -96,19 +107,19 @@ def serving_app(
     is_ready: Callable[[], bool],
     record: EngineRecord,
 ) -> FastAPI:
-    """Return an app with ``/translate``, ``/readyz`` and ``/record``, what was noted since it was asked last."""
+    """Return an app with ``/translate``, ``/readyz`` and ``/record``."""
     app = FastAPI(lifespan=lifespan)
 
     @app.post("/translate")
-    async def post(body: TranslateBody) -> TranslateResult:
-        return TranslateResult(translation=await translate(body))
+    async def post(body: TranslateBody) -> dict[str, str]:
+        return {"translation": await translate(body)}
 
     @app.get("/readyz")
     async def readyz() -> None:
         if not is_ready():
             raise HTTPException(503)
 
-    app.add_api_route("/record", record.drain, methods=["GET"])
+    app.add_api_route("/record", record.look, methods=["GET"])
     return app
 
 

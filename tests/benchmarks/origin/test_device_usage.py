@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.origin.device_usage import Gpu, NoGpuError, Reading, cores, find_gpu, gpu_timeline, watched
+from benchmarks.origin.device_usage import NoGpuError, Reading, find_gpu, gpu_reader, timelines, watched
 from tests.support.waiting import wait_until
 
 
@@ -51,19 +51,19 @@ class FakeNvml:
 def test_first_visible_gpu_is_watched(visible: str, device: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     nvml = FakeNvml()
-    assert Gpu(nvml).reading() == (2.0, 1024.0)
+    assert gpu_reader(nvml)() == (2.0, 1024.0)
     assert nvml.device == device
 
 
 def test_gpu_without_figures_is_refused() -> None:
     with pytest.raises(NoGpuError, match="Driver Not Loaded"):
-        Gpu(FakeNvml(works=False))
+        gpu_reader(FakeNvml(works=False))
     assert find_gpu("cpu") is None
 
 
 async def test_looks_are_kept_while_the_block_lasts() -> None:
     nvml, seconds = FakeNvml(), iter(range(1000))
-    async with watched(lambda: float(next(seconds)), Gpu(nvml)) as readings:
+    async with watched(lambda: float(next(seconds)), gpu_reader(nvml)) as readings:
         await wait_until(lambda: len(readings) >= 3, 10)
     assert [reading.cpu for reading in readings[:3]] == [0.0, 1.0, 2.0]
     assert [reading.gpu for reading in readings[:3]] == [None, (2.0, 1024.0), (3.0, 1024.0)]
@@ -89,6 +89,5 @@ async def test_counter_that_fails_ends_the_block() -> None:
 
 def test_timelines_begin_where_the_time_counts() -> None:
     readings = [Reading(9.0, 0.0), Reading(10.0, 0.5, (10.0, 1.0)), Reading(11.0, 2.0, (90.0, 2.0)), Reading(12.0, 3.0)]
-    assert cores(readings, 10.0, 12.0) == [(0.0, 0.5), (1.0, 1.5)]
-    assert gpu_timeline(readings, 10.5, 12.0) == [(0.5, 90.0, 2.0)]
-    assert cores([], 0.0, 1.0) == []
+    assert timelines(readings, 10.0, 12.0) == ([(0.0, 0.5), (1.0, 1.5)], [(0.0, 10.0, 1.0), (1.0, 90.0, 2.0)])
+    assert timelines([], 0.0, 1.0) == ([], [])

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from benchmarks.harness.load import Stream, Timing
-from benchmarks.origin.loads import PointPlan, completions_body, is_answer, plan_response, read_result, run_plan
+from benchmarks.harness.load import RESULT_JSON, Stream, Timing
+from benchmarks.origin.loads import PointPlan, completions_body, is_answer, plan_response, run_plan
 from benchmarks.origin.model import ANSWER_TOKENS, joined
 from benchmarks.origin.texts import UNIFORM, OriginText, TextPool
 
@@ -48,5 +48,5 @@ async def test_plan_sends_its_texts_and_keeps_errors(stream: Stream) -> None:
     assert {sample.code for sample in result.samples if sample.number % 3 == 1} == {"504"}
     assert {sample.failed for sample in result.samples if sample.number % 3 != 1} == {False}
     body = bytes(plan_response(result).body)
-    assert read_result(body) == result
+    assert RESULT_JSON.validate_json(body) == result
     assert json.loads(body)["samples"][0][1] == 4

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from benchmarks.harness.load import LoadResult, Sample
-from benchmarks.origin.measurements import median_comparison, select, step_timeline, summarize
-from benchmarks.origin.processes import EngineWork
+from benchmarks.origin.designs.serving import EngineWork
+from benchmarks.origin.measurements import median_comparison, select, summarize
 from benchmarks.origin.texts import UNIFORM
 from tests.benchmarks.origin.measurement_samples import measurement
 
@@ -53,7 +53,3 @@ def test_comparison_is_the_median_of_shared_rounds() -> None:
         select(rows, UNIFORM, 25, "E"), select(rows, UNIFORM, 25, "A"), lambda ours, a: ours.rate / a.rate
     )
     assert ratio == 2
-
-
-def test_step_timeline_begins_where_the_time_counts() -> None:
-    assert step_timeline([(9.0, 1), (10.5, 2), (14.0, 3)], 10.0, 3.0) == [(0.5, 2)]

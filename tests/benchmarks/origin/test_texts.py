@@ -85,7 +85,7 @@ def test_file_is_of_its_model_and_sentences(tmp_path: Path) -> None:
     assert not is_chosen(texts, key)
     texts.write_text("\n".join([key, json.dumps(asdict(row("Ä")), ensure_ascii=False)]), encoding="utf-8")
     assert is_chosen(texts, key)
-    assert TextPool.read(texts).text(UNIFORM, 0) == OriginText(UNIFORM, "en", "de", "Ä", [[[1, 2], 10]])  # pyright: ignore[reportArgumentType] - JSON has no tuples
+    assert TextPool.read(texts).text(UNIFORM, 0) == OriginText(UNIFORM, "en", "de", "Ä", [([1, 2], 10)])
     assert TextPool.read(texts, 32).text(UNIFORM, 0).asks == [([1, 2], 32)]
     assert not is_chosen(texts, text_key(entry, pairs, 2))
     pairs.write_text("a\tc")

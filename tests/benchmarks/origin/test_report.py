@@ -1,4 +1,4 @@
-"""Targets of the experiment."""
+"""Tables and targets of the experiment."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from benchmarks.origin.tables import report
-from benchmarks.origin.targets import deepest_fall, judge
+from benchmarks.origin.report import deepest_fall, judge, report
 from tests.benchmarks.origin.measurement_samples import measurement
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.origin.points import CONCURRENCIES, DESIGNS, KINDS, RunSelection, round_points, warm_up_points
-from benchmarks.origin.texts import BOTH, MIXED, UNIFORM
+from benchmarks.origin.rounds import CONCURRENCIES, DESIGNS, RunSelection, round_points, warm_up_points
+from benchmarks.origin.texts import BOTH, KINDS, MIXED, UNIFORM
 
 
 def test_first_round_has_every_point_others_the_judged_ones() -> None:
