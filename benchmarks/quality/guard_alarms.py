@@ -13,11 +13,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.guards.cleanup import CleanedText, clean
@@ -33,14 +32,13 @@ SEED: Final = 1
 JOINED: Final = (3, 10)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """A source with its reference, and what a wrong output may be made of."""
 
     source: str
     reference: str
-    another: str | None
-    third: str | None
+    another: str | None = None
+    third: str | None = None
 
 
 WrongOutput = Callable[[Case], str | None]
@@ -98,16 +96,17 @@ def main() -> None:
     rows = {file.name.split(".")[0]: _read(file, arguments.limit) for file in arguments.pairs}
     guards = QualityGuard(OutputLanguage())
     alarms: dict[str, Counter[str]] = {}
-    caught: dict[str, dict[str, Counter[str]]] = {"joined": {name: Counter() for name in WRONG}}
+    caught: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for pair, cases in _directions(rows):
-        alarms[str(pair)] = _false_alarms(guards, pair, cases, arguments.examples)
-        joined = _joined(cases)
-        alarms[f"{pair}, joined"] = _false_alarms(guards, pair, joined, arguments.examples)
-        caught[str(pair)] = {name: _caught(guards, pair, cases, wrong_output) for name, wrong_output in WRONG.items()}
-        for name, wrong_output in WRONG.items():
-            caught["joined"][name] += _caught(guards, pair, joined, wrong_output)
+        for name, column, texts in (
+            (str(pair), str(pair), cases),
+            (f"{pair}, joined", "joined", _joined(cases)),
+        ):
+            alarms[name] = _false_alarms(guards, pair, texts, arguments.examples)
+            for kind, wrong_output in WRONG.items():
+                caught[column][kind] += _caught(guards, pair, texts, wrong_output)
     _print_alarms(alarms)
-    _print_caught(caught)
+    _print_caught({"joined": caught.pop("joined", {}), **caught})
 
 
 def _read(file: Path, limit: int) -> list[Pair]:
@@ -119,16 +118,14 @@ def _directions(rows: dict[str, list[Pair]]) -> list[tuple[LanguagePair, list[Ca
     """Return both directions of each file; the third language's text is another file's, of the same English or not."""
     directions: list[tuple[LanguagePair, list[Case]]] = []
     names = list(rows)
-    for index, name in enumerate(names):
+    for name, following in zip(names, [*names[1:], names[0]], strict=True):
         first, second = name.split("-")
-        elsewhere = rows[names[(index + 1) % len(names)]] if len(names) > 1 else []
+        thirds = [pair.other for pair in rows[following]] if following != name else [None]
         forth = [(pair.english, pair.other) for pair in rows[name]]
         back = [(other, english) for english, other in forth]
         for pair, texts in ((LanguagePair(first, second), forth), (LanguagePair(second, first), back)):
-            thirds = itertools.cycle([other for _, other in elsewhere] or [None])
-            following = [*texts[1:], texts[0]]
-            cases = [Case(*text, other[1], third) for text, other, third in zip(texts, following, thirds, strict=False)]
-            directions.append((pair, cases))
+            beside = zip(texts, [*texts[1:], texts[0]], itertools.cycle(thirds), strict=False)
+            directions.append((pair, [Case(*text, other[1], third) for text, other, third in beside]))
     return directions
 
 
@@ -138,9 +135,7 @@ def _joined(cases: Sequence[Case]) -> list[Case]:
     joined: list[Case] = []
     for _ in range(len(cases) // 2):
         chosen = rng.sample(cases, min(len(cases), rng.randint(*JOINED)))
-        joined.append(
-            Case(" ".join(case.source for case in chosen), " ".join(case.reference for case in chosen), None, None)
-        )
+        joined.append(Case(*(" ".join(texts) for texts in zip(*(case[:2] for case in chosen), strict=True))))
     return joined
 
 
@@ -191,7 +186,7 @@ def _print_alarms(alarms: dict[str, Counter[str]]) -> None:
     print("\n".join(table(("direction", "texts", *codes, "any guard", "damaged by cleanup"), rows)))
 
 
-def _print_caught(caught: dict[str, dict[str, Counter[str]]]) -> None:
+def _print_caught(caught: Mapping[str, Mapping[str, Counter[str]]]) -> None:
     rows = ((name, *(_shares(counts[name]) for counts in caught.values())) for name in WRONG)
     print("\nWrong outputs: % mended by cleanup + % accused by a guard\n")
     print("\n".join(table(("output", *caught), rows)))

@@ -11,9 +11,9 @@ of up to ``--limit`` replicas does.
 from __future__ import annotations
 
 import argparse
-import functools
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -49,13 +49,6 @@ class FleetEstimate(NamedTuple):
         return str(self.replicas), f"{100 * self.utilisation:.0f} %", times, note
 
 
-class SizingPlan(NamedTuple):
-    """Smallest fleet that keeps the p95, and the smallest that keeps it with one replica less."""
-
-    least: FleetEstimate
-    spare: FleetEstimate
-
-
 def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate:
     """Simulate a fleet; medians of several seeds."""
     utilisation = rate / (replicas * replica.capacity)
@@ -70,27 +63,23 @@ def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate
     return FleetEstimate(replicas, utilisation, *(median(each) for each in zip(*percentiles, strict=True)))
 
 
-def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> SizingPlan | None:
-    """Search by bisection, as more replicas are never slower; None where even the largest fleet is too slow."""
+def plan(replica: ReplicaModel, rate: float, p95: float, limit: int) -> int | None:
+    """Return the smallest fleet that keeps the p95, by bisection: more replicas are never slower; None beyond ``limit``."""
 
-    @functools.cache
-    def at(replicas: int) -> FleetEstimate:
-        return estimate(replica, replicas, rate)
+    def keeps(size: int) -> bool:
+        return estimate(replica, size, rate).p95 <= p95
 
-    few, many = 0, max(1, math.ceil(rate / replica.capacity))
-    while at(many).p95 > p95:
+    few = many = max(1, math.ceil(rate / replica.capacity))
+    while not keeps(many):
         if many >= limit:
             return None
         few, many = many, min(limit, 2 * many)
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if at(middle).p95 <= p95 else (middle, many)
-    return SizingPlan(at(many), at(many + 1))
+    return few + bisect_left(range(few, many), x=True, key=keeps)
 
 
-def report(replica: ReplicaModel, chosen: SizingPlan, rate: float, p95: float) -> str:
+def report(replica: ReplicaModel, least: int, rate: float, p95: float) -> str:
     """Return the plan in Markdown."""
-    least, spare = (one.replicas for one in chosen)
+    spare = least + 1
     notes = {least: "the smallest that keeps it", spare: "keeps it with one replica lost"}
     fleets = {size: estimate(replica, size, rate) for size in range(max(1, least - 1), spare + 2)}
     lost = f"p95 {1000 * fleets[least - 1].p95:.0f} ms" if least > 1 else "nothing is left"

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import json
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Final, Self
+from statistics import fmean
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -71,27 +71,19 @@ class ReplicaMeasurements(BaseModel):
         return cls(what=content["machine"], most_segments=most_segments, mix=mix, closed=rows)
 
 
-@dataclass(frozen=True, slots=True)
-class LengthMix:
-    """Requests' lengths in characters, and the share of each."""
+class LengthMix(NamedTuple):
+    """Requests' shares, which need not add up to 1, and the length of each in characters."""
 
-    chars: tuple[int, ...]
-    until: tuple[float, ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[float, int]]) -> Self:
-        """Take shares, which need not add up to 1."""
-        whole = sum(share for share, _ in rows)
-        return cls(tuple(chars for _, chars in rows), tuple(accumulate(share / whole for share, _ in rows)))
+    shares: Sequence[float]
+    chars: Sequence[int]
 
     def draw(self, rng: Random) -> int:
         """Return a length."""
-        return self.chars[min(bisect_left(self.until, rng.random()), len(self.chars) - 1)]
+        return rng.choices(self.chars, self.shares)[0]
 
-    def mean(self, what: Sequence[float]) -> float:
-        """Return the mean of what belongs to each length."""
-        shares = [upto - before for upto, before in zip(self.until, (0.0, *self.until), strict=False)]
-        return math.fsum(share * each for share, each in zip(shares, what, strict=True))
+    def mean(self, value: Callable[[int], float]) -> float:
+        """Return the mean of a figure of each length."""
+        return fmean(map(value, self.chars), self.shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +103,9 @@ class ReplicaModel:
         seconds for its tokens, one a step. Where more segments are in hand than may run, all places are taken, and X
         alone says how long a step is.
         """
-        mix = LengthMix.of(measured.mix)
-        shapes = [text_segments(chars) for chars in mix.chars]
-        segments, tokens = mix.mean([each for each, _ in shapes]), mix.mean([each for _, each in shapes])
-        work = mix.mean([count * each for count, each in shapes])
+        mix = LengthMix(*zip(*measured.mix, strict=True))
+        segments, tokens = (mix.mean(lambda chars, at=at: text_segments(chars)[at]) for at in (0, 1))
+        work = mix.mean(lambda chars: math.prod(text_segments(chars)))
         most, overhead = measured.most_segments, measured.overhead_seconds
         steps: dict[float, float] = {float(running): seconds for running, seconds in measured.steps}
         for at_once, rate in measured.closed:
@@ -136,5 +127,5 @@ class ReplicaModel:
     @property
     def capacity(self) -> float:
         """Requests of the mix that it can do in a second at most."""
-        work = self.mix.mean([math.prod(text_segments(chars)) for chars in self.mix.chars])
+        work = self.mix.mean(lambda chars: math.prod(text_segments(chars)))
         return max(running / self.step(running) for running in range(1, self.most + 1)) / work

@@ -22,11 +22,11 @@ def test_step_is_interpolated() -> None:
 
 
 def test_lengths_are_drawn_by_their_shares() -> None:
-    mix = LengthMix.of([(3.0, 10), (1.0, 20)])
+    mix = LengthMix((3.0, 1.0), (10, 20))
     rng = Random(1)
     drawn = [mix.draw(rng) for _ in range(2000)]
     assert drawn.count(10) == pytest.approx(1500, rel=0.05)
-    assert mix.mean([10, 20]) == pytest.approx(12.5)
+    assert mix.mean(float) == pytest.approx(12.5)
 
 
 def test_measurements_of_overload_results(tmp_path: Path) -> None:
