@@ -13,10 +13,9 @@ from shared.languages import LanguagePair
 
 
 class Selection(NamedTuple):
-    """A replica for a request of a pair, and the model there.
+    """A replica for a request of a pair, with the rank and name of the model that serves it there.
 
-    ``rank`` and ``model`` are those of the model that serves the pair there. ``permit`` is its breaker's, None where
-    nobody better was left.
+    ``permit`` is its breaker's, None where nobody better was left.
     """
 
     url: str
@@ -27,12 +26,11 @@ class Selection(NamedTuple):
 
 
 class Attempt(InFlightRequest):
-    """One request at one replica, in flight while the block lasts.
+    """One request at one replica, in flight while the block lasts, counted in the ``stats`` of its beginning.
 
-    ``stats`` are the statistics that it belongs to: those from its beginning. Mutable state: its ``outcome``, which is
-    ``AttemptOutcome.NONE`` until one is recorded; its end in a word (``label``, for metrics too); ``full_for``, the
-    seconds that a full replica asked us to wait. One that ``timed_out`` is a failure only where any replica would have
-    answered by then.
+    Mutable state: its ``outcome``; its end in a word (``label``, for metrics too); ``full_for``, the seconds that a
+    full replica asked us to wait. One that ``timed_out`` is a failure only where any replica would have answered by
+    then.
     """
 
     __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")
@@ -68,14 +66,7 @@ class Attempt(InFlightRequest):
         """Note the outcome; a full replica asked us to wait ``full_for`` seconds."""
         self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
 
-    def record_timeout(self) -> None:
-        """Note that the time given passed."""
-        self.timed_out = True
-
     def record_hedge_won(self) -> None:
-        """Note that another replica answered first.
-
-        As good as a failure: several in a row open the breaker.
-        """
+        """Note that another replica answered first: as good as a failure, several in a row open the breaker."""
         self.stats.record_minimum_latency(self)
         self.outcome = AttemptOutcome.FAILED

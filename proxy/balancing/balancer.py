@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-# A newcomer's caches are cold and nothing is known of it: its weight grows over this time (the bound that recovery has to
-# keep; Envoy and HAProxy ramp too), from this part of it (Envoy's default is a tenth too).
+# A newcomer's caches are cold: its weight grows over this time (the bound that recovery has to keep), from this part of it.
 SLOW_START_SECONDS: Final = 3.0
 WARM_FLOOR: Final = 0.1
-# So many replicas are compared. Two is what has a name and ends the herd (Mitzenmacher); but where a third of the fleet is
-# slow, both of two are slow in every ninth pick, and that is the 99th percentile. Three cut it by a quarter and still do
-# not herd with four proxies that know nothing of each other (docs/decisions/0013-balancing.md).
+# So many replicas are compared: three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
 CHOICES: Final = 3
-# How often a replica is drawn at random before all are looked at. The breakers take at most half of a pair's replicas
-# away; of so many draws then fewer than three are eligible in 137 of 65,536 picks.
+# Draws at random before all are looked at. Breakers take at most half of the replicas away: fewer than three of so many
+# draws are eligible in 137 of 65,536 picks.
 DRAWS: Final = 16
 # Then so many in a row are looked at; a look costs some microseconds, and where so many are full, all are.
 MAX_EVALUATED: Final = 100
@@ -47,18 +44,15 @@ def warmth(age: float) -> float:
 
 
 def score(candidate: Candidate, work: float) -> float:
-    """Return about how many seconds a request would take there.
-
-    Less for a larger weight; lower is better.
-    """
+    """Return about how many seconds a request would take there, less for a larger weight; lower is better."""
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
 
 
 def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
-    """Return the best of a few eligible replicas drawn at random.
+    """Return the best of a few eligible replicas drawn at random, among equals one at random; None: none is eligible.
 
-    None: none is eligible. ``evaluate`` gives None for a replica that may not be asked; where nearly all of a large
-    fleet may not, those few that may can be missed. Among equals one at random.
+    ``evaluate`` gives None for a replica that may not be asked; where nearly all of a large fleet may not, those few
+    that may can be missed.
     """
     best_url: str | None = None
     best: Candidate | None = None
@@ -82,8 +76,8 @@ def _is_better(
 ) -> bool:
     """Say whether the candidate is better than the best so far.
 
-    Among equals chance decides by their weights, and a replica in its slow start stands back by chance: an idle fleet's
-    scores differ by so little that a weight in them would leave one nothing at all, or everything.
+    Among equals chance decides by weight, and a replica in its slow start stands back by chance: an idle fleet's scores
+    differ by so little that a weight in them would leave one nothing at all, or everything.
     """
     ours, theirs = candidate.warmth, best.warmth
     if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):
@@ -99,10 +93,7 @@ def _is_better(
 
 
 def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Yield URLs at random, some of them twice.
-
-    In the end as many as may be, in a row from a random start.
-    """
+    """Yield URLs at random, some of them twice; in the end as many as may be, in a row from a random start."""
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):

@@ -26,8 +26,7 @@ class Capacity(NamedTuple):
 class CapacityTracker:
     """Capacity of one replica's models for each class of short requests.
 
-    Mutable state: what the last report said, and by how much this proxy's load there has changed since
-    (``added_units``); long texts are left out, a share of the batch is all that they take from others. Lists go by the
+    Mutable state: what the last report said, and by how much this proxy's load there has changed since. Lists go by the
     classes' ranks; each change counts for its class and those less urgent.
     """
 
@@ -44,7 +43,7 @@ class CapacityTracker:
         self._reported = {name: tuple(_capacity(report, each) for each in Priority) for name, report in models.items()}
 
     def add(self, model: str, cost: RequestCost, units: float) -> None:
-        """Count a request's units, or less than nothing when it ends."""
+        """Count a request's units, or less than nothing when it ends; long texts take a share of the batch only."""
         if cost.is_long:
             return
         added = self.added_units.get(model)

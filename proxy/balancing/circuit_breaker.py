@@ -8,16 +8,15 @@ from math import exp
 from random import Random
 from typing import Final
 
-# Opens after so many failures without a success between them. Envoy and Finagle take 5; each costs a client a second
-# attempt, and a wrong alarm costs a replica one second, so 3.
+# Opens after so many failures without a success between them: each costs a client a second attempt, a wrong alarm costs
+# a replica one second.
 CONSECUTIVE_FAILURES: Final = 3
 # Or when at least half of the latest requests failed (Hystrix's and Resilience4j's threshold), of at least so many.
 FAILURE_RATIO: Final = 0.5
 RECENT_REQUESTS: Final = 10
 # How long a request counts among the latest: fades to 1/e in this time, so that at 2 requests/s there are ten.
 RECENT_SECONDS: Final = 5.0
-# Doubles from trial to trial. The peers' 60 s cost a healed server all its traffic (measured, routing.md); jitter as in
-# Envoy, so that replicas that fell together are not tried together.
+# Doubles from trial to trial; with jitter, so that replicas that fell together are not tried together.
 BACK_OFF_SECONDS: Final = 1.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
@@ -25,8 +24,7 @@ JITTER: Final = 0.2
 HEALTHY_SECONDS: Final = 30.0
 # Good canaries in a row that can be asked for, at most: a second or two.
 MAX_CANARIES: Final = 4
-# A trial without an outcome for so long no longer keeps others from trying: long beside any short text's answer, short
-# beside a document's; the proxy gives every permit back, so this is for the day it does not.
+# A trial without an outcome for so long no longer keeps others from trying: long beside any short text's answer.
 TRIAL_SECONDS: Final = 10.0
 
 
@@ -39,10 +37,7 @@ class BreakerState(StrEnum):
 
 
 class CircuitPermit:
-    """Permission to send one request, known by its identity.
-
-    To be returned once, with the outcome.
-    """
+    """Permission to send one request, known by its identity; to be returned once, with the outcome."""
 
     __slots__ = ("trial",)
 
@@ -110,10 +105,7 @@ class CircuitBreaker:
         return max(0.0, wait_for - self._clock())
 
     def acquire(self) -> CircuitPermit | None:
-        """Return a permit to send one request.
-
-        None: the breaker is open, or its one trial is under way.
-        """
+        """Return a permit to send one request; None: the breaker is open, or its one trial is under way."""
         if self.opened_at is None:
             return self._shared_permit
         if self.retry_in() > 0:
@@ -137,10 +129,8 @@ class CircuitBreaker:
         elif permit is self._shared_permit:
             self._consecutive_failures += 1
             self._count(failed=1.0)
-            mostly = (
-                self._recent_requests >= RECENT_REQUESTS
-                and self._recent_failures >= FAILURE_RATIO * self._recent_requests
-            )
+            recent = self._recent_requests
+            mostly = recent >= RECENT_REQUESTS and self._recent_failures >= FAILURE_RATIO * recent
             if at_once or mostly or self._consecutive_failures >= CONSECUTIVE_FAILURES:
                 self._open()
 
@@ -150,10 +140,7 @@ class CircuitBreaker:
             self._trial = None
 
     def canary_passed(self) -> None:
-        """End the back-off: half-open now.
-
-        Where the trial after such canaries failed, the next one needs twice as many in a row: they prove less there.
-        """
+        """End the back-off: half-open now; after a trial that failed, only with twice as many canaries in a row."""
         if self.opened_at is None or self._clock() >= self._retry_at:
             return
         self._canaries += 1
@@ -162,10 +149,7 @@ class CircuitBreaker:
             self._retry_at = self._clock()
 
     def canary_failed(self) -> None:
-        """Restart the row of good canaries.
-
-        Nothing else, since clients' requests alone lengthen a back-off.
-        """
+        """Restart the row of good canaries; clients' requests alone lengthen a back-off."""
         self._canaries = 0
 
     def _count(self, failed: float) -> None:

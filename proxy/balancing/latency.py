@@ -7,25 +7,19 @@ from math import exp
 from statistics import median
 from typing import Final
 
-# How fast good samples take a bad one back: to 1/e in this time. Finagle's default is 10 s; a replica that was slow for a
-# while and is well again should have its share again within 5 s.
+# How fast good samples take a bad one back, to 1/e, and how fast silence does (docs/decisions/0013-balancing.md).
 DECAY_SECONDS: Final = 2.0
-# How fast silence does. Slower, or at a few requests a second every second one would go and look how slow the slow are.
 SILENCE_SECONDS: Final = 10.0
-
 # What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
 FIRST_SECONDS: Final = 0.1
-# Dean and Barroso, The Tail at Scale (CACM 2013): a second request after the 95th percentile adds about 5 % of load and
-# takes most of the tail away.
+# Dean and Barroso, The Tail at Scale (CACM 2013): after the 95th percentile 5 % of load takes most of the tail away.
 PERCENTILE: Final = 0.95
 HEDGE_SHARE: Final = 0.05
-# Where latencies hardly differ, 5 % of the requests are late by a hair, and to hedge them only spends what a hang will
-# need: none before twice the median.
+# Where latencies hardly differ, 5 % of the requests are late by a hair: none is hedged before twice the median.
 OVER_MEDIAN: Final = 2.0
 # A second request costs proxy and replica about a millisecond before any work; nothing shorter is worth it.
 SHORTEST_DELAY_SECONDS: Final = 0.010
-# Hedges that may start at once after a quiet time. A replica that hangs behind a green report catches 1 to 9 requests
-# before its score keeps all others away (simulated: 2 and 5 replicas, 5 % to 80 % load); enough for two such.
+# Hedges that may start at once after a quiet time: a replica that hangs behind a green report catches 1 to 9 requests.
 HEDGE_BURST: Final = 10.0
 # How many latencies are kept; how many of them are recent (one second at 50 requests/s); after how many new ones they
 # are sorted again (30 microseconds, a good one per request).
@@ -33,25 +27,19 @@ SAMPLES: Final = 500
 RECENT: Final = 50
 SORT_EVERY: Final = 25
 # Fewer samples have no 95th percentile. Until then a request waits this long per unit of work: five times what small
-# models on two cores need (0.09 s), and half of the second that a hang may cost.
+# models on two cores need, and half of the second that a hang may cost.
 MIN_SAMPLES: Final = 20
 FIRST_SECONDS_PER_UNIT: Final = 0.5
-# The fleet is slow while the median of the recent latencies is so many times the median of all that are kept. One bad
-# replica does not move the median while most requests are answered by others. Once half of what is kept is slow, slow is
-# the usual, and the delay has grown with it.
+# The fleet is slow while the median of the recent latencies is so many times the median of all that are kept: one bad
+# replica does not move it.
 FLEET_SLOW: Final = 2.0
 
 
 class PeakEwma:
-    """Seconds per unit of work: a peak-sensitive moving average.
+    """Seconds per unit of work: a moving average, up at once with a slow sample, down with time.
 
-    Up at once with a slow sample, down with the time constant ``DECAY_SECONDS``.
-
-    It sinks towards 0 while no sample comes, so that a replica that was slow once is tried again; all sink alike, so
-    nothing changes between those that nobody asks. It therefore says nothing of a replica that holds requests and does
-    not answer: callers must use the age of the oldest in-flight request, per unit of work, if that is larger.
-
-    Mutable state: the average and its time.
+    It sinks towards 0 without samples, so that a replica that was slow once is tried again. Callers must use the age of
+    the oldest in-flight request, per unit of work, if that is larger: one that hangs gives no samples.
     """
 
     __slots__ = ("_clock", "_observed_at", "_value")
@@ -84,21 +72,18 @@ class PeakEwma:
         return self._value
 
     def reset(self, seconds_per_unit: float) -> None:
-        """Begin afresh from this value.
-
-        The latency of a good canary after an absence, or the pair's median.
-        """
+        """Begin afresh from this value: the latency of a good canary, or the pair's median."""
         self._value = seconds_per_unit
         self._observed_at = self._clock()
 
 
-class HedgePolicy:
-    """The hedges of one pair's model.
+class ModelLatency:
+    """Latency of one model's replicas for a pair, and the hedges that it allows.
 
     Mutable state: the last latencies and what they say, and the hedges that may start.
     """
 
-    __slots__ = ("_latencies", "_next_index", "_seconds_per_unit", "_slow", "_tokens", "_unsorted", "median_seconds")
+    __slots__ = ("_latencies", "_median_seconds", "_next_index", "_seconds_per_unit", "_slow", "_tokens", "_unsorted")
 
     def __init__(self) -> None:
         self._latencies: list[float] = []
@@ -106,8 +91,13 @@ class HedgePolicy:
         self._unsorted = 0
         self._seconds_per_unit = FIRST_SECONDS_PER_UNIT
         self._slow = False
-        self.median_seconds: float | None = None  # per unit of work; None before there are enough samples
+        self._median_seconds: float | None = None  # per unit of work; None before there are enough samples
         self._tokens = HEDGE_BURST
+
+    @property
+    def typical_seconds(self) -> float:
+        """Median seconds for a unit of work; of the few samples there are until there are enough."""
+        return self._median_seconds or (median(self._latencies) if self._latencies else FIRST_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> None:
         """Take the latency per unit of work of an answered request."""
@@ -125,10 +115,7 @@ class HedgePolicy:
         self._tokens = min(HEDGE_BURST, self._tokens + HEDGE_SHARE)
 
     def delay(self, work: float) -> float | None:
-        """Return after how many seconds a request of that work is hedged.
-
-        None: the whole fleet is slow now.
-        """
+        """Return after how many seconds a request of that work is hedged; None: the whole fleet is slow now."""
         if self._slow:
             return None
         return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)
@@ -147,33 +134,6 @@ class HedgePolicy:
             return
         recent = sorted(self._latencies[self._next_index - 1 - place] for place in range(min(RECENT, count)))
         latencies = sorted(self._latencies)
-        self.median_seconds = median = latencies[count // 2]
-        self._slow = recent[len(recent) // 2] > FLEET_SLOW * median
-        self._seconds_per_unit = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * median)
-
-
-class ModelLatency:
-    """Latency of one model's replicas for a pair.
-
-    Mutable state: the last latencies, and the hedges they allow.
-    """
-
-    __slots__ = ("_first", "hedge_policy")
-
-    def __init__(self) -> None:
-        self.hedge_policy = HedgePolicy()
-        self._first: list[float] = []
-
-    @property
-    def typical_seconds(self) -> float:
-        """Median seconds for a unit of work.
-
-        Of the few samples there are until there are enough.
-        """
-        return self.hedge_policy.median_seconds or (median(self._first) if self._first else FIRST_SECONDS)
-
-    def observe(self, seconds_per_unit: float) -> None:
-        """Take the latency of a translation."""
-        self.hedge_policy.observe(seconds_per_unit)
-        if self.hedge_policy.median_seconds is None:
-            self._first.append(seconds_per_unit)
+        self._median_seconds = usual = latencies[count // 2]
+        self._slow = recent[len(recent) // 2] > FLEET_SLOW * usual
+        self._seconds_per_unit = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * usual)

@@ -22,8 +22,7 @@ NEGLECTED_SECONDS: Final = 0.5
 def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
     """Yield ready replicas that are worth a canary, with pair and rank.
 
-    A slow replica is not a suspect while its requests still tell how it is, and one whose canary passed waits for a
-    client's request as its trial.
+    Not a slow one while its requests still tell how it is, nor one that waits for a client's request as its trial.
     """
     neglected = local_stats.now() - NEGLECTED_SECONDS
     for pair, pair_stats in local_stats.pairs.items():
@@ -38,10 +37,7 @@ def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple
 
 
 def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snapshot) -> list[str]:
-    """Return the ready replicas of a pair that fail or stall here.
-
-    Not one whose canaries pass and that only waits for a client's request as its trial.
-    """
+    """Return the ready replicas of a pair that fail or stall here, but for those that only wait for a trial."""
     pair_stats = local_stats.pairs.get(pair)
     if pair_stats is None:
         return []
@@ -54,10 +50,9 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
 
 
 def detect_stalls(local_stats: LocalStats) -> None:
-    """Mark the replicas that stand still, and notify their requests.
+    """Mark the replicas that stand still, and notify their requests, so that others take over.
 
-    Others can then take over. A replica that is overdue becomes a suspect; it stands still where its canary fails, or
-    others answer meanwhile.
+    An overdue replica becomes a suspect; it stands still where its canary fails, or others answer meanwhile.
     """
     now = local_stats.now()
     for url, replica_stats in local_stats.replicas.items():

@@ -14,26 +14,19 @@ OVERDUE_FACTOR: Final = 8.0
 
 
 class PairStats:
-    """Statistics of one pair: latencies, replicas, outliers and suspects.
+    """Statistics of one pair: latencies by the models' ranks, replicas and when each last answered a client.
 
-    Mutable state, changed by its methods only. ``latencies`` go by the models' ranks; ``outliers`` are the replicas
-    whose breaker is not closed, the first to open first; ``suspects`` are worth a canary.
+    ``outliers`` are the replicas whose breaker is not closed, the first to open first; ``suspects`` are worth a canary.
     """
 
-    __slots__ = (
-        "_answered_at",
-        "latencies",
-        "outliers",
-        "replicas",
-        "suspects",
-    )
+    __slots__ = ("answered_at", "latencies", "outliers", "replicas", "suspects")
 
     def __init__(self) -> None:
         self.latencies: defaultdict[int, ModelLatency] = defaultdict(ModelLatency)
         self.replicas: dict[str, PairReplicaStats] = {}
         self.outliers: dict[str, PairReplicaStats] = {}
         self.suspects: dict[str, PairReplicaStats] = {}
-        self._answered_at: dict[str, float] = {}
+        self.answered_at: dict[str, float] = {}
 
     @property
     def typical_seconds(self) -> float:
@@ -41,24 +34,13 @@ class PairStats:
         return self.latencies[min(self.latencies)].typical_seconds if self.latencies else FIRST_SECONDS
 
     def is_overdue(self, request: InFlightRequest, now: float, since: float = 0.0) -> bool:
-        """Say whether a request takes far longer than such requests usually do.
-
-        Its time is counted from ``since`` at the earliest.
-        """
+        """Say whether a request takes far longer than such usually do, counted from ``since`` at the earliest."""
         typical = self.latencies[request.rank].typical_seconds
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
 
-    def add(self, url: str, stats: PairReplicaStats) -> None:
-        """Take in a replica that serves the pair."""
-        self.replicas[url] = stats
-
-    def answered(self, url: str, now: float) -> None:
-        """Note that a replica answered a client's request."""
-        self._answered_at[url] = now
-
     def others_answered(self, url: str, since: float) -> bool:
         """Say whether any other replica answered after that time."""
-        return any(at > since for other, at in self._answered_at.items() if other != url)
+        return any(at > since for other, at in self.answered_at.items() if other != url)
 
     def suspect(self, url: str, stats: PairReplicaStats) -> None:
         """Have canaries sent to a replica."""
@@ -75,18 +57,13 @@ class PairStats:
     def update_outlier(self, url: str, stats: PairReplicaStats) -> None:
         """Note whether a replica's breaker is closed."""
         is_out = stats.is_out
-        if is_out == (url in self.outliers):
-            return
-        if is_out:
+        if is_out and url not in self.outliers:
             self.outliers[url] = stats
-        else:
-            del self.outliers[url]
+        elif not is_out:
+            self.outliers.pop(url, None)
 
     def ejected(self, ready: Mapping[str, int]) -> frozenset[str]:
-        """Return which of the ready replicas get no requests.
-
-        At most half of them, besides those that refused the pair.
-        """
+        """Return which ready replicas get no requests: all that refused the pair, at most half of the others."""
         outliers = {url: stats for url, stats in self.outliers.items() if url in ready}
         refused = {url for url, stats in outliers.items() if stats.refused}
         failing = [url for url in outliers if url not in refused]
@@ -94,5 +71,5 @@ class PairStats:
 
     def forget(self, url: str) -> None:
         """Drop everything about a replica."""
-        for table in (self.replicas, self._answered_at, self.outliers, self.suspects):
+        for table in (self.replicas, self.answered_at, self.outliers, self.suspects):
             table.pop(url, None)

@@ -7,34 +7,31 @@ from random import Random
 from typing import Final
 
 from proxy.balancing.balancer import SLOW_START_SECONDS
-from proxy.balancing.capacity import Capacity, CapacityTracker
+from proxy.balancing.capacity import CapacityTracker
 from proxy.balancing.circuit_breaker import CircuitBreaker, CircuitPermit
 from proxy.balancing.latency import PeakEwma
 from proxy.fleet.replica import Replica
 from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
-from shared.protocol.priority import Lane, Priority
+from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
 
-# What a failure in a row adds to a replica's score: more than any healthy answer's difference, so that a replica that
-# fails at once is no magnet. A canary that passes takes it back at once, time takes it back in the end.
+# What a failure in a row adds to a replica's score, so that one that fails at once is no magnet; a canary that passes
+# takes it back at once, time in the end.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
 # A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
 RETURN_SECONDS: Final = 1.0
-# What a full replica asks a client to wait may be long, so that not all come back at once; whether it is still full, the
-# next report says.
+# A full replica may ask clients to wait for longer; whether it is still full, the next report says.
 LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
-# A report is some milliseconds old when it arrives, and this at most where the network is well: what ended meanwhile was
-# still in flight when it was made.
+# A report is so old at most when it arrives: what ended meanwhile was still in flight when it was made.
 REPORT_AGE_SECONDS: Final = 0.1
 
 
 class InFlightRequest:
-    """One request in flight, since ``started`` (monotonic seconds).
+    """One request in flight, since ``started`` (monotonic seconds); its latency goes by ``work``.
 
-    ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are those of the model that serves the pair
-    there; its latency goes by ``work``.
+    ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are those of the model that serves the pair.
     """
 
     __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
@@ -51,15 +48,15 @@ class InFlightRequest:
 class PairReplicaStats:
     """How a replica does with one pair, and since when.
 
-    Mutable state, changed by its methods only: breaker, latency, failures in a row, whether it refused the pair,
-    requests in flight (``oldest`` of them), the last progress, whether it is stalled, and when its next canary is due.
+    Mutable state: breaker, latency, failures in a row, whether it refused the pair, requests in flight (``oldest`` of
+    them), the last progress, whether it is stalled, and before when no canary is to be sent.
     """
 
     __slots__ = (
-        "_canary_due",
         "_clock",
         "_reset_at",
         "breaker",
+        "canary_due_at",
         "failed_at",
         "failed_with",
         "failures",
@@ -83,7 +80,7 @@ class PairReplicaStats:
         self.failures = 0
         self.refused = False
         self.is_stalled = False
-        self._canary_due = 0.0
+        self.canary_due_at = 0.0
         self._reset_at = 0.0  # what began before says nothing of how it is now
         self.joined_at = self.progressed_at = clock()
         self.in_flight: dict[InFlightRequest, None] = {}  # in the order in which they began
@@ -114,10 +111,7 @@ class PairReplicaStats:
         self.replica.remove(request)
 
     def record_success(self, permit: CircuitPermit | None) -> None:
-        """Note that it did what it should.
-
-        A success that no breaker permitted is as good as a canary.
-        """
+        """Note that it did what it should; a success that no breaker permitted is as good as a canary."""
         was_out = self.is_out
         self._clear_failures()
         if permit is None:
@@ -128,10 +122,7 @@ class PairReplicaStats:
             self.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
 
     def record_failure(self, permit: CircuitPermit | None, reason: str, *, at_once: bool = False) -> None:
-        """Note a failure and its reason.
-
-        One without a permit (nobody else was left) only counts against its score.
-        """
+        """Note a failure and its reason; one without a permit only counts against its score."""
         self.failures += 1
         self.failed_with = reason
         self.failed_at = self._clock()
@@ -155,10 +146,7 @@ class PairReplicaStats:
         return self.latency.value or 0.0
 
     def record_minimum_latency(self, request: InFlightRequest) -> None:
-        """Note how long a request had taken when it was given up.
-
-        It would have taken more than that, so it is never good news.
-        """
+        """Note how long a request had taken when it was given up: never good news."""
         seconds = (self._clock() - request.started) / request.work
         if request.started >= self._reset_at and seconds > (self.latency.value or 0.0):
             self.latency.observe(seconds)
@@ -169,33 +157,19 @@ class PairReplicaStats:
             self.breaker.release(permit)
 
     def canary_passed(self, seconds_per_unit: float) -> None:
-        """Note a canary that came back right.
-
-        Only what begins from now on counts, and a back-off is over.
-        """
+        """Note a canary that came back right: what began before no longer counts, and a back-off is over."""
         self._clear_failures()
         self.latency.reset(seconds_per_unit)
         self._reset_at = self._clock()
         self.breaker.canary_passed()
 
     def canary_failed(self) -> None:
-        """Note a canary that did not come back right.
-
-        As bad as a request that failed, but that it lengthens no back-off.
-        """
+        """Note a canary that failed: as bad as a request that did, but that it lengthens no back-off."""
         if self.is_out:
             self.breaker.canary_failed()
             self.record_failure(None, self.failed_with)
         else:
             self.record_failure(self.breaker.acquire(), "canary failed")
-
-    def schedule_canary(self, at: float) -> None:
-        """Have the next canary sent at that time, not before."""
-        self._canary_due = at
-
-    def is_canary_due(self, now: float) -> bool:
-        """Say whether the next canary may be sent."""
-        return now >= self._canary_due
 
     def mark_stalled(self) -> None:
         """Note that it stands still, and notify the requests that it holds."""
@@ -216,8 +190,7 @@ class PairReplicaStats:
 class ReplicaStats:
     """Statistics of one replica: load, full lanes, capacity and pairs.
 
-    Mutable state, changed by its methods only. What the last Snapshot says: ``foreign_texts``, those there that are not
-    ours, its ``weight``, its models' ``capacity``.
+    Mutable state, changed by its methods only. ``foreign_texts`` are those there that are not ours, by the last report.
     """
 
     __slots__ = (
@@ -250,8 +223,7 @@ class ReplicaStats:
         self.weight = 1.0
         self._models: Mapping[str, ModelReport] = {}
         self.capacity = CapacityTracker()
-        # Until when each lane is to be left alone; by then the next report says more.
-        self.full_until: dict[Lane, float] = {}
+        self.full_until: dict[Lane, float] = {}  # until when each is to be left alone
         self.replica_id: str | None = None
         self.pairs: dict[LanguagePair, PairReplicaStats] = {}
 
@@ -300,13 +272,6 @@ class ReplicaStats:
             del self.pairs[pair]
         return outdated
 
-    def capacity_for(self, model: str, priority: Priority) -> Capacity | None:
-        """Return a model's capacity for short requests of a class.
-
-        None where the last report does not say.
-        """
-        return self.capacity.of(model, priority.rank)
-
     def is_full(self, now: float, lane: Lane) -> bool:
         """Say whether it asked this lane to stay away until later."""
         return now < self.full_until.get(lane, 0.0)
@@ -332,10 +297,7 @@ class ReplicaStats:
         self.work = self.work - request.work if self.requests else 0.0
 
     def peak_texts(self, now: float) -> int:
-        """Return the most texts that were in flight in the last moment.
-
-        That is ``REPORT_AGE_SECONDS``, or up to twice as long.
-        """
+        """Return the most texts in flight in the last ``REPORT_AGE_SECONDS``, or up to twice as long."""
         if now - self._peak_since >= REPORT_AGE_SECONDS:
             lately = now - self._peak_since < 2 * REPORT_AGE_SECONDS
             self._peak_since, self._previous_peak, self._peak = now, self._peak if lately else self.texts, self.texts

@@ -18,10 +18,7 @@ _NONE_EJECTED: Final = frozenset[str]()
 
 
 class ReplicaSelector:
-    """Selects by the registry's view and this proxy's own statistics.
-
-    Holds no state of its own; a selection takes the breaker's permit along.
-    """
+    """Selects by the registry's view and this proxy's own statistics; a selection takes the breaker's permit along."""
 
     def __init__(self, local_stats: LocalStats, rng: Random) -> None:
         self._local_stats = local_stats
@@ -30,11 +27,11 @@ class ReplicaSelector:
     def select(
         self, pair: LanguagePair, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
-        """Return the replica to send a request to.
+        """Return the replica to send a request to; None where every one was tried or refuses the pair.
 
-        None where every one was tried or refuses the pair. Model by model, the preferred one's replicas first: a
-        breaker's trial that is due (never for a request that has failed already), else one that nothing speaks against.
-        Then, in the same order, one that is full. Then, as every replica looks bad, distrust our own view and pick any.
+        Model by model, the preferred one's first: a breaker's trial that is due (never for a request that has failed
+        already), else one that nothing speaks against. Then one that is full. Then any: where all look bad our own view
+        is distrusted.
         """
         pair_stats = self._local_stats.pair_stats(pair)
         ejected = _NONE_EJECTED
@@ -61,10 +58,7 @@ class ReplicaSelector:
     def select_hedge(
         self, first: Selection, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
-        """Return a replica for a hedge; None without one.
-
-        It has the same model, and it failed at nothing lately.
-        """
+        """Return a replica for a hedge, with the same model and no failure lately; None without one."""
         pair = first.pair
         ranks = snapshot.ranks.get(pair, {})
         unreliable = self._local_stats.pair_stats(pair).unreliable()
@@ -75,10 +69,7 @@ class ReplicaSelector:
         return None
 
     def release(self, selection: Selection) -> None:
-        """Note that nothing will be sent there after all.
-
-        A trial is another request's then.
-        """
+        """Note that nothing will be sent there after all: a trial is another request's then."""
         self._local_stats.pair_replica_stats(selection.url, selection.pair).release(selection.permit)
 
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Selection:
@@ -91,9 +82,7 @@ class ReplicaSelector:
         ranks = snapshot.ranks[pair]
         rank = next((ranks[url] for url in urls), None)
         for url in ejected:
-            if ranks.get(url) != rank:
-                continue
-            if permit := self._local_stats.pair_replica_stats(url, pair).breaker.acquire():
+            if ranks.get(url) == rank and (permit := self._local_stats.pair_replica_stats(url, pair).breaker.acquire()):
                 return Selection(url, pair, ranks[url], permit, snapshot.models[pair][url])
         return None
 
@@ -108,17 +97,13 @@ class ReplicaSelector:
         *,
         full_too: bool,
     ) -> str | None:
-        """Return the best of a few of these replicas.
-
-        None where something speaks against all that were evaluated.
-        """
+        """Return the best of a few of these replicas; None where something speaks against all that were evaluated."""
         # What is the same for every candidate is looked up here: a request has three, and a microsecond for each.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
         models, rank = snapshot.models[pair], cost.priority.rank
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected
 
         def evaluate(url: str) -> Candidate | None:
-            """Return a replica as a candidate; None where something speaks against it."""
             if excluded and url in excluded:
                 return None
             stats = known.get(url) or local_stats.pair_replica_stats(url, pair)

@@ -1,7 +1,4 @@
-"""Canary probes: tiny real translations sent to replicas in doubt.
-
-They find out what else a client's request would have to find out.
-"""
+"""Canary probes: tiny real translations that find out what a client's request would have to find out."""
 
 from __future__ import annotations
 
@@ -39,8 +36,7 @@ PAUSE_SECONDS: Final = 0.3
 # After one that passed at a replica that is only slower than others: it may be so by nature.
 SLOW_PAUSE_SECONDS: Final = 3.0
 JITTER: Final = 0.2
-# A canary may take four times what its pair usually takes, within these bounds: a hung replica is asked again soon,
-# and a large model on a CPU has its time.
+# A canary may take four times what its pair usually takes, within these bounds.
 SHORTEST_SECONDS: Final = 0.5
 LONGEST_SECONDS: Final = 30.0
 USUAL_FACTOR: Final = 4.0
@@ -49,10 +45,7 @@ MAX_CONCURRENT: Final = 64
 
 
 class CanaryProber:
-    """Sender of canaries.
-
-    Mutable state: the canaries under way, at most one for each replica and pair.
-    """
+    """Sender of canaries. Mutable state: those under way, at most one for each replica and pair."""
 
     def __init__(
         self,
@@ -89,8 +82,7 @@ class CanaryProber:
             if len(self._tasks) >= MAX_CONCURRENT:
                 break
             key = (url, pair)
-            is_due = self._stats.pair_replica_stats(url, pair).is_canary_due(self._clock())
-            if key in self._tasks or not is_due:
+            if key in self._tasks or self._clock() < self._stats.pair_replica_stats(url, pair).canary_due_at:
                 continue
             if (text := self._text(url, pair)) is not None:
                 task = asyncio.create_task(self._probe(url, pair, rank, text), name=f"canary:{url}:{pair}")
@@ -116,7 +108,7 @@ class CanaryProber:
         deadline = Deadline.after(limit, self._clock)
         own = self._stats.pair_replica_stats(url, pair)
         began = self._clock()
-        own.schedule_canary(began + limit + PAUSE_SECONDS)
+        own.canary_due_at = began + limit + PAUSE_SECONDS
         try:
             headers = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
             response = await self._client.translate(url, body.encode(), deadline, headers)
@@ -131,7 +123,7 @@ class CanaryProber:
             self._stats.canary_failed(url, pair)
         self._metrics.canaries.labels(url, outcome.value).inc()
         pause = SLOW_PAUSE_SECONDS if outcome is AttemptOutcome.GOOD and not own.is_out else PAUSE_SECONDS
-        own.schedule_canary(self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER))
+        own.canary_due_at = self._clock() + pause * self._rng.uniform(1 - JITTER, 1 + JITTER)
 
 
 def _judge(pair: LanguagePair, response: ReplicaResponse, text: str, deadline: Deadline) -> AttemptOutcome:

@@ -29,9 +29,7 @@ class Forwarder:
         self._metrics = metrics
 
     async def send(self, leg: Leg) -> bytes:
-        """Return the body of the first replica that serves the leg.
-
-        None gets it twice.
+        """Return the body of the first replica that serves the leg; none gets it twice.
 
         Raises:
             PairwayError: none could, or one broke off after a delta was passed on; the error says why.

@@ -1,7 +1,4 @@
-"""Hedge: a second attempt beside a slow first one.
-
-Whichever is answered first wins, the other is cancelled.
-"""
+"""Hedge: a second attempt beside a slow first one; whichever is answered first wins, the other is cancelled."""
 
 from __future__ import annotations
 
@@ -24,12 +21,11 @@ class ReplicaLostError(Exception):
 class Hedge:
     """Context manager that begins a second attempt after ``delay`` seconds, while the block lasts.
 
-    Mutable state: the ``first`` attempt's exchange, which the second one ends when it wins; the timer; the ``second``
-    attempt's task once it has begun.
+    ``begin`` begins it, or returns None if it may not be made. Mutable state: the ``first`` attempt's exchange, which
+    the second one ends when it wins; the timer; the ``second`` attempt's task once it has begun.
     """
 
     def __init__(self, delay: float, begin: Callable[[], asyncio.Task[bytes] | None]) -> None:
-        """Take what begins the second attempt, or returns None if it may not be made."""
         self._delay = delay
         self._begin = begin
         self.first: Exchange | None = None
@@ -37,12 +33,10 @@ class Hedge:
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> Self:
-        """Set the timer."""
         self._timer = asyncio.get_running_loop().call_later(self._delay, self._start)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the timer and the second attempt."""
         if self._timer is not None:
             self._timer.cancel()
         if self.second is not None:
@@ -54,10 +48,7 @@ class Hedge:
             self.second.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[bytes]) -> None:
-        """End the first attempt if the second was answered.
-
-        An answer is also that the request is wrong. After any other error the first attempt may still be answered.
-        """
+        """End the first attempt if the second was answered, also that the request is wrong; else it may still be."""
         is_answered = not task.cancelled() and (task.exception() is None or isinstance(task.exception(), RelayedError))
         if is_answered and self.first is not None:
             self.first.abandon(HedgeWonError())

@@ -23,10 +23,7 @@ PASSED_ON_BYTES: Final = 64 * 1024
 
 
 class AttemptFailedError(Exception):
-    """Failure of one replica; another may serve the leg.
-
-    ``error`` is for the client if none can.
-    """
+    """Failure of one replica; another may serve the leg. ``error`` is for the client if none can."""
 
     def __init__(self, error: PairwayError) -> None:
         super().__init__(error.detail)
@@ -35,10 +32,10 @@ class AttemptFailedError(Exception):
 
 @dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
 class Leg:
-    """A request for one pair, as the client or the pivot names it; ``call`` is the client's.
+    """A request for one pair, as the client or the pivot names it; ``call`` is the client's, ``sink`` set for a stream.
 
-    ``sink`` is set where its translation is streamed. Mutable state: the replicas tried, their ``errors`` by URL, how many
-    could not even be reached, and the attempts that the retry budget has paid for and that were not made yet.
+    Mutable state: the replicas tried, their ``errors`` by URL, how many could not even be reached, and the attempts
+    that the retry budget has paid for and that were not made yet.
     """
 
     pair: LanguagePair
@@ -64,8 +61,8 @@ class Leg:
     def body_for(self, pair: LanguagePair) -> bytes:
         """Return the JSON for a replica that serves the pair.
 
-        The client's own bytes if they name the texts and this pair alone; else without defaults, and without the options
-        that only a proxy can obey.
+        The client's own bytes if they name the texts and this pair alone; else without defaults and the proxy's
+        options.
         """
         request, body = self.request, self.call.body
         if (

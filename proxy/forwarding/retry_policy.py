@@ -14,8 +14,7 @@ from proxy.routing.routes import find_pair
 from proxy.upstream.response_classifier import most_useful_error
 from shared.protocol.errors import PairUnavailableError, PairwayError
 
-# A replica that cannot be reached costs next to nothing, and its breaker opens at once: it does not count among the
-# attempts that a request may make, but no request tries more such replicas than these.
+# A replica that cannot be reached does not count among a request's attempts, but no request tries more such than these.
 MAX_UNREACHABLE: Final = 10
 
 # Finagle's figures: a fifth of the requests, ten each second for nothing, and what is not used is gone after ten seconds.
@@ -23,17 +22,13 @@ MAX_UNREACHABLE: Final = 10
 REQUESTS_PER_ATTEMPT: Final = 5
 FREE_PER_SECOND: Final = 10
 LIFE_SECONDS: Final = 10
-# Slices of a second: what is older than LIFE_SECONDS of them is forgotten, both deposits and withdrawals.
 _RESERVE: Final = FREE_PER_SECOND * LIFE_SECONDS * REQUESTS_PER_ATTEMPT
 
 
 class RetryBudget:
-    """Budget of retries and hedges: ten a second, and one for every five requests.
+    """Budget of retries and hedges: ten a second, and one for every five requests, within any ten seconds.
 
-    Both count within any ten seconds.
-
-    Mutable state: deposits less withdrawals of each of the last ten seconds, and their sum; whole numbers, a fifth of
-    an attempt each.
+    Mutable state: deposits less withdrawals of each of the last ten seconds, and their sum, in fifths of an attempt.
     """
 
     __slots__ = ("_clock", "_second", "_slices", "_sum")
@@ -78,10 +73,9 @@ class RetryBudget:
 
 
 class RetryPolicy:
-    """Decides on each attempt of a request.
+    """Decides on each attempt of a request; what it allows is paid from the retry budget.
 
-    What it allows is paid from the retry budget. A request is sent to no replica twice, and to ``max_attempts``
-    replicas at most, hedges included.
+    A request is sent to no replica twice, and to ``max_attempts`` replicas at most, hedges included.
     """
 
     def __init__(self, selector: ReplicaSelector, stats: LocalStats, budget: RetryBudget, max_attempts: int) -> None:
@@ -127,27 +121,24 @@ class RetryPolicy:
         return selection
 
     def hedge_delay(self, first: Selection, leg: Leg, snapshot: Snapshot) -> float | None:
-        """Return the seconds after which a hedge may begin.
+        """Return the seconds after which a hedge may begin; the request is counted.
 
-        None: never, as for streams and while the fleet is slow. The hedge policy counts the request.
+        None: never, as for streams and while the fleet is slow.
         """
-        hedge_policy = self._stats.pair_stats(first.pair).latencies[first.rank].hedge_policy
-        hedge_policy.record_request()
+        latency = self._stats.pair_stats(first.pair).latencies[first.rank]
+        latency.record_request()
         if leg.sink is not None or self._max_attempts == 1 or len(snapshot.ready[first.pair]) == 1:
             return None
-        delay = hedge_policy.delay(leg.cost.work)
+        delay = latency.delay(leg.cost.work)
         return None if delay is None or delay >= leg.call.deadline.remaining() else delay
 
     def hedge(self, first: Selection, leg: Leg, snapshot: Snapshot) -> Selection | None:
-        """Select the replica for a hedge; pay for it.
-
-        None: it may not be made.
-        """
+        """Select the replica for a hedge and pay for it; None: it may not be made."""
         if self._is_exhausted(leg):
             return None
         selection = self._selector.select_hedge(first, leg.tried_urls, leg.cost, snapshot)
-        hedge_policy = self._stats.pair_stats(first.pair).latencies[first.rank].hedge_policy
-        if selection is None or not hedge_policy.withdraw() or not self._budget.withdraw():
+        latency = self._stats.pair_stats(first.pair).latencies[first.rank]
+        if selection is None or not latency.withdraw() or not self._budget.withdraw():
             return None
         return selection
 
@@ -164,7 +155,6 @@ class RetryPolicy:
         return True
 
     def _is_exhausted(self, leg: Leg) -> bool:
-        """Say whether the request was sent as often as it may be."""
         return leg.attempts >= self._max_attempts or leg.unreachable_count >= MAX_UNREACHABLE
 
     def _select(self, leg: Leg, snapshot: Snapshot) -> Selection | PairwayError:

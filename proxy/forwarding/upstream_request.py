@@ -74,7 +74,7 @@ def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Excepti
     match failure:
         case SilentError():
             attempt.label = "deadline-exceeded"
-            attempt.record_timeout()
+            attempt.timed_out = True
             return leg.call.deadline.exceeded_error()
         case HedgeWonError():
             attempt.label = "beaten"
@@ -109,17 +109,14 @@ def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> 
         code = response.problem.code if response.problem is not None else None
         log.log(level, "replica failed", extra={"replica": url, "status": response.status, "code": code})
     if refusal.outcome is AttemptOutcome.NONE:
-        attempt.record_timeout()
+        attempt.timed_out = True
     else:
         attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or RETRY_AFTER_SECONDS)
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
 
 
 def _outcome_label(response: ReplicaResponse) -> str:
-    """Name a response's outcome for metrics.
-
-    Labels are bounded whatever a replica writes.
-    """
+    """Name a response's outcome for metrics: labels are bounded whatever a replica writes."""
     if response.status == HTTPStatus.OK:
         return "ok"
     if response.problem is not None:

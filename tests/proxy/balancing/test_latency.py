@@ -22,7 +22,7 @@ from proxy.balancing.latency import (
     SAMPLES,
     SHORTEST_DELAY_SECONDS,
     SILENCE_SECONDS,
-    HedgePolicy,
+    ModelLatency,
     PeakEwma,
 )
 from tests.proxy.clock import HandClock
@@ -105,23 +105,23 @@ def test_value_stays_within_its_samples(steps: list[tuple[float, float]]) -> Non
 
 
 @pytest.fixture
-def policy() -> HedgePolicy:
-    return HedgePolicy()
+def policy() -> ModelLatency:
+    return ModelLatency()
 
 
-def see(policy: HedgePolicy, *latencies: float, times: int = 1) -> None:
+def see(policy: ModelLatency, *latencies: float, times: int = 1) -> None:
     for latency in latencies * times:
         policy.observe(latency)
 
 
-def hedges(policy: HedgePolicy) -> int:
+def hedges(policy: ModelLatency) -> int:
     count = 0
     while policy.withdraw():
         count += 1
     return count
 
 
-def test_delay_is_fixed_until_there_are_samples(policy: HedgePolicy) -> None:
+def test_delay_is_fixed_until_there_are_samples(policy: ModelLatency) -> None:
     assert policy.delay(2) == 2 * FIRST_SECONDS_PER_UNIT
     see(policy, 0.001, times=MIN_SAMPLES - 1)
     assert policy.delay(2) == 2 * FIRST_SECONDS_PER_UNIT
@@ -129,7 +129,7 @@ def test_delay_is_fixed_until_there_are_samples(policy: HedgePolicy) -> None:
     assert policy.delay(2) == pytest.approx(0.04)
 
 
-def test_delay_is_the_95th_percentile_per_unit_of_work(policy: HedgePolicy) -> None:
+def test_delay_is_the_95th_percentile_per_unit_of_work(policy: ModelLatency) -> None:
     latencies = [0.1 + index / 1000 for index in range(SAMPLES)]
     Random(1).shuffle(latencies)
     see(policy, *latencies)
@@ -138,25 +138,25 @@ def test_delay_is_the_95th_percentile_per_unit_of_work(policy: HedgePolicy) -> N
     assert policy.delay(2) == pytest.approx(6.0)
 
 
-def test_delay_is_at_least_twice_the_median(policy: HedgePolicy) -> None:
+def test_delay_is_at_least_twice_the_median(policy: ModelLatency) -> None:
     see(policy, 0.100, 0.101, times=SAMPLES)
     delay = policy.delay(1)
     assert delay is not None
     assert delay >= OVER_MEDIAN * 0.1
 
 
-def test_delay_has_a_lower_bound(policy: HedgePolicy) -> None:
+def test_delay_has_a_lower_bound(policy: ModelLatency) -> None:
     see(policy, 0.0001, times=SAMPLES)
     assert policy.delay(1) == SHORTEST_DELAY_SECONDS
 
 
-def test_delay_stays_when_one_replica_is_slow(policy: HedgePolicy) -> None:
+def test_delay_stays_when_one_replica_is_slow(policy: ModelLatency) -> None:
     see(policy, 0.02, times=SAMPLES)
     see(policy, 0.02, 0.02, 1.5, times=SAMPLES)
     assert policy.delay(1) is not None
 
 
-def test_delay_is_none_while_the_whole_fleet_is_slow(policy: HedgePolicy) -> None:
+def test_delay_is_none_while_the_whole_fleet_is_slow(policy: ModelLatency) -> None:
     see(policy, 0.02, times=SAMPLES)
     see(policy, 0.1, times=RECENT)
     assert policy.delay(1) is None
@@ -164,14 +164,14 @@ def test_delay_is_none_while_the_whole_fleet_is_slow(policy: HedgePolicy) -> Non
     assert policy.delay(1) == pytest.approx(0.2)
 
 
-def test_delay_returns_with_the_old_latencies(policy: HedgePolicy) -> None:
+def test_delay_returns_with_the_old_latencies(policy: ModelLatency) -> None:
     see(policy, 0.02, times=SAMPLES)
     see(policy, 0.1, times=RECENT)
     see(policy, 0.02, times=RECENT)
     assert policy.delay(1) is not None
 
 
-def test_hedges_stay_within_their_share(policy: HedgePolicy) -> None:
+def test_hedges_stay_within_their_share(policy: ModelLatency) -> None:
     assert hedges(policy) == HEDGE_BURST
     for _ in range(1000):
         policy.record_request()
@@ -185,7 +185,7 @@ def test_hedges_stay_within_their_share(policy: HedgePolicy) -> None:
     assert count >= 1000 * HEDGE_SHARE - 1
 
 
-def test_tokens_are_bounded_by_the_burst(policy: HedgePolicy) -> None:
+def test_tokens_are_bounded_by_the_burst(policy: ModelLatency) -> None:
     for _ in range(100_000):
         policy.record_request()
     assert hedges(policy) == HEDGE_BURST
@@ -193,7 +193,7 @@ def test_tokens_are_bounded_by_the_burst(policy: HedgePolicy) -> None:
 
 @given(st.lists(st.floats(0, 1e4), max_size=1200), st.floats(1, 1e4))
 def test_delay_is_never_too_short(latencies: list[float], work: float) -> None:
-    policy = HedgePolicy()
+    policy = ModelLatency()
     see(policy, *latencies)
     delay = policy.delay(work)
     assert delay is None or delay >= SHORTEST_DELAY_SECONDS

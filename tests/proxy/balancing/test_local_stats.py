@@ -83,7 +83,7 @@ def test_timeout_fails_only_an_overdue_request() -> None:
     for seconds, doubted in ((0.05, []), (5.0, [A])):
         with fleet.attempt(A) as attempt:
             fleet.now += seconds
-            attempt.record_timeout()
+            attempt.timed_out = True
         assert fleet.suspects == doubted
 
 
@@ -120,9 +120,7 @@ def test_snapshot_forgets_missing_replicas_and_pairs() -> None:
         fleet.local_stats.apply_snapshot(snapshot(replica(url, "en>de")))
         fleet.finish_attempt(url, AttemptOutcome.FAILED)
     fleet.local_stats.apply_snapshot(snapshot())
-    local_stats = fleet.local_stats
-    kept = local_stats._replicas, dict(local_stats._pairs)  # pyright: ignore[reportPrivateUsage] - not to be seen outside
-    assert kept == ({}, {})
+    assert (fleet.local_stats.replicas, dict(fleet.local_stats.pairs)) == ({}, {})
 
 
 def test_cancelled_request_raises_the_latency() -> None:

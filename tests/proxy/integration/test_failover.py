@@ -281,7 +281,7 @@ async def test_load_counts_texts_not_requests() -> None:
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
         for fake in (one, two):
             await running.sees(fake, "ready")
-        hedging = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0].hedge_policy
+        hedging = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0]
         while hedging.withdraw():
             pass  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))
