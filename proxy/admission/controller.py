@@ -42,10 +42,9 @@ class PairOffer(NamedTuple):
 
 
 class AdmissionController:
-    """Admits requests of short texts; replicas judge long ones.
+    """Admits requests of short texts; replicas judge long ones, for they know how long those take.
 
-    They know how long those take. Mutable state: the callers of each model, and what the last Snapshot says of pairs.
-    One event loop.
+    Mutable state: the callers of each model, and what the last Snapshot says of pairs. One event loop.
     """
 
     def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float], rng: Random) -> None:
@@ -57,10 +56,9 @@ class AdmissionController:
         self._pairs: dict[LanguagePair, PairOffer] = {}
 
     def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
-        """Count a request's calls as in flight while the block lasts.
+        """Count a request's calls as in flight while the block lasts: all of them, or none.
 
-        All of them, or none. Raises before the block if there is no capacity. A refusal by the replica inside the block
-        gets our Retry-After as well, if the request has one leg only.
+        A refusal by the replica inside the block gets our Retry-After as well, if the request has one leg only.
 
         Raises:
             OverloadedError: no replica has capacity for this caller and class; ``retry_after`` says when one should.
@@ -112,7 +110,6 @@ class AdmissionController:
         return False
 
     def _check(self, call: TranslationCall, pair: LanguagePair, load: PairLoad, share: FairShare) -> None:
-        """Refuse a call for which there is no capacity."""
         units = share.units.get(call.caller.identity, 0.0)
         is_newcomer = not units
         callers = len(share.units) + is_newcomer
@@ -129,10 +126,7 @@ class AdmissionController:
 
 
 class AdmittedRequest:
-    """An admitted request, in flight while the block lasts.
-
-    Only its short legs count.
-    """
+    """An admitted request, in flight while the block lasts; only its short legs count."""
 
     __slots__ = ("_has_one_leg", "_legs", "_local_stats", "_snapshot")
 

@@ -21,12 +21,11 @@ class ReplicaOutError(Exception):
 
 
 class PairLoad(NamedTuple):
-    """Combined limit and rate of the replicas that can serve a pair.
+    """Combined limit and rate of the replicas that can serve a pair, and the load of the least loaded one.
 
-    And the load of the least loaded one. ``excess`` are the seconds until the first is no longer over its limit.
-    ``levels`` say how full the emptiest is, 1 for full, and ``waits`` in how many seconds what is ahead there is done:
-    for a caller with something in flight, and for a newcomer, for whom only the number of callers counts, who are
-    served in turn.
+    ``excess`` are the seconds until the first is no longer over its limit. ``levels`` say how full the emptiest is, 1
+    for full, and ``waits`` in how many seconds what is ahead there is done: for a caller with something in flight, and
+    for a newcomer, for whom only the number of callers counts, who are served in turn.
     """
 
     limit: float

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-# Nobody is sent away for longer: by then the load has changed, and so may have the fleet. Of so many not all will come:
-# those whose turn would be later still are spread over the later part of it.
+# Nobody is sent away for longer: those whose turn would be later still are spread over the later part of it.
 LONGEST_SECONDS: Final = 60
 LATER_PART: Final = 0.5
 # The part of the rate that refused work is to use: requests come at random, and rates are measured.

@@ -16,12 +16,10 @@ from shared.protocol.errors import ClientGoneError, DeadlineExceededError, Overl
 from shared.protocol.messages import TranslateRequest
 
 # What nobody waits for any more goes on for this share of its age, and no longer than this: a client that gave up and
-# asks again at once (DeepL's: after 10 s without an answer) finds it still there. Who just went away costs an engine a
-# tenth more than it has cost already.
+# asks again at once finds it still there (docs/decisions/0016-coalescing-and-cache.md).
 LINGER_SHARE: Final = 0.1
 LONGEST_LINGER_SECONDS: Final = 1.0
-# Computations of others that one request joins, one after the other, when each ends by what concerns only the call that it
-# was started for; then it goes alone.
+# Computations of others that one request joins, one after the other; where each ends by its own call's error, it goes alone.
 MAX_JOINED: Final = 2
 # With less time left than this nothing is started after another's computation failed: no engine answers within it.
 WORTHWHILE_SECONDS: Final = 0.05
@@ -29,19 +27,16 @@ _HASH_KEY_BYTES: Final = 32
 
 
 def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
-    """Return what all equal requests have in common, and no others.
-
-    Every field counts; ``key`` is up to 64 bytes.
-    """
+    """Return what all equal requests have in common, and no others: every field counts; ``key`` is up to 64 bytes."""
     return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
 @dataclass(eq=False, slots=True)
 class SharedComputation:
-    """One request's computation, in that request's own ``task``, and the ``joiners`` who wait for it beside its client.
+    """One request's computation, in its own ``task``, and the ``joiners`` who wait for it beside its client.
 
-    ``result`` is there from the first joiner on. Once the client has gone, ``cancel`` ends the task; ``end_timer`` calls
-    it when nobody waits any more.
+    ``result`` is there from the first joiner on. Once the client has gone, ``cancel`` ends the task; ``end_timer``
+    calls it when nobody waits any more.
     """
 
     fingerprint: bytes
@@ -54,17 +49,11 @@ class SharedComputation:
     end_timer: asyncio.TimerHandle | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
-        """Say whether it is urgent enough for the call.
-
-        In a less urgent one the call would wait longer.
-        """
+        """Say whether it is urgent enough for the call: in a less urgent one the call would wait longer."""
         return self.call.priority.rank <= call.priority.rank
 
     def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:
-        """Say whether the error concerns only the computation's own caller.
-
-        Their time, their capacity or their share; or that their request was ended.
-        """
+        """Say whether the error concerns only its own caller: their time, capacity or share, or an end of theirs."""
         if isinstance(error, (DeadlineExceededError, ClientGoneError)):
             return True
         is_same_caller = self.call.caller == call.caller and self.call.priority is call.priority
@@ -84,8 +73,7 @@ class SharedComputation:
 class RequestCoalescer:
     """Mutable state: the newest computation of each fingerprint, and all that are under way, by task.
 
-    There are never more than requests in flight; besides, the results of those that ended while nobody waited, for a
-    tenth of the time that somebody had waited.
+    Never more than requests in flight, and for a while the results of those that ended while nobody waited.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -116,7 +104,7 @@ class RequestCoalescer:
         """Return the result for the call, and whether another's request computed it.
 
         Raises:
-            PairwayError: as the computation did, for this caller too; or the time of this call is over. Each joiner's own copy.
+            PairwayError: as the computation did, each joiner's own copy; or the time of this call is over.
         """
         key, request = self._hash_key, call.request
         if call.cost.chars > INLINE_CHARS:
@@ -139,7 +127,8 @@ class RequestCoalescer:
     def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], object]) -> bool:
         """Say whether a request's task goes on though its client has gone.
 
-        It computes something that others wait for or may ask for again; ``cancel`` is called once nobody has for a while.
+        It computes something that others wait for or may ask for again; ``cancel`` is called once nobody has for a
+        while.
         """
         computation = self._by_task.get(task)
         if computation is None:
@@ -195,7 +184,6 @@ class RequestCoalescer:
             raise _copy_error(error) from error
 
     def _linger(self, computation: SharedComputation) -> None:
-        """Let it go on for a little while nobody waits."""
         seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - computation.started_at))
         computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._end, computation)
 

@@ -6,17 +6,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-# What one entry takes beside the bytes of its key and value: two bytes objects, a float, a tuple, its share of the
-# ordered dict: 320 in RSS when they are written one after the other, 560 after a million of all sizes came and went (what
-# lies between them can not be given back).
+# What one entry takes beside the bytes of its key and value, after a million of all sizes came and went
+# (docs/decisions/0016-coalescing-and-cache.md).
 OVERHEAD_BYTES: Final = 560
 
 
 class MemoryCache:
-    """Entries in memory, bounded in bytes.
+    """Entries in memory, bounded in bytes. Not thread-safe: one event loop.
 
-    Mutable state: the entries, least recently used first, their ``size`` in bytes, and how many were evicted. ``size``
-    counts keys, values and overhead, and never passes ``limit``. Not thread-safe: one event loop.
+    Mutable state: the entries, least recently used first, how many were evicted, and their ``size`` with keys, values
+    and overhead, which never passes ``limit``.
     """
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
@@ -41,10 +40,7 @@ class MemoryCache:
         return entry[1]
 
     def put(self, key: bytes, value: bytes, expires: float) -> None:
-        """Keep the value until that Unix time, or until it is evicted.
-
-        A value above the limit is not kept.
-        """
+        """Keep the value until that Unix time, or until it is evicted; one above the limit is not kept."""
         if key in self._entries:
             self._drop(key)
         size = _size(key, value)

@@ -16,10 +16,7 @@ ServedModels = tuple[tuple[str, str], ...]
 
 
 class ModelVersions:
-    """The models that serve each pair, with their versions.
-
-    Mutable state: the models of each pair since the Snapshot's replicas last changed what they serve.
-    """
+    """The models of each pair, with versions, since the Snapshot's replicas last changed what they serve."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot
@@ -27,10 +24,9 @@ class ModelVersions:
         self._models: dict[LanguagePair, ServedModels | None] = {}
 
     def for_route(self, route: Route) -> tuple[ServedModels, ...] | None:
-        """Return the preferred models of each leg, with their versions.
+        """Return the preferred models of each leg, with their versions; None where one is not known.
 
-        None where one is not known. Only the first tier: what a lower one answers while the first is full is not what
-        is preferred.
+        Only the first tier: what a lower one answers while the first is full is not what is preferred.
         """
         snapshot = self._snapshot()
         # The registry makes new tiers when a replica, a pair or a version changes.
@@ -48,10 +44,7 @@ class ModelVersions:
 
 
 def model_names(models_by_leg: tuple[ServedModels, ...]) -> frozenset[str]:
-    """Return the model names that a translation may have.
-
-    ``proxy/translation/results.py`` joins those of two legs.
-    """
+    """Return the model names that a translation may have; ``results.py`` joins those of two legs."""
     names_by_leg = ([name for name, _ in models] for models in models_by_leg)
     return frozenset("+".join(dict.fromkeys(names)) for names in product(*names_by_leg))
 
@@ -73,11 +66,7 @@ def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | No
 
 
 def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:
-    """Return the pair's report.
-
-    It usually stands under its own name, which saves looking at hundreds.
-    """
     named = reports.get(str(pair))
-    if named is not None and named.pair == pair:
+    if named is not None and named.pair == pair:  # usually, which saves looking at hundreds
         return named
     return next((report for report in reports.values() if report.pair == pair), None)

@@ -1,7 +1,6 @@
 """RedisCache: the cache's second tier, in a Redis that may forget.
 
-An adapter of its own beside ``proxy/redis_client.py``: another server, other time-outs, and whatever it does, a
-translation never waits for it longer than ``READ_SECONDS``, nor fails with it.
+A translation waits for it ``READ_SECONDS`` at most, and never fails with it.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-# The longest that a translation waits for a look-up: people do not notice it, and it is more than a busy event loop lags.
+# The longest that a translation waits for a look-up; more than a busy event loop lags.
 READ_SECONDS: Final = 0.05
 # The longest that one batch of writes may take; nobody waits for it.
 WRITE_SECONDS: Final = 0.5
-# After a look-up that failed none is tried for so long, and after a batch that failed none is written: those few that had
-# begun together wait in vain, the others not at all.
+# After a look-up that failed none is tried for so long, and after a batch that failed none is written.
 PAUSE_SECONDS: Final = 1.0
 # How often queued entries are written.
 FLUSH_SECONDS: Final = 0.1
@@ -41,7 +39,7 @@ _EXPIRES: Final = struct.Struct(">d")
 class RedisCache:
     """Entries in Redis, read at once and written in batches.
 
-    Mutable state: what waits to be written, and until when nothing is read, or written.
+    Mutable state: what waits to be written, ``queued_bytes`` of values, and until when nothing is read, or written.
     """
 
     def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
@@ -58,25 +56,17 @@ class RedisCache:
         self._clock = clock
         self._monotonic = monotonic
         self._queue: dict[bytes, tuple[float, bytes]] = {}
-        self._queued_bytes = 0
+        self.queued_bytes = 0
         self._next_read_at = 0.0
         self._next_write_at = 0.0
         self._failing = False
-
-    @property
-    def queued_bytes(self) -> int:
-        """The bytes of values that wait to be written."""
-        return self._queued_bytes
 
     async def close(self) -> None:
         """Close the connections; what still waits is not written."""
         await self._redis.aclose()
 
     async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
-        """Return the values that are there, each with its Unix expiry.
-
-        Nothing while Redis fails.
-        """
+        """Return the values that are there, each with its Unix expiry; nothing while Redis fails."""
         if self._monotonic() < self._next_read_at:
             return {}
         try:
@@ -89,25 +79,22 @@ class RedisCache:
         return {key: entry for key, value in zip(keys, values, strict=True) if (entry := self._decode(value))}
 
     def write(self, key: bytes, value: bytes, expires: float) -> None:
-        """Have the value written soon.
-
-        Or dropped where too much waits or the last batch failed.
-        """
-        if self._monotonic() >= self._next_write_at and self._queued_bytes + len(value) <= MAX_QUEUED_BYTES:
-            self._queued_bytes += len(value) - len(self._queue.get(key, (0.0, b""))[1])
+        """Have the value written soon, or dropped where too much waits or the last batch failed."""
+        if self._monotonic() >= self._next_write_at and self.queued_bytes + len(value) <= MAX_QUEUED_BYTES:
+            self.queued_bytes += len(value) - len(self._queue.get(key, (0.0, b""))[1])
             self._queue[key] = expires, value
 
     async def flush(self) -> None:
         """Write what waits; to be called every ``FLUSH_SECONDS``."""
         while self._queue:
             batch = [self._queue.popitem() for _ in range(min(BATCH, len(self._queue)))]
-            self._queued_bytes -= sum(len(value) for _, (_, value) in batch)
+            self.queued_bytes -= sum(len(value) for _, (_, value) in batch)
             try:
                 await self._write_batch(batch)
             except (RedisError, OSError, TimeoutError) as error:
                 self._next_write_at = self._record_failure(error)
                 self._queue.clear()
-                self._queued_bytes = 0
+                self.queued_bytes = 0
             else:
                 self._record_success()
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from proxy.cache.fingerprints import in_thread_if_large, text_fingerprints
+from proxy.cache.fingerprints import INLINE_CHARS, text_fingerprints
 from proxy.cache.memory_cache import MemoryCache
 from proxy.cache.model_versions import ModelVersions, ServedModels, model_names
 from proxy.cache.redis_cache import RedisCache
@@ -18,18 +18,14 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.protocol.messages import TranslateRequest, Translation
 
-# An entry has no more bytes: names, languages and warnings take a few hundred, and a translation has no 16 characters for
-# each of its text (apiserver/guards/length.py).
+# An entry has no more bytes: a translation has no 16 characters for each of its text (apiserver/guards/length.py).
 ENTRY_BYTES: Final = 16 * 1024
 BYTES_PER_CHAR: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class CacheLookup:
-    """What the cache knows of one request.
-
-    Its route, the models that serve it, its texts, their keys and the values.
-    """
+    """What the cache knows of one request: its route, the models that serve it, its texts, their keys and values."""
 
     route: Route
     served_by: tuple[ServedModels, ...]
@@ -81,13 +77,13 @@ class TranslationCache:
         self._clock = clock
 
     async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
-        """Return what is known of the request; None: nothing may be kept, for it is not known what exactly serves it."""
+        """Return what is known of the request; None: what exactly serves it is not known, nothing may be kept."""
         served_by = self._model_versions.for_route(route)
         if served_by is None:
             return None
-        keys = await in_thread_if_large(
-            request, partial(text_fingerprints, request, [[(leg.source, leg.target) for leg in route.legs], served_by])
-        )
+        models = [[(leg.source, leg.target) for leg in route.legs], served_by]
+        is_large = request.chars > INLINE_CHARS
+        keys = await to_thread(text_fingerprints, request, models) if is_large else text_fingerprints(request, models)
         lookup = CacheLookup(route, served_by, request.texts, keys)
         for index, key in enumerate(keys):
             if (value := self._memory_cache.get(key)) is not None:
@@ -110,10 +106,7 @@ class TranslationCache:
                 lookup.values[index] = entry
 
     def store(self, lookup: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
-        """Keep the results of the texts with these indices.
-
-        If the same models still serve the route.
-        """
+        """Keep the results of the texts with these indices, if the same models still serve the route."""
         if self._model_versions.for_route(lookup.route) != lookup.served_by:
             return  # a model changed meanwhile: which one answered is not known
         expires = self._clock() + self._seconds
@@ -137,10 +130,7 @@ def encode(result: Translation) -> bytes:
 
 
 def _validated(lookup: CacheLookup, text: str, value: bytes) -> bytes | None:
-    """Return an entry of Redis as this proxy would write it.
-
-    None where no proxy can have written it.
-    """
+    """Return an entry of Redis as this proxy would write it; None where no proxy can have written it."""
     if len(value) > _max_entry_bytes(text):
         return None
     try:

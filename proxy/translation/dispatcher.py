@@ -91,10 +91,7 @@ class Dispatcher:
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
     async def _send(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
-        """Return the answer's JSON; a direct one is the replica's own bytes.
-
-        One Deadline holds for all legs.
-        """
+        """Return the answer's JSON; a direct one is the replica's own bytes. One Deadline holds for all legs."""
         if len(route.legs) > 1:
             return await translate_through_pivot(pair, route, call, self._forwarder)
         sink = call.sink and call.sink.renumbered(range(call.cost.texts))

@@ -18,10 +18,9 @@ from shared.protocol.messages import Detected, TextFormat, TranslateRequest, Tra
 
 @dataclass(slots=True)
 class LanguageGroups:
-    """Texts of one request by detected language.
+    """Texts of one request by detected language, named by their index in the request.
 
-    Texts are named by their index in the request. ``results`` holds the translations known so far: at first those of
-    texts that need none.
+    ``results`` holds the translations known so far: at first those of texts that need none.
     """
 
     request: TranslateRequest
@@ -60,8 +59,8 @@ class LanguageGrouper:
     async def group(self, request: TranslateRequest, snapshot: Snapshot) -> LanguageGroups:
         """Group the texts by language: a source language or the target language.
 
-        Of markup in which no words are found the whole is looked at, for a pair whose API server decides; where that is
-        no language either, it comes back as it came.
+        Of markup in which no words are found the whole is looked at; where that is no language, it comes back as it
+        came.
 
         Raises:
             LanguageUndetectedError: a text seems to be in none of them.

@@ -39,8 +39,7 @@ def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation
         return [_parse(Translation, body)]
     results = _parse(Translations, body).results
     if len(results) != len(request.text):
-        message = f"A replica answered {len(request.text)} texts with {len(results)} translations."
-        raise ReplicaFailedError(message)
+        raise ReplicaFailedError(f"A replica answered {len(request.text)} texts with {len(results)} translations.")
     return results
 
 
@@ -48,8 +47,7 @@ def _parse(model: type[M], body: bytes) -> M:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        message = "A replica's answer can not be read."
-        raise ReplicaFailedError(message) from error
+        raise ReplicaFailedError("A replica's answer can not be read.") from error
 
 
 def with_note(error: RelayedError, note: str) -> RelayedError:

@@ -31,10 +31,7 @@ class AnswerSource(StrEnum):
 
 
 class Answer(NamedTuple):
-    """The answer's JSON, and where it comes from.
-
-    ``source`` is None where no cache is on and no request under way was shared.
-    """
+    """The answer's JSON, and where it comes from; None where no cache is on and nothing was shared."""
 
     body: bytes
     source: AnswerSource | None
@@ -119,7 +116,6 @@ class TranslationService:
         return Answer(body, source)
 
     async def _answer_some(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
-        """Have the texts translated that are not known, and put all together."""
         missing = lookup.missing
         self._count(lookup, len(lookup.values))
         texts = [call.request.texts[index] for index in missing]
@@ -133,7 +129,7 @@ class TranslationService:
         return Answer(_join(call.request, {**lookup.values, **computed}), AnswerSource.PARTIAL)
 
     async def _compute(self, call: TranslationCall, lookup: CacheLookup | None) -> tuple[bytes, bool]:
-        """Have all texts translated; return the JSON, and whether another request's translation was shared."""
+        """Return the JSON of all texts, and whether another request's translation was shared."""
         body, joined = await self._coalescer.run(call, self._dispatcher.translate)
         if joined:
             self._metrics.coalesced.labels(call.sample.pair).inc()
@@ -156,7 +152,6 @@ class TranslationService:
 
 
 def _join(request: TranslateRequest, values: Mapping[int, bytes]) -> bytes:
-    """Return the answer's JSON from that of each text's translation."""
     if isinstance(request.text, str):
         return values[0]
     return b'{"results":[%s]}' % b",".join(values[index] for index in range(len(values)))

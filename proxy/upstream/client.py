@@ -14,6 +14,7 @@ from pydantic import SecretStr, ValidationError
 from proxy.upstream.address import address_of, header_value
 from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError
 from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, Exchange
+from proxy.upstream.response_classifier import UNTRUSTED
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, MAX_STREAM_BYTES, StreamReader
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
@@ -23,14 +24,14 @@ from shared.protocol.sse import OnDelta
 
 PAIRS_VERSION_PARAMETER: Final = "pairs_version"
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
-REFUSED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_REFUSED_OURS: Final = "it refuses this proxy's token: PROXY_REPLICA_TOKEN and APISERVER_TOKEN differ"
+_REFUSED_WITHOUT: Final = (
+    "it has a token (APISERVER_TOKEN), and this proxy shows none: set PROXY_REPLICA_TOKEN to the same"
+)
 
 
 class ReplicaClient:
-    """Client for all replicas; use :meth:`open`.
-
-    Mutable state: the replicas' endpoints, each as long as it has idle connections.
-    """
+    """Client for all replicas; use :meth:`open`. Mutable state: the endpoints that have idle connections."""
 
     def __init__(self, connect_timeout: float, probe_timeout: float, headers: str) -> None:
         self._connect_timeout = connect_timeout
@@ -59,10 +60,10 @@ class ReplicaClient:
     def translate(
         self, url: str, body: bytes, deadline: Deadline, headers: Mapping[str, str], on_delta: OnDelta | None = None
     ) -> Exchange:
-        """Begin to send a translation; await what is returned.
+        """Begin to send a translation, with ``headers`` beside the client's own; await what is returned.
 
-        ``headers`` are sent beside the client's own. With ``on_delta`` the replica is asked to stream. It gets every
-        part, also of an answer that came as a whole; the stream's last event is the response.
+        With ``on_delta`` the replica is asked to stream. It gets every part, also of an answer that came as a whole;
+        the stream's last event is the response.
 
         Raises:
             UnreachableError: that is no URL.
@@ -96,17 +97,15 @@ class ReplicaClient:
         except ConnectTimeoutError as error:  # no fact, as a refusal is
             raise SilentError(str(error)) from error
         status, body = response.status, response.body
-        if status in REFUSED:
-            raise BrokenAnswerError(_token_refused(with_token=bool(self._headers)))
+        if status in UNTRUSTED:
+            raise BrokenAnswerError(_REFUSED_OURS if self._headers else _REFUSED_WITHOUT)
         if status != HTTPStatus.OK:
-            message = f"/report answered {status} with {len(body)} bytes"
-            raise BrokenAnswerError(message)
+            raise BrokenAnswerError(f"/report answered {status} with {len(body)} bytes")
         try:
             return ReplicaReport.model_validate_json(body).with_known_pairs(known)
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
-            message = f"/report is not of this version of Pairway (wrong: {fields})"
-            raise BrokenAnswerError(message) from None
+            raise BrokenAnswerError(f"/report is not of this version of Pairway (wrong: {fields})") from None
 
     def _endpoint(self, url: str) -> Endpoint:
         endpoint = self._endpoints.get(url)
@@ -123,9 +122,3 @@ class ReplicaClient:
                 endpoint.close_idle(unused_since=loop.time() - IDLE_SECONDS)
                 if not endpoint.idle:
                     del self._endpoints[url]
-
-
-def _token_refused(*, with_token: bool) -> str:
-    if with_token:
-        return "it refuses this proxy's token: PROXY_REPLICA_TOKEN and APISERVER_TOKEN differ"
-    return "it has a token (APISERVER_TOKEN), and this proxy shows none: set PROXY_REPLICA_TOKEN to the same"

@@ -15,9 +15,7 @@ from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableE
 from proxy.upstream.response import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 
-IDLE_SECONDS: Final = (
-    30.0  # servers keep idle connections for longer (75 s), so that they never close one under a request
-)
+IDLE_SECONDS: Final = 30.0  # servers keep idle connections for longer, so that they never close one under a request
 MAX_IDLE: Final = 512  # connections to one replica; more requests than that at once are rare
 PART_BYTES: Final = 256 * 1024  # written at once; more than makes a transport call resume_writing() later (64 KiB)
 
@@ -112,7 +110,6 @@ class UpstreamConnection(asyncio.Protocol):
     """
 
     def __init__(self, exchange: Exchange) -> None:
-        """Connect, and send the exchange's request."""
         self.idle_since = 0.0
         self._endpoint = exchange.endpoint
         self._exchange: Exchange | None = exchange

@@ -43,10 +43,7 @@ class AttemptOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Response that is no translation.
-
-    ``error`` is for the client, unless another replica may serve the request (``elsewhere``).
-    """
+    """Response that is no translation; ``error`` is for the client, unless another replica may serve (``elsewhere``)."""
 
     outcome: AttemptOutcome
     error: PairwayError
@@ -56,10 +53,7 @@ class Refusal:
 def classify(
     pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, deadline: Deadline
 ) -> Refusal:
-    """Classify a response that is no translation.
-
-    Its problem's code decides; its status only where it has none.
-    """
+    """Classify a response that is no translation: by its problem's code, by its status only where it has none."""
     wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or RETRY_AFTER_SECONDS)
     error = ReplicaFailedError(_failure_detail(status, problem))
     failed = Refusal(AttemptOutcome.FAILED, error, elsewhere=True)
