@@ -90,10 +90,6 @@ def _pair(value: Any) -> LanguagePair:
     return pair
 
 
-def _prompt_kind(value: object) -> str:
-    return "template" if isinstance(value, (Mapping, CustomPrompt)) else "word"
-
-
 def _family_name(value: str) -> str:
     if value not in FAMILIES:
         families = ", ".join(sorted(FAMILIES))
@@ -123,7 +119,7 @@ class ModelEntry(BaseModel):
     )
     prompt: Annotated[
         Annotated[str, AfterValidator(_family_name), Tag("word")] | Annotated[CustomPrompt, Tag("template")],
-        Discriminator(_prompt_kind),
+        Discriminator(lambda value: "template" if isinstance(value, (Mapping, CustomPrompt)) else "word"),
     ]
     sampling: Sampling = Field(default=Sampling(), description="What differs from the family's sampling.")
     segment: SegmentLimits = SegmentLimits()

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.formats.document import Block, Part, PlaceholderKind
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Part,
+    Placeholder,
+    PlaceholderKind,
+    has_words,
+    replace_private_chars,
+)
 
 # White space that words may hold as it is; any other that was written as a reference stays one.
 PLAIN_SPACES: Final = frozenset(" \u00a0")
@@ -35,6 +44,21 @@ class TextRun:
     name: str = ""
     inner_blocks: tuple[PlacedBlock, ...] = ()
     target: str | None = None
+
+
+def word_blocks(
+    text: str, start: int, end: int, escape: Callable[[str], str], words: str | None = None
+) -> tuple[PlacedBlock, ...]:
+    """Return the block of words inside syntax (``words`` where they read otherwise); none where nothing is to translate."""
+    raw = text[start:end]
+    before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
+    words = raw if words is None else words
+    placeholders: list[Placeholder] = []
+    words = replace_private_chars(words[before : len(words) - behind], placeholders)
+    if not has_words(words) or len(placeholders) > MAX_PLACEHOLDERS:
+        return ()
+    block = Block(words, tuple(placeholders), raw[before : len(raw) - behind], escape)
+    return (PlacedBlock(start + before, end - behind, block),)
 
 
 class DocumentBuilder:

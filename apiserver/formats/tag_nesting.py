@@ -41,24 +41,25 @@ class TagNester:
         self._placeholders: list[Placeholder] = []
         # Of closing runs that share a placeholder, by the first: the end of them, and the opening placeholder.
         self._closings: dict[int, tuple[int, int]] = {}
-        self.first, self.end = self._trim()
+        bounds = (0, len(runs))
+        while (trimmed := self._trim_once(*bounds)) != bounds:
+            bounds = trimmed
+        self.first, self.end = bounds
 
     def block(self, finish: FinishBlock) -> PlacedBlock | None:
         """Return the runs' block at its place; None where it would hold more placeholders than there are."""
         head, tail = self._runs[self.first], self._runs[self.end - 1]
         start = head.start + _trimmed_length(head, head.words.lstrip())
         end = tail.end - _trimmed_length(tail, tail.words.rstrip())
-        text = self._block_text().strip()
+        parts: list[str] = []
+        position = self.first
+        while position < self.end:
+            part, position = self._next_part(position)
+            parts.append(part)
         if len(self._placeholders) > MAX_PLACEHOLDERS:
             return None
-        block = Block(text, tuple(self._placeholders), self._text[start:end])
+        block = Block("".join(parts).strip(), tuple(self._placeholders), self._text[start:end])
         return PlacedBlock(start, end, finish(start, block))
-
-    def _trim(self) -> tuple[int, int]:
-        bounds = (0, len(self._runs))
-        while (trimmed := self._trim_once(*bounds)) != bounds:
-            bounds = trimmed
-        return bounds
 
     def _trim_once(self, first: int, end: int) -> tuple[int, int]:
         last = end - 1
@@ -70,17 +71,11 @@ class TagNester:
             return self._partners[first] + 1, end
         if self._is_empty_pair(self._partners[last]):
             return first, self._partners[last]
-        if self._is_enclosing_pair(first, last):
+        opening, closing = self._runs[first], self._runs[last]
+        # These enclose all the words, and read in the translation as they do in the text.
+        if opening.kind is PlaceholderKind.OPEN and self._partners[first] == last and closing.target is None:
             return first + 1, last
         return first, end
-
-    def _is_enclosing_pair(self, first: int, last: int) -> bool:
-        """Say whether these enclose all the words, and read in the translation as they do in the text."""
-        return (
-            self._runs[first].kind is PlaceholderKind.OPEN
-            and self._partners[first] == last
-            and self._runs[last].target is None
-        )
 
     def _is_droppable(self, index: int) -> bool:
         run = self._runs[index]
@@ -97,14 +92,6 @@ class TagNester:
         if index < 0 or self._runs[index].kind is not PlaceholderKind.OPEN or self._partners[index] < 0:
             return False
         return self._word_counts[self._partners[index]] == self._word_counts[index]
-
-    def _block_text(self) -> str:
-        parts: list[str] = []
-        position = self.first
-        while position < self.end:
-            part, position = self._next_part(position)
-            parts.append(part)
-        return "".join(parts)
 
     def _next_part(self, start: int) -> tuple[str, int]:
         """Return the text of the runs from ``start`` that belong together, and the index behind them."""

@@ -202,8 +202,11 @@ class ModelHost:
             engine = await self._services.factory(self.entry)
             try:
                 sampling = sampling_for(self.entry, engine)
+                family, pairs = self.entry.family, self.entry.all_pairs
                 # A thousand pairs take more than a second.
-                encoders = await asyncio.to_thread(self._encoders, engine)
+                encoders = await asyncio.to_thread(
+                    lambda: {pair: PromptEncoder.of(family, pair, engine) for pair in pairs}
+                )
                 self._revision = await asyncio.to_thread(model_revision, self.entry, engine.progress().revision)
             except Exception:
                 await engine.stop()  # else every new try would leave one behind
@@ -216,9 +219,6 @@ class ModelHost:
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
         await self._check_canaries(self._translator, CANARY_RUNNING)
-
-    def _encoders(self, engine: Engine) -> dict[LanguagePair, PromptEncoder]:
-        return {pair: PromptEncoder.of(self.entry.family, pair, engine) for pair in self.entry.all_pairs}
 
     def _canary_task(self, translator: Translator, reason: str) -> asyncio.Task[None]:
         return asyncio.create_task(self._check_canaries(translator, reason), name=f"canary:{self.entry.name}")

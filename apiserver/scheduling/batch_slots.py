@@ -162,12 +162,9 @@ class BatchSlots:
         beyond = not held[lane]
         if lane.is_long and sum(held[each] for each in LONG_LANES) >= self.long_width + beyond:
             return False
-        return (
-            lane < Lane.BULK_SHORT or sum(held[Lane.BULK_SHORT :]) < self.bulk_width + beyond or self._is_bulk_alone()
-        )
-
-    def _is_bulk_alone(self) -> bool:
-        return not any(self._held_by_lane[lane] or self._queues[lane] for lane in URGENT_LANES)
+        if lane < Lane.BULK_SHORT or sum(held[Lane.BULK_SHORT :]) < self.bulk_width + beyond:
+            return True
+        return not any(held[each] or self._queues[each] for each in URGENT_LANES)
 
     def _grant(self) -> None:
         """Hand out what is free to those who wait and may have it."""

@@ -28,7 +28,8 @@ def separator(gap: str, before: str, after: str, source: str, target: str) -> st
         return gap
     from_script, to_script = _script(source), _script(target)
     if not gap and from_script in _UNSPACED and to_script not in _DENSE:
-        is_separated = left.isspace() or right.isspace() or _is_opening(left) or _is_closing(right)
+        is_closing = category(right) in {"Pe", "Pf"} or right in ",.;:!?…%"
+        is_separated = left.isspace() or right.isspace() or category(left) in {"Ps", "Pi"} or is_closing
         return "" if is_separated else " "
     if gap == " " and from_script not in _DENSE and to_script in _DENSE and _is_wide(left) and _is_wide(right):
         return ""
@@ -39,14 +40,6 @@ def separator(gap: str, before: str, after: str, source: str, target: str) -> st
 def _script(tag: str) -> str:
     """Return the script that a language is written in, most likely, or as its tag says; yue: Hant."""
     return langcodes.Language.get(tag).maximize().script or ""
-
-
-def _is_opening(char: str) -> bool:
-    return category(char) in {"Ps", "Pi"}
-
-
-def _is_closing(char: str) -> bool:
-    return category(char) in {"Pe", "Pf"} or char in ",.;:!?…%"
 
 
 def _is_wide(char: str) -> bool:

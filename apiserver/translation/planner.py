@@ -159,13 +159,10 @@ def _plan_block(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
             continue
         head, core, tail = _split_outer_tags(part.text, block) if block.placeholders else ("", part.text, "")
         steps += [TagStep(head, block)] if head else []
-        steps += [TextStep(core, block, _needs_translation(core))] if core else []
+        words = without_placeholders(core) if has_placeholders(core) else core
+        steps += [TextStep(core, block, needs_translation(words))] if core else []
         steps += [TagStep(tail, block)] if tail else []
     return steps
-
-
-def _needs_translation(text: str) -> bool:
-    return needs_translation(without_placeholders(text) if has_placeholders(text) else text)
 
 
 def _split_outer_tags(text: str, block: Block) -> tuple[str, str, str]:

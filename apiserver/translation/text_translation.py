@@ -19,7 +19,7 @@ from apiserver.scheduling.admission import ModelAdmission
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.assembler import Assembler
-from apiserver.translation.planner import NestedPlan, Plan, TextStep, untranslated_text
+from apiserver.translation.planner import Plan, TextStep, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
 from shared.protocol.messages import Translation
@@ -132,7 +132,12 @@ class TextTranslation:
         nested: list[Assembler] = []
         if plan.nested:
             nested = await gather_results(self._translate_plan(each.plan, is_nested=True) for each in plan.nested)
-            plan = plan.with_nested_texts([*map(_text_of, plan.nested, nested)])
+            plan = plan.with_nested_texts(
+                [
+                    untranslated_text(each.plan) if assembler.text is None else assembler.text
+                    for each, assembler in zip(plan.nested, nested, strict=True)
+                ]
+            )
         assembler = await self._translate_plan(plan, None if self._work.sink is None else self._send)
         warnings = [notice for each in (*nested, assembler) for notice in each.warnings()]
         return Translation(
@@ -203,8 +208,3 @@ class TextTranslation:
     def _send(self, text: str) -> None:
         if self._work.sink is not None:
             self._work.sink(self._index, text)
-
-
-def _text_of(nested: NestedPlan, assembler: Assembler) -> str:
-    """Return a nested plan's translation; its text as it came where there is none."""
-    return untranslated_text(nested.plan) if assembler.text is None else assembler.text

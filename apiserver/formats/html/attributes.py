@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, has_words, replace_private_chars
-from apiserver.formats.document_builder import PlacedBlock
+from apiserver.formats.document_builder import PlacedBlock, word_blocks
 from apiserver.formats.html.tokens import HtmlToken
 
 # "Translatable attributes" of the HTML standard (3.2.6.2) without those that are no words for a reader (download,
@@ -52,7 +51,8 @@ def attribute_blocks(text: str, token: HtmlToken) -> tuple[PlacedBlock, ...]:
         name, quoting = match["name"].lower(), match.lastgroup
         if name in names and quoting is not None and quoting in _QUOTES:
             names.discard(name)
-            blocks += _value_blocks(text, match.start(quoting), match.end(quoting), values[name], _QUOTES[quoting])
+            escape = partial(_escaped, quotes=_QUOTES[quoting])
+            blocks += word_blocks(text, match.start(quoting), match.end(quoting), escape, values[name])
     return tuple(blocks)
 
 
@@ -62,21 +62,6 @@ def _is_translatable(tag: str, name: str, values: Mapping[str, str]) -> bool:
     if name == "content":
         return tag == "meta" and values.get("name", values.get("property", "")).lower() in _META_NAMES
     return name in _GLOBAL or (name, tag) in _BY_ELEMENT
-
-
-def _value_blocks(text: str, start: int, end: int, value: str, quotes: str) -> list[PlacedBlock]:
-    raw = text[start:end]
-    before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
-    placeholders: list[Placeholder] = []
-    words = replace_private_chars(value[before : len(value) - behind], placeholders)
-    if not has_words(words) or len(placeholders) > MAX_PLACEHOLDERS:
-        return []
-    source = raw[before : len(raw) - behind]
-    return [
-        PlacedBlock(
-            start + before, end - behind, Block(words, tuple(placeholders), source, partial(_escaped, quotes=quotes))
-        )
-    ]
 
 
 def _escaped(words: str, *, quotes: str) -> str:

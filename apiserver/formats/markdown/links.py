@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Placeholder, has_words, replace_private_chars
-from apiserver.formats.document_builder import PlacedBlock
+from apiserver.formats.document_builder import PlacedBlock, word_blocks
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import EventKind, MarkdownEvent
 
@@ -29,7 +28,11 @@ def closing_target(raw: str, label: str, kind: str) -> str | None:
 def title_block(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[PlacedBlock, ...]:
     """Return the block of the title in the closing of a link or image between two offsets."""
     match = _CLOSING.fullmatch(text, start, end)
-    return () if match is None else _word_blocks(text, match.start("title"), match.end("title"), writer)
+    return (
+        ()
+        if match is None
+        else word_blocks(text, match.start("title"), match.end("title"), partial(_escaped, writer=writer))
+    )
 
 
 def image_blocks(
@@ -42,21 +45,9 @@ def image_blocks(
     is_plain = all(event.kind is EventKind.WORDS for event in inner)
     if not is_plain or start != image.start + len("![") or text[start:end] != "".join(event.detail for event in inner):
         return ()
-    return (*_word_blocks(text, start, end, writer), *title_block(text, end, image.end, writer))
-
-
-def _word_blocks(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[PlacedBlock, ...]:
-    source = text[start:end]
-    before, behind = len(source) - len(source.lstrip()), len(source) - len(source.rstrip())
-    source = source.strip()
-    placeholders: list[Placeholder] = []
-    words = replace_private_chars(source, placeholders)
-    if not has_words(words) or len(placeholders) > MAX_PLACEHOLDERS:
-        return ()
     return (
-        PlacedBlock(
-            start + before, end - behind, Block(words, tuple(placeholders), source, partial(_escaped, writer=writer))
-        ),
+        *word_blocks(text, start, end, partial(_escaped, writer=writer)),
+        *title_block(text, end, image.end, writer),
     )
 
 
