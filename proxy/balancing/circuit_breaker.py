@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import exp
 from random import Random
@@ -45,6 +46,7 @@ class CircuitPermit:
         self.trial = trial
 
 
+@dataclass(eq=False, slots=True)
 class CircuitBreaker:
     """The breaker of one replica and pair.
 
@@ -52,41 +54,25 @@ class CircuitBreaker:
     before the breaker last opened are ignored, and so are those of a trial that was given up.
     """
 
-    __slots__ = (
-        "_back_off",
-        "_canaries",
-        "_canaries_needed",
-        "_clock",
-        "_closed_at",
-        "_consecutive_failures",
-        "_counted_at",
-        "_half_opened_by_canaries",
-        "_recent_failures",
-        "_recent_requests",
-        "_retry_at",
-        "_rng",
-        "_shared_permit",
-        "_trial",
-        "_trial_at",
-        "opened_at",
-    )
+    _clock: Callable[[], float]
+    _rng: Random
+    opened_at: float | None = None
+    _closed_at: float = 0.0
+    _retry_at: float = 0.0
+    _back_off: float = 0.0
+    _shared_permit: CircuitPermit = field(default_factory=lambda: CircuitPermit(trial=False))
+    _trial: CircuitPermit | None = None
+    _trial_at: float = 0.0
+    _consecutive_failures: int = 0
+    _recent_requests: float = 0.0
+    _recent_failures: float = 0.0
+    _counted_at: float = 0.0
+    _canaries: int = 0
+    _canaries_needed: int = 1
+    _half_opened_by_canaries: bool = False
 
-    def __init__(self, clock: Callable[[], float], rng: Random) -> None:
-        self._clock = clock
-        self._rng = rng
-        self.opened_at: float | None = None
-        self._closed_at = clock()
-        self._retry_at = 0.0
-        self._back_off = 0.0
-        self._shared_permit = CircuitPermit(trial=False)
-        self._trial: CircuitPermit | None = None
-        self._trial_at = 0.0
-        self._consecutive_failures = 0
-        self._recent_requests = self._recent_failures = 0.0
-        self._counted_at = 0.0
-        self._canaries = 0
-        self._canaries_needed = 1
-        self._half_opened_by_canaries = False
+    def __post_init__(self) -> None:
+        self._closed_at = self._clock()
 
     @property
     def state(self) -> BreakerState:

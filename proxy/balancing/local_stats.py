@@ -51,8 +51,9 @@ class LocalStats:
         pair_stats = self.pairs[pair]
         stats = pair_stats.replicas.get(url)
         if stats is None:
-            stats = self.replica_stats(url).pair_stats(pair, self.now, self._rng)
-            pair_stats.replicas[url] = stats
+            replica_stats = self.replica_stats(url)
+            new = PairReplicaStats(replica_stats, self.now, self._rng)
+            stats = pair_stats.replicas[url] = replica_stats.pairs.setdefault(pair, new)
         return stats
 
     def load(self, url: str, snapshot: Snapshot) -> int:

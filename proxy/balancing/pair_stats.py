@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from proxy.balancing.latency import FIRST_SECONDS, ModelLatency
@@ -13,20 +14,18 @@ from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 OVERDUE_FACTOR: Final = 8.0
 
 
+@dataclass(eq=False, slots=True)
 class PairStats:
     """Statistics of one pair: latencies by the models' ranks, replicas and when each last answered a client.
 
     ``outliers`` are the replicas whose breaker is not closed, the first to open first; ``suspects`` are worth a canary.
     """
 
-    __slots__ = ("answered_at", "latencies", "outliers", "replicas", "suspects")
-
-    def __init__(self) -> None:
-        self.latencies: defaultdict[int, ModelLatency] = defaultdict(ModelLatency)
-        self.replicas: dict[str, PairReplicaStats] = {}
-        self.outliers: dict[str, PairReplicaStats] = {}
-        self.suspects: dict[str, PairReplicaStats] = {}
-        self.answered_at: dict[str, float] = {}
+    latencies: defaultdict[int, ModelLatency] = field(default_factory=lambda: defaultdict(ModelLatency))
+    replicas: dict[str, PairReplicaStats] = field(default_factory=dict[str, PairReplicaStats])
+    outliers: dict[str, PairReplicaStats] = field(default_factory=dict[str, PairReplicaStats])
+    suspects: dict[str, PairReplicaStats] = field(default_factory=dict[str, PairReplicaStats])
+    answered_at: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def typical_seconds(self) -> float:

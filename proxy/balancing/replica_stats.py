@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -187,45 +188,28 @@ class PairReplicaStats:
         self.record_progress()
 
 
+@dataclass(eq=False, slots=True)
 class ReplicaStats:
     """Statistics of one replica: load, full lanes, capacity and pairs.
 
     Mutable state, changed by its methods only. ``foreign_texts`` are those there that are not ours, by the last report.
     """
 
-    __slots__ = (
-        "_models",
-        "_ours_at_report",
-        "_peak",
-        "_peak_since",
-        "_previous_peak",
-        "_reported_at",
-        "capacity",
-        "foreign_texts",
-        "full_until",
-        "pairs",
-        "replica_id",
-        "requests",
-        "texts",
-        "weight",
-        "work",
-    )
-
-    def __init__(self) -> None:
-        self.requests = 0
-        self.work = 0.0
-        self.texts = 0
-        self._peak = self._previous_peak = 0
-        self._peak_since = 0.0
-        self._reported_at: float | None = None
-        self._ours_at_report = 0
-        self.foreign_texts = 0
-        self.weight = 1.0
-        self._models: Mapping[str, ModelReport] = {}
-        self.capacity = CapacityTracker()
-        self.full_until: dict[Lane, float] = {}  # until when each is to be left alone
-        self.replica_id: str | None = None
-        self.pairs: dict[LanguagePair, PairReplicaStats] = {}
+    requests: int = 0
+    work: float = 0.0
+    texts: int = 0
+    foreign_texts: int = 0
+    weight: float = 1.0
+    capacity: CapacityTracker = field(default_factory=CapacityTracker)
+    full_until: dict[Lane, float] = field(default_factory=dict[Lane, float])  # until when each is to be left alone
+    replica_id: str | None = None
+    pairs: dict[LanguagePair, PairReplicaStats] = field(default_factory=dict[LanguagePair, PairReplicaStats])
+    _models: Mapping[str, ModelReport] = field(default_factory=dict[str, ModelReport])
+    _reported_at: float | None = None
+    _ours_at_report: int = 0
+    _peak: int = 0
+    _previous_peak: int = 0
+    _peak_since: float = 0.0
 
     def update(self, replica: Replica, now: float) -> None:
         """Take in what a Snapshot says of it."""
@@ -239,13 +223,6 @@ class ReplicaStats:
         if is_new:
             self._reported_at, self._ours_at_report = replica.reported_at, self.peak_texts(now)
         self.foreign_texts = max(0, replica.report.in_flight - self._ours_at_report)
-
-    def pair_stats(self, pair: LanguagePair, clock: Callable[[], float], rng: Random) -> PairReplicaStats:
-        """Return how it does with a pair; a newcomer's where unknown."""
-        stats = self.pairs.get(pair)
-        if stats is None:
-            stats = self.pairs[pair] = PairReplicaStats(self, clock, rng)
-        return stats
 
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
         """Drop and return the pairs whose statistics no longer apply.

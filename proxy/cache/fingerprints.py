@@ -27,11 +27,8 @@ def text_fingerprints(request: TranslateRequest, served_by: object) -> list[byte
 
     ``served_by`` is whatever else decides its translation.
     """
-    common = blake2b(
-        _with_length(request.model_dump_json(exclude={"text"}).encode()),
-        digest_size=FINGERPRINT_BYTES,
-        person=_CACHE_DOMAIN,
-    )
+    options = request.model_dump_json(exclude={"text"}).encode()
+    common = blake2b(_with_length(options), digest_size=FINGERPRINT_BYTES, person=_CACHE_DOMAIN)
     common.update(_with_length(to_json(served_by)))
     fingerprints: list[bytes] = []
     for text in request.texts:

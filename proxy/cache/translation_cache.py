@@ -53,6 +53,7 @@ class CacheLookup:
         return value if is_valid and len(value) <= _max_entry_bytes(text) else None
 
 
+@dataclass(eq=False, slots=True)
 class TranslationCache:
     """Keeps translations in memory, and in Redis where there is one.
 
@@ -60,21 +61,12 @@ class TranslationCache:
     are not, nor what a model answered that is not the pair's preferred one.
     """
 
-    def __init__(
-        self,
-        memory_cache: MemoryCache,
-        redis_cache: RedisCache | None,
-        model_versions: ModelVersions,
-        metrics: ProxyMetrics,
-        seconds: float,
-        clock: Callable[[], float],
-    ) -> None:
-        self._memory_cache = memory_cache
-        self._redis_cache = redis_cache
-        self._model_versions = model_versions
-        self._metrics = metrics
-        self._seconds = seconds
-        self._clock = clock
+    _memory_cache: MemoryCache
+    _redis_cache: RedisCache | None
+    _model_versions: ModelVersions
+    _metrics: ProxyMetrics
+    _seconds: float
+    _clock: Callable[[], float]
 
     async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
         """Return what is known of the request; None: what exactly serves it is not known, nothing may be kept."""

@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import Random
 from typing import Final
@@ -20,8 +21,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.request_cost import work_of
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
-from proxy.upstream.response import ReplicaResponse
-from proxy.upstream.response_classifier import AttemptOutcome, classify
+from proxy.upstream.response_classifier import AttemptOutcome, ReplicaResponse, classify
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.headers import REQUEST_ID_HEADER
@@ -44,25 +44,19 @@ USUAL_FACTOR: Final = 4.0
 MAX_CONCURRENT: Final = 64
 
 
+@dataclass(eq=False, slots=True)
 class CanaryProber:
     """Sender of canaries. Mutable state: those under way, at most one for each replica and pair."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        stats: LocalStats,
-        client: ReplicaClient,
-        metrics: ProxyMetrics,
-        clock: Callable[[], float],
-        rng: Random,
-    ) -> None:
-        self._registry = registry
-        self._stats = stats
-        self._client = client
-        self._metrics = metrics
-        self._clock = clock
-        self._rng = rng
-        self._tasks: dict[tuple[str, LanguagePair], asyncio.Task[None]] = {}
+    _registry: Registry
+    _stats: LocalStats
+    _client: ReplicaClient
+    _metrics: ProxyMetrics
+    _clock: Callable[[], float]
+    _rng: Random
+    _tasks: dict[tuple[str, LanguagePair], asyncio.Task[None]] = field(
+        default_factory=dict[tuple[str, LanguagePair], "asyncio.Task[None]"]
+    )
 
     @asynccontextmanager
     async def closing(self) -> AsyncGenerator[None]:

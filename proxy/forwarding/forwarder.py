@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
@@ -17,16 +18,14 @@ from proxy.upstream.http_client import Exchange
 from shared.protocol.errors import ReplicaFailedError
 
 
+@dataclass(eq=False, slots=True)
 class Forwarder:
     """Sender of requests, as the retry policy decides; holds no state."""
 
-    def __init__(
-        self, registry: Registry, upstream_request: UpstreamRequest, retry_policy: RetryPolicy, metrics: ProxyMetrics
-    ) -> None:
-        self._registry = registry
-        self._upstream_request = upstream_request
-        self._retry_policy = retry_policy
-        self._metrics = metrics
+    _registry: Registry
+    _upstream_request: UpstreamRequest
+    _retry_policy: RetryPolicy
+    _metrics: ProxyMetrics
 
     async def send(self, leg: Leg) -> bytes:
         """Return the body of the first replica that serves the leg; none gets it twice.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from proxy.balancing.attempt import Selection
@@ -72,17 +73,17 @@ class RetryBudget:
         self._second = now
 
 
+@dataclass(eq=False, slots=True)
 class RetryPolicy:
     """Decides on each attempt of a request; what it allows is paid from the retry budget.
 
     A request is sent to no replica twice, and to ``max_attempts`` replicas at most, hedges included.
     """
 
-    def __init__(self, selector: ReplicaSelector, stats: LocalStats, budget: RetryBudget, max_attempts: int) -> None:
-        self._selector = selector
-        self._stats = stats
-        self._budget = budget
-        self._max_attempts = max_attempts
+    _selector: ReplicaSelector
+    _stats: LocalStats
+    _budget: RetryBudget
+    _max_attempts: int
 
     @property
     def max_tries(self) -> int:
@@ -177,7 +178,6 @@ class RetryPolicy:
         return selection
 
     def _has_untried_replica(self, leg: Leg, snapshot: Snapshot) -> bool:
-        """Say whether the request could still go to another replica."""
         try:
             pair = find_pair(leg.pair, snapshot)
         except PairwayError:

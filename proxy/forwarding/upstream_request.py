@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from proxy.balancing.attempt import Attempt, Selection
@@ -14,8 +15,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from proxy.upstream.http_client import Exchange
-from proxy.upstream.response import ReplicaResponse
-from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, classify
+from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, ReplicaResponse, classify
 from shared.protocol.errors import CODES, PairUnavailableError, ReplicaFailedError
 from shared.protocol.headers import CALLER_HEADER, REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
@@ -23,13 +23,13 @@ from shared.protocol.priority import PRIORITY_HEADER
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
 class UpstreamRequest:
     """Sends requests to replicas, classifies their responses; holds no state."""
 
-    def __init__(self, client: ReplicaClient, stats: LocalStats, metrics: ProxyMetrics) -> None:
-        self._client = client
-        self._stats = stats
-        self._metrics = metrics
+    _client: ReplicaClient
+    _stats: LocalStats
+    _metrics: ProxyMetrics
 
     async def send(
         self, selection: Selection, leg: Leg, on_lost: Callable[[Leg, Exchange], None], hedge: Hedge | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from proxy.admission.controller import AdmissionController
 from proxy.call import TranslationCall
@@ -25,24 +26,16 @@ from shared.protocol.messages import AUTO, TextFormat, Translation, same_languag
 from shared.protocol.sse import DeltaSink
 
 
+@dataclass(eq=False, slots=True)
 class Dispatcher:
     """Dispatcher of requests to where their pairs are served; holds no state."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        planner: RoutePlanner,
-        forwarder: Forwarder,
-        language_grouper: LanguageGrouper,
-        metrics: ProxyMetrics,
-        admission: AdmissionController,
-    ) -> None:
-        self._registry = registry
-        self._planner = planner
-        self._forwarder = forwarder
-        self._language_grouper = language_grouper
-        self._metrics = metrics
-        self._admission = admission
+    _registry: Registry
+    _planner: RoutePlanner
+    _forwarder: Forwarder
+    _language_grouper: LanguageGrouper
+    _metrics: ProxyMetrics
+    _admission: AdmissionController
 
     async def translate(self, call: TranslationCall) -> bytes:
         """Return the answer's JSON: a replica's own bytes if one serves it all.

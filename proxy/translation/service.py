@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -37,24 +38,16 @@ class Answer(NamedTuple):
     source: AnswerSource | None
 
 
+@dataclass(eq=False, slots=True)
 class TranslationService:
     """Entry of the pipeline; without a cache only computations are shared."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        planner: RoutePlanner,
-        dispatcher: Dispatcher,
-        coalescer: RequestCoalescer,
-        cache: TranslationCache | None,
-        metrics: ProxyMetrics,
-    ) -> None:
-        self._registry = registry
-        self._planner = planner
-        self._dispatcher = dispatcher
-        self._coalescer = coalescer
-        self._cache = cache
-        self._metrics = metrics
+    _registry: Registry
+    _planner: RoutePlanner
+    _dispatcher: Dispatcher
+    _coalescer: RequestCoalescer
+    _cache: TranslationCache | None
+    _metrics: ProxyMetrics
 
     async def translate(self, call: TranslationCall) -> Answer:
         """Return the answer; a stream's sink has its source before the first delta.

@@ -4,8 +4,7 @@
 - ``http_client``: HTTP/1.1: endpoints, exchanges, connections.
 - ``answer_parser``: parses the answers on one connection.
 - ``address``: where a replica listens, and headers for it.
-- ``response``: a replica's response.
 - ``stream_reader``: reads streamed translations.
-- ``response_classifier``: what a response means for the client and for the replica.
+- ``response_classifier``: a response, and what it means for the client and for the replica.
 - ``errors``: the client's exceptions.
 """

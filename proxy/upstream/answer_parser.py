@@ -8,7 +8,7 @@ from typing import Final
 import httptools
 
 from proxy.upstream.errors import BrokenAnswerError, describe
-from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 from shared.protocol.sse import EVENT_STREAM
 

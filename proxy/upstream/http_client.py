@@ -12,7 +12,7 @@ from typing_extensions import override
 from proxy.upstream.address import Address
 from proxy.upstream.answer_parser import AnswerParser
 from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError, describe
-from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 
 IDLE_SECONDS: Final = 30.0  # servers keep idle connections for longer, so that they never close one under a request

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from proxy.upstream.errors import BrokenAnswerError
-from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.response_classifier import ReplicaResponse
 from shared.protocol import sse
 from shared.protocol.messages import Problem, Translation, Translations
 from shared.protocol.sse import OnDelta

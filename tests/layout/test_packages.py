@@ -42,7 +42,6 @@ TESTED_ELSEWHERE = {
     "proxy/translation/service.py": "tests/proxy/integration/test_translation_cache.py",
     "proxy/upstream/answer_parser.py": "tests/proxy/upstream/test_http_client.py",
     "proxy/upstream/errors.py": "tests/proxy/upstream/test_client.py",
-    "proxy/upstream/response.py": "tests/proxy/upstream/test_client.py",
     "proxy/upstream/stream_reader.py": "tests/proxy/integration/test_streaming.py",
 }
 # Nodes that nest code; an ``elif`` is no level of its own.

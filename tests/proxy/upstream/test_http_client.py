@@ -16,7 +16,7 @@ from proxy.upstream.address import address_of
 from proxy.upstream.answer_parser import MAX_HEAD_BYTES
 from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError, UnreachableError
 from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, Exchange
-from proxy.upstream.response import ReplicaResponse
+from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 from tests.proxy.upstream.wire_server import OK, Peer, answer_all, answering, ending, wire_server
 from tests.support.waiting import wait_until
