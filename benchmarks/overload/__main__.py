@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.harness.report import RunFolder, table, target_table
-from benchmarks.overload.fleet import running_fleet
 from benchmarks.overload.measurements import HEADINGS
-from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity
+from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity, running_fleet
 from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
-from benchmarks.harness.load import Sample, failures
+from benchmarks.harness.load import LoadResult, Sample, failures
 from benchmarks.harness.report import NONE, percentile_ms
-from benchmarks.overload.fleet import OverloadLoad
 
 # What a client may be answered when there is too much to do; anything else but a translation is a failure.
 REFUSALS: Final = frozenset({"overloaded", "rate-limited"})
@@ -25,6 +24,13 @@ HEADINGS: Final = (
     "CPU ms proxy / API server / engine",
     "generator late p99 / most ms, CPU",
 )
+
+
+class OverloadLoad(NamedTuple):
+    """What the clients of a load measured, and the CPU seconds of proxy, API server and engine in it."""
+
+    result: LoadResult
+    cpu: list[float]
 
 
 def is_refused(sample: Sample) -> bool:

@@ -14,7 +14,8 @@ MAX_NESTING = 4
 MAX_TEST_NAME_CHARS = 60
 # Packages of fewer files than that, and why.
 SMALL: dict[str, str] = {
-    "benchmarks/connections": "a program with its clients and its phases",
+    "benchmarks/connections": "a program with its clients",
+    "benchmarks/overload": "a program with its loads and their figures",
     "benchmarks/proxy/peers": "what only the table of peers and its programs need",
 }
 # Modules without a test file of their own name, and the tests that cover them: what only passes things on, or only shows over a socket, is tested there.

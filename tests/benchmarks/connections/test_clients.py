@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from benchmarks.connections.__main__ import Phase, ProcessState, judge
 from benchmarks.connections.clients import ClientGroup, ClientRunner
-from benchmarks.connections.phases import Phase, ProcessState, judge
 
 # Long enough for the answers of a few connections on a busy machine.
 HOLD_SECONDS = 1.5

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from benchmarks.harness.load import LoadResult, Sample
-from benchmarks.overload.fleet import OverloadLoad
-from benchmarks.overload.measurements import RetrySummary, summarize
+from benchmarks.overload.measurements import OverloadLoad, RetrySummary, summarize
 
 
 def sample(ended: float, status: int = 200, code: str = "", **change: float) -> Sample:
