@@ -180,25 +180,19 @@ class LoadProcess:
     async def run(self) -> LoadResult:
         """Start it and wait until a plan with an end has sent everything."""
         timing = self.plan.timing
-        try:
-            await self.start()
+        async with running_load(self):
             within = timing.warm_up + timing.seconds + timing.extension + DRAIN_SECONDS
             await asyncio.wait_for(self._server.wait(), within)
-        finally:
-            await self.end()
-        return self._result()
-
-    async def stop(self) -> LoadResult:
-        """End it after its last responses, and return what it measured."""
-        await self.end()
-        return self._result()
+        return await self.stop()
 
     async def end(self) -> None:
         """End it after its last responses."""
         await asyncio.to_thread(self._server.stop)
 
-    def _result(self) -> LoadResult:
-        written = Path(self.plan.out).read_bytes()
+    async def stop(self) -> LoadResult:
+        """End it after its last responses, and return what it measured."""
+        await self.end()
+        written = await asyncio.to_thread(Path(self.plan.out).read_bytes)
         if not written:
             raise RuntimeError(f"the load {self._server.describe_end()}")
         return RESULT_JSON.validate_json(written)
@@ -207,8 +201,8 @@ class LoadProcess:
 @contextlib.asynccontextmanager
 async def running_load(load: LoadProcess) -> AsyncGenerator[LoadProcess]:
     """Send the load while the block lasts."""
-    await load.start()
     try:
+        await load.start()
         yield load
     finally:
         await load.end()

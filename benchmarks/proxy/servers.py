@@ -21,8 +21,7 @@ from benchmarks.harness.load import LoadResult, Stream, Timing
 from benchmarks.harness.processes import Server, free_port, redis_server
 from benchmarks.harness.replicas import TRANSLATION, SimulatedFleet
 from benchmarks.harness.texts import TextSource
-from benchmarks.proxy.peers.definitions import HERE, Peer
-from benchmarks.proxy.peers.environment import NotInstalledError, programs_of
+from benchmarks.proxy.peers.definitions import HERE, NotInstalledError, Peer
 
 # LiteLLM imports for half a minute on one slow core.
 START_SECONDS: Final = 120.0
@@ -82,7 +81,7 @@ class ProxyProcess:
         """
         self.peer = peer
         self._folder = places.folder
-        programs, folder = programs_of(peer, places.environments), places.folder / peer.name
+        programs, folder = peer.programs(places.environments), places.folder / peer.name
         folder.mkdir()
         first, second = places.replica_ports
         port = free_port() if peer.command else first

@@ -136,20 +136,20 @@ async def judge_hostile(
     return counts
 
 
-def guard_counts(model: LocalModel) -> dict[str, Counter[str]]:
-    """Return, per guard, the outcomes of what it caught so far."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for metric in model.metrics.guards.collect():
-        for sample in metric.samples:
-            if sample.name.endswith("_total"):
-                counts[sample.labels["guard"]][sample.labels["outcome"]] += int(sample.value)
-    return counts
+def guard_counts(model: LocalModel) -> Counter[tuple[str, str]]:
+    """Return what each guard caught so far, by its outcome."""
+    samples = (sample for metric in model.metrics.guards.collect() for sample in metric.samples)
+    return Counter({
+        (sample.labels["guard"], sample.labels["outcome"]): int(sample.value)
+        for sample in samples
+        if sample.name.endswith("_total")
+    })  # fmt: skip
 
 
 async def measure(options: argparse.Namespace) -> None:
     """Print every table."""
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    caught: dict[str, Counter[str]] = defaultdict(Counter)
+    caught: Counter[tuple[str, str]] = Counter()
     for entry in loader.load(options.catalog):
         rows = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit]
         async with running_model(entry) as model:
@@ -161,8 +161,7 @@ async def measure(options: argparse.Namespace) -> None:
             for pair in entry.all_pairs:
                 for kind, counts in (await judge_hostile(model, pair, rows, options.each)).items():
                     kinds[kind].update(counts)
-            for guard, outcomes in guard_counts(model).items():
-                caught[guard] += outcomes - before.get(guard, Counter[str]())
+            caught += guard_counts(model) - before
     print("## Hostile texts\n")
     _print_table(
         ("kind", *HOSTILE_COLUMNS),
@@ -171,8 +170,9 @@ async def measure(options: argparse.Namespace) -> None:
     _print_table(
         ("guard", "caught", *GUARD_OUTCOMES.values()),
         [
-            (guard, str(outcomes.total()), *(str(outcomes[name]) for name in GUARD_OUTCOMES))
-            for guard, outcomes in sorted(caught.items())
+            (guard, *map(str, (sum(counts), *counts)))
+            for guard in sorted({guard for guard, _ in caught})
+            if (counts := [caught[guard, outcome] for outcome in GUARD_OUTCOMES])
         ],
     )
 

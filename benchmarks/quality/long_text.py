@@ -44,14 +44,12 @@ def line(load: LoadResult) -> str:
 
 def document(sentences: Sequence[str], chars: int) -> str:
     """Return sentences in paragraphs, as many characters as wanted, give or take a sentence."""
-    parts: list[str] = []
-    size = 0
+    text = ""
     for number, sentence in enumerate(itertools.cycle(sentences), 1):
-        parts += [sentence, " " if number % SENTENCES_PER_PARAGRAPH else "\n\n"]
-        size += len(sentence) + len(parts[-1])
-        if size >= chars:
-            break
-    return "".join(parts).strip()
+        text += sentence + (" " if number % SENTENCES_PER_PARAGRAPH else "\n\n")
+        if len(text) >= chars:
+            return text.strip()
+    raise ValueError("there are no sentences")
 
 
 def memory() -> dict[str, float]:

@@ -9,6 +9,10 @@ and put into the folder.
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +29,15 @@ RUST: Final = "vllm-router"
 ASGI: Final = "asgi-aiohttp"
 TRANSLATE: Final = ("/translate", TRANSLATE_BODY)
 CHAT: Final = ("/v1/chat/completions", f'{{"model":"m","messages":[{{"role":"user","content":{TEXT}}}]}}')
+
+
+# A copy of the pins, put there last: an environment without it, or with another one, is made anew.
+STAMP: Final = "installed.txt"
+INSTALL_SECONDS: Final = 900.0
+
+
+class NotInstalledError(Exception):
+    """The peer cannot be had here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +60,36 @@ class Peer:
         """JSON in which ``TEXT`` stands for a text."""
         return self.request[1]
 
-    @property
-    def pins(self) -> Path | None:
-        """Pinned packages of its own environment, None where it has none."""
-        path = HERE / f"{self.name}.txt"
-        return path if path.exists() else None
+    def programs(self, environments: Path) -> Path:
+        """Return the folder with its programs, after installing them where they are missing; pip installs, as in deploy/environment.py.
+
+        Raises:
+            NotInstalledError: they cannot be had.
+        """
+        folder, pins = environments / self.name, HERE / f"{self.name}.txt"
+        if not pins.exists():
+            program = self.command.split(" ", 1)[0]
+            if program and "$" not in program and shutil.which(program) is None:
+                raise NotInstalledError(f"{program} is not on the PATH (Debian: apt install {program})")
+            return folder / "bin"
+        stamp = folder / STAMP
+        if not stamp.exists() or stamp.read_text() != pins.read_text():
+            print(f"installing {self.name} into {os.path.relpath(folder)} (a minute or more)", flush=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            _run([sys.executable, "-m", "venv", str(folder)])
+            _run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(pins)])
+            shutil.copyfile(pins, stamp)
+        return folder / "bin"
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise NotInstalledError(f"it could not be installed within {INSTALL_SECONDS:g} s") from None
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
+        raise NotInstalledError(f"it cannot be installed: {lines[-1]}")
 
 
 def _pairway(name: str, command: str = "$python -m proxy", **settings: str) -> Peer:

@@ -9,8 +9,19 @@ from typing import Any
 import pytest
 
 from benchmarks.proxy.__main__ import chosen
-from benchmarks.proxy.peers.definitions import AGAIN, BEFORE, OURS, PEERS, RUST, TRANSLATE, VERSIONS, Peer
-from benchmarks.proxy.peers.environment import STAMP, NotInstalledError, programs_of
+from benchmarks.proxy.peers.definitions import (
+    AGAIN,
+    BEFORE,
+    HERE,
+    OURS,
+    PEERS,
+    RUST,
+    STAMP,
+    TRANSLATE,
+    VERSIONS,
+    NotInstalledError,
+    Peer,
+)
 
 
 def test_another_checkout_needs_its_folder() -> None:
@@ -32,9 +43,8 @@ def test_peers_can_be_filled_in() -> None:
 
 def test_installed_peer_is_not_installed_again(tmp_path: Any) -> None:
     (peer,) = (each for each in PEERS if each.name == RUST)
-    assert peer.pins is not None
     (tmp_path / RUST).mkdir()
-    (tmp_path / RUST / STAMP).write_text(peer.pins.read_text())
-    assert programs_of(peer, tmp_path) == tmp_path / RUST / "bin"
+    (tmp_path / RUST / STAMP).write_text((HERE / f"{RUST}.txt").read_text())
+    assert peer.programs(tmp_path) == tmp_path / RUST / "bin"
     with pytest.raises(NotInstalledError, match="not on the PATH"):
-        programs_of(Peer("another", "no-such-program-anywhere -x", TRANSLATE), tmp_path)
+        Peer("another", "no-such-program-anywhere -x", TRANSLATE).programs(tmp_path)
