@@ -138,12 +138,11 @@ async def judge_hostile(
 
 def guard_counts(model: LocalModel) -> Counter[tuple[str, str]]:
     """Return what each guard caught so far, by its outcome."""
-    samples = (sample for metric in model.metrics.guards.collect() for sample in metric.samples)
-    return Counter({
-        (sample.labels["guard"], sample.labels["outcome"]): int(sample.value)
-        for sample in samples
-        if sample.name.endswith("_total")
-    })  # fmt: skip
+    counts: Counter[tuple[str, str]] = Counter()
+    for sample in (sample for metric in model.metrics.guards.collect() for sample in metric.samples):
+        if sample.name.endswith("_total"):  # of each pair
+            counts[sample.labels["guard"], sample.labels["outcome"]] += int(sample.value)
+    return counts
 
 
 async def measure(options: argparse.Namespace) -> None:
