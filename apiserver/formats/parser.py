@@ -6,14 +6,7 @@ byte, malformed markup included (docs/decisions/0008-markup.md).
 
 from __future__ import annotations
 
-from apiserver.formats.document import (
-    MAX_PLACEHOLDERS,
-    Block,
-    Document,
-    Placeholder,
-    has_words,
-    replace_private_chars,
-)
+from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Document, Placeholder, has_words, replace_private_chars
 from apiserver.formats.html.reader import html_document
 from apiserver.formats.markdown.reader import markdown_document
 from shared.protocol.messages import TextFormat

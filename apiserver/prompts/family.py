@@ -79,14 +79,12 @@ class MessageTemplate:
 class PromptFamily:
     """One family of models: how they are asked, and what they know.
 
-    ``message`` is the user's message in the model's chat template (``chat``), with ``system`` and the template's
-    ``arguments``; or else the whole prompt, written with the control tokens ``tokens``. ``chinese`` replaces it where
-    either language is Chinese; ``terms`` and ``chinese_terms`` where terms are given. ``begin`` puts the tokenizer's own
-    beginning (``<s>``, ``<bos>``) before the prompt. An answer ends at a token of ``stop``, and where
-    the model's own configuration says. ``copies_literals`` says that it is worth letting placeholders stand in the text
-    as they are. ``languages`` are those that the family knows
-    (None: any), ``via`` one that must be on either side, ``groups`` those that one model of the family knows beside
-    that. ``regional`` names a country in full: Portuguese (Brazil).
+    ``message`` is the user's message in the model's chat template (``chat``, with ``system`` and ``arguments``), else
+    the whole prompt with the control tokens ``tokens``; ``chinese`` replaces it where either language is Chinese,
+    ``terms`` and ``chinese_terms`` where terms are given. ``begin`` puts the tokenizer's own beginning before it;
+    ``stop`` tokens end an answer. ``copies_literals``: literals may stand in the text. ``languages`` are those known
+    (None: any), ``via`` must be on either side, ``groups`` are what one model knows beside that. ``regional`` names a
+    country in full.
     """
 
     name: str

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apiserver.prompts.template_slots import (
-    DELIMITER,
-    TERM,
-    TERMS,
-    TEXT,
-    TRANSLATION,
-    delimiter_for,
-    filled,
-)
+from apiserver.prompts.template_slots import DELIMITER, TERM, TERMS, TEXT, TRANSLATION, delimiter_for, filled
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,8 @@ from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
-# Queue deadline: so many times ``queue_seconds`` may a request be without any slot before it is refused after all. The
-# delay held is that of an engine at its measured rate; this is for one that became slower meanwhile, and for classes
-# that others go before. Long texts wait for theirs until their deadline.
+# Queue deadline: so many times ``queue_seconds`` may a request be without any slot before it is refused after all, where an
+# engine became slower meanwhile or other classes go before. Long texts wait for theirs until their deadline.
 QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
 # Most seconds of a Retry-After: what a minute brings nobody knows.
 RETRY_AFTER_MAX: Final = 60.0
@@ -120,7 +119,13 @@ class ModelAdmission:
 
     def class_capacities(self) -> dict[Priority, ClassCapacity]:
         """Return how full the model is for short requests of each class."""
-        return {priority: self._class_capacity(priority) for priority in Priority}
+        most_long, capacities = self.batch_size / LONG_SHARE, dict[Priority, ClassCapacity]()
+        for priority in Priority:
+            lane = Lane.of(priority, is_long=False)
+            ahead = self._in_flight.units_before(lane, most_long=most_long)
+            callers = self._in_flight.units_before(lane, 1.0, most_long)
+            capacities[priority] = ClassCapacity(ahead=ahead, callers=callers, limit=self.limit(priority))
+        return capacities
 
     def with_capacity(self, report: ModelReport, revision: str | None) -> ModelReport:
         """Return the engine's report with the capacity, the rate and the model's revision in it."""
@@ -165,14 +170,6 @@ class ModelAdmission:
         """Return the error, with the time that so many units take to drain, within Retry-After's bounds."""
         seconds = min(max(units / max(self._rate(), MIN_RATE), RETRY_AFTER_MIN), RETRY_AFTER_MAX)
         return OverloadedError(message, retry_after=seconds, facts={"reason": reason})
-
-    def _class_capacity(self, priority: Priority) -> ClassCapacity:
-        lane, most_long = Lane.of(priority, is_long=False), self.batch_size / LONG_SHARE
-        return ClassCapacity(
-            ahead=self._in_flight.units_before(lane, most_long=most_long),
-            callers=self._in_flight.units_before(lane, 1.0, most_long),
-            limit=self.limit(priority),
-        )
 
     def _rate(self) -> float:
         rate = self.meter.rate

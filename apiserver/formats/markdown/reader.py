@@ -12,13 +12,7 @@ from apiserver.formats.document_builder import DocumentBuilder
 from apiserver.formats.html.reader import HtmlReader, html_escape
 from apiserver.formats.html.tokens import TokenKind, html_tokens
 from apiserver.formats.markdown.escaping import MarkdownWriter
-from apiserver.formats.markdown.events import (
-    AUTOLINKS,
-    EventKind,
-    MarkdownEvent,
-    defines_references,
-    markdown_events,
-)
+from apiserver.formats.markdown.events import AUTOLINKS, EventKind, MarkdownEvent, defines_references, markdown_events
 from apiserver.formats.markdown.inline_reader import InlineReader
 from apiserver.formats.tag_nesting import BlockBuilder
 
