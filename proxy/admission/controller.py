@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from types import TracebackType
 from typing import Final, NamedTuple
@@ -125,23 +126,14 @@ class AdmissionController:
         raise OverloadedError(_MESSAGES[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
 
+@dataclass(eq=False, slots=True)
 class AdmittedRequest:
     """An admitted request, in flight while the block lasts; only its short legs count."""
 
-    __slots__ = ("_has_one_leg", "_legs", "_local_stats", "_snapshot")
-
-    def __init__(
-        self,
-        local_stats: LocalStats,
-        legs: Sequence[tuple[TranslationCall, LanguagePair, FairShare]],
-        snapshot: Snapshot,
-        *,
-        has_one_leg: bool,
-    ) -> None:
-        self._local_stats = local_stats
-        self._legs = legs
-        self._snapshot = snapshot
-        self._has_one_leg = has_one_leg
+    _local_stats: LocalStats
+    _legs: Sequence[tuple[TranslationCall, LanguagePair, FairShare]]
+    _snapshot: Snapshot
+    has_one_leg: bool
 
     def __enter__(self) -> None:
         for call, _, share in self._legs:
@@ -150,7 +142,7 @@ class AdmittedRequest:
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        if self._has_one_leg and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
+        if self.has_one_leg and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
             call, pair, share = self._legs[0]
             load = measure_load(pair, call.priority, self._snapshot, self._local_stats)
             wait = share.retry_after(call, load)

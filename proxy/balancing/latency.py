@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import exp
 from statistics import median
 from typing import Final
@@ -35,6 +36,7 @@ FIRST_SECONDS_PER_UNIT: Final = 0.5
 FLEET_SLOW: Final = 2.0
 
 
+@dataclass(eq=False, slots=True)
 class PeakEwma:
     """Seconds per unit of work: a moving average, up at once with a slow sample, down with time.
 
@@ -42,12 +44,9 @@ class PeakEwma:
     the oldest in-flight request, per unit of work, if that is larger: one that hangs gives no samples.
     """
 
-    __slots__ = ("_clock", "_observed_at", "_value")
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._value = 0.0
-        self._observed_at: float | None = None
+    _clock: Callable[[], float]
+    _value: float = 0.0
+    _observed_at: float | None = None
 
     @property
     def value(self) -> float | None:
@@ -77,22 +76,20 @@ class PeakEwma:
         self._observed_at = self._clock()
 
 
+@dataclass(eq=False, slots=True)
 class ModelLatency:
     """Latency of one model's replicas for a pair, and the hedges that it allows.
 
     Mutable state: the last latencies and what they say, and the hedges that may start.
     """
 
-    __slots__ = ("_latencies", "_median_seconds", "_next_index", "_seconds_per_unit", "_slow", "_tokens", "_unsorted")
-
-    def __init__(self) -> None:
-        self._latencies: list[float] = []
-        self._next_index = 0
-        self._unsorted = 0
-        self._seconds_per_unit = FIRST_SECONDS_PER_UNIT
-        self._slow = False
-        self._median_seconds: float | None = None  # per unit of work; None before there are enough samples
-        self._tokens = HEDGE_BURST
+    _latencies: list[float] = field(default_factory=list[float])
+    _next_index: int = 0
+    _unsorted: int = 0
+    _seconds_per_unit: float = FIRST_SECONDS_PER_UNIT
+    _slow: bool = False
+    _median_seconds: float | None = None  # per unit of work; None before there are enough samples
+    _tokens: float = HEDGE_BURST
 
     @property
     def typical_seconds(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from random import Random
 from typing import Final
 
@@ -46,6 +46,7 @@ class InFlightRequest:
         self.on_lost = on_lost
 
 
+@dataclass(eq=False, slots=True)
 class PairReplicaStats:
     """How a replica does with one pair, and since when.
 
@@ -53,39 +54,26 @@ class PairReplicaStats:
     them), the last progress, whether it is stalled, and before when no canary is to be sent.
     """
 
-    __slots__ = (
-        "_clock",
-        "_reset_at",
-        "breaker",
-        "canary_due_at",
-        "failed_at",
-        "failed_with",
-        "failures",
-        "in_flight",
-        "is_stalled",
-        "joined_at",
-        "latency",
-        "oldest",
-        "progressed_at",
-        "refused",
-        "replica",
-    )
+    replica: ReplicaStats
+    _clock: Callable[[], float]
+    rng: InitVar[Random]
+    breaker: CircuitBreaker = field(init=False)
+    latency: PeakEwma = field(init=False)
+    joined_at: float = field(init=False)
+    progressed_at: float = field(init=False)
+    failed_at: float = 0.0
+    failed_with: str = ""
+    failures: int = 0
+    refused: bool = False
+    is_stalled: bool = False
+    canary_due_at: float = 0.0
+    in_flight: dict[InFlightRequest, None] = field(default_factory=dict[InFlightRequest, None])  # the oldest first
+    oldest: InFlightRequest | None = None
+    _reset_at: float = 0.0  # what began before says nothing of how it is now
 
-    def __init__(self, replica: ReplicaStats, clock: Callable[[], float], rng: Random) -> None:
-        self._clock = clock
-        self.replica = replica
-        self.failed_at = 0.0
-        self.failed_with = ""
-        self.breaker = CircuitBreaker(clock, rng)
-        self.latency = PeakEwma(clock)
-        self.failures = 0
-        self.refused = False
-        self.is_stalled = False
-        self.canary_due_at = 0.0
-        self._reset_at = 0.0  # what began before says nothing of how it is now
-        self.joined_at = self.progressed_at = clock()
-        self.in_flight: dict[InFlightRequest, None] = {}  # in the order in which they began
-        self.oldest: InFlightRequest | None = None
+    def __post_init__(self, rng: Random) -> None:
+        self.breaker, self.latency = CircuitBreaker(self._clock, rng), PeakEwma(self._clock)
+        self.joined_at = self.progressed_at = self._clock()
 
     @property
     def penalty(self) -> float:

@@ -30,18 +30,12 @@ UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 class AttemptOutcome(Enum):
     """What one attempt says about the replica."""
 
-    GOOD = "good"
-    """It translated."""
-    ANSWERED = "answered"
-    """It refused, rightly: a request that is wrong whoever answers. That says nothing of its speed."""
-    FAILED = "failed"
-    """It should have answered and did not."""
-    REFUSED = "refused"
-    """It does not serve the pair any more."""
-    FULL = "full"
-    """It is full now: back-pressure, not death."""
-    NONE = "none"
-    """Nothing: the client went away, or gave too little time."""
+    GOOD = "good"  # it translated
+    ANSWERED = "answered"  # it refused, rightly, a request that is wrong whoever answers: says nothing of its speed
+    FAILED = "failed"  # it should have answered and did not
+    REFUSED = "refused"  # it does not serve the pair any more
+    FULL = "full"  # it is full now: back-pressure, not death
+    NONE = "none"  # nothing: the client went away, or gave too little time
 
 
 @dataclass  # neither frozen nor with slots: the one makes it three times slower to make, the other keeps no problem
