@@ -76,8 +76,7 @@ def _is_better(
 ) -> bool:
     """Say whether the candidate is better than the best so far.
 
-    Among equals chance decides by weight, and a replica in its slow start stands back by chance: an idle fleet's scores
-    differ by so little that a weight in them would leave one nothing at all, or everything.
+    Among equals chance decides by weight, and a replica in its slow start stands back by chance.
     """
     ours, theirs = candidate.warmth, best.warmth
     if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):

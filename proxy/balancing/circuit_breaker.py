@@ -15,7 +15,7 @@ CONSECUTIVE_FAILURES: Final = 3
 # Or when at least half of the latest requests failed (Hystrix's and Resilience4j's threshold), of at least so many.
 FAILURE_RATIO: Final = 0.5
 RECENT_REQUESTS: Final = 10
-# How long a request counts among the latest: fades to 1/e in this time, so that at 2 requests/s there are ten.
+# How long a request counts among the latest: its weight fades to 1/e in this time.
 RECENT_SECONDS: Final = 5.0
 # Doubles from trial to trial; with jitter, so that replicas that fell together are not tried together.
 BACK_OFF_SECONDS: Final = 1.0

@@ -71,8 +71,8 @@ class LocalStats:
     def begin_attempt(self, selection: Selection, cost: RequestCost, on_lost: Callable[[], None]) -> Attempt:
         """Return the attempt at a replica, as a context manager; its result is recorded here.
 
-        ``on_lost`` is called at each snapshot in which the replica is DOWN, and while it stands still. One that left
-        the fleet is not lost: it may be leaving politely and still answer what it has in flight.
+        ``on_lost`` is called at each snapshot in which the replica is DOWN, and while it stands still; not for one that
+        left the fleet, which may still answer what it has in flight.
         """
         stats = self.pair_replica_stats(selection.url, selection.pair)
         return Attempt(self.record, selection, stats, self.now(), cost, on_lost)

@@ -161,7 +161,6 @@ class RequestCoalescer:
         return result
 
     async def _join(self, computation: SharedComputation, call: TranslationCall) -> bytes:
-        """Return the computation's result, unless the call's time is over before."""
         self._stop_lingering(computation)
         if computation.result is None:
             computation.result = asyncio.get_running_loop().create_future()

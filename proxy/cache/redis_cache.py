@@ -24,14 +24,11 @@ READ_SECONDS: Final = 0.05
 WRITE_SECONDS: Final = 0.5
 # After a look-up that failed none is tried for so long, and after a batch that failed none is written.
 PAUSE_SECONDS: Final = 1.0
-# How often queued entries are written.
-FLUSH_SECONDS: Final = 0.1
+FLUSH_SECONDS: Final = 0.1  # between two writes of what is queued
 # The most that waits to be written, in bytes of values; more is dropped: it can be computed again.
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
-# Entries in one batch: Redis is done with them within a millisecond.
-BATCH: Final = 256
-# Look-ups at once, and a batch; one more waits for a connection within its time.
-MAX_CONNECTIONS: Final = 16
+BATCH: Final = 256  # entries: Redis is done with them within a millisecond
+MAX_CONNECTIONS: Final = 16  # look-ups at once, and a batch; one more waits for a connection within its time
 # Before each value: the Unix time when it ends, so that a copy in a proxy's memory does not outlive it.
 _EXPIRES: Final = struct.Struct(">d")
 

@@ -89,7 +89,6 @@ class CanaryProber:
             log.error("canary raised", extra={"replica": key[0], "pair": str(key[1])}, exc_info=error)
 
     def _text(self, url: str, pair: LanguagePair) -> str | None:
-        """Return the canary text that the replica names for this pair."""
         report = self._registry.snapshot.replicas[url].report
         texts = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
         return next(iter(texts), None)

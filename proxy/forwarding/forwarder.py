@@ -49,7 +49,6 @@ class Forwarder:
         raise AssertionError  # not reached: the loop above returns or raises
 
     async def _try_first(self, leg: Leg) -> bytes:
-        """Make the first attempt, with a hedge if it takes unusually long."""
         snapshot = self._registry.snapshot
         selection = self._retry_policy.first(leg, snapshot)
         delay = self._retry_policy.hedge_delay(selection, leg, snapshot)
@@ -71,7 +70,6 @@ class Forwarder:
         return asyncio.create_task(self._try(selection, leg), name="hedge")
 
     async def _try(self, selection: Selection, leg: Leg, hedge: Hedge | None = None) -> bytes:
-        """Send to that replica; note how it failed."""
         leg.tried_urls.add(selection.url)
         try:
             return await self._upstream_request.send(selection, leg, self._abandon_lost, hedge)

@@ -159,11 +159,7 @@ class RetryPolicy:
         return leg.attempts >= self._max_attempts or leg.unreachable_count >= MAX_UNREACHABLE
 
     def _select(self, leg: Leg, snapshot: Snapshot) -> Selection | PairwayError:
-        """Select the best untried replica, or return the error for the client.
-
-        Raises:
-            DeadlineExceededError: the time is over.
-        """
+        """Return the best untried replica, or the error for the client; DeadlineExceededError: the time is over."""
         try:
             pair = find_pair(leg.pair, snapshot)
         except PairwayError as error:

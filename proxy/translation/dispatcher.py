@@ -91,7 +91,6 @@ class Dispatcher:
         return await self._forwarder.send(Leg(pair, call, call.request, call.cost, sink))
 
     async def _translate_detected(self, call: TranslationCall) -> bytes:
-        """Detect and route each text; send texts of one language together."""
         request, sink = call.request, call.sink
         groups = await self._language_grouper.group(request, self._registry.snapshot)
         # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
@@ -157,6 +156,5 @@ def _pass_on(results: Mapping[int, Translation], sink: DeltaSink | None) -> None
 
 
 def _answer_at_once(call: TranslationCall, results: Sequence[Translation]) -> bytes:
-    """Answer a request for which nothing had to be sent."""
     _pass_on(dict(enumerate(results)), call.sink)
     return call.request.answer(results)
