@@ -97,7 +97,7 @@ class ModelAdmission:
         self._in_flight.add(work.caller, work.lane, work.cost)
         self.texts += len(work.texts)
         work.units_left, work.admitted_at = work.cost, work.deadline.clock()
-        work.is_queueing, work.begun_at = False, None
+        work.is_queueing, work.begun_at, work.queue_seconds = False, None, inf
 
     def finish(self, work: WorkItem, units: float) -> None:
         """Note that so many of a request's units are done: their capacity is free at once."""

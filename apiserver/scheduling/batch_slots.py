@@ -173,7 +173,7 @@ class BatchSlots:
             lane = min(waiting, key=self._passes.__getitem__, default=None)
             if lane is None:
                 return
-            self._last_pass = self._passes[lane]
+            self._last_pass = max(self._last_pass, self._passes[lane])  # a lane held back by its share lags behind
             self._passes[lane] += STRIDES[lane]
             self._hold(lane)
             self.waiting -= 1

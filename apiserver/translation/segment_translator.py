@@ -6,7 +6,6 @@ other encoding of placeholders, in pieces, the best of these with its issues. So
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol
@@ -23,6 +22,7 @@ from apiserver.protection.placeholder_encoding import EncodedText, placeholders_
 from apiserver.translation.segment_pieces import cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
+from shared.runtime.tasks import gather_results
 
 # A piece that fails too is cut once more; what then fails is shown or given up.
 MAX_DEPTH: Final = 2
@@ -214,10 +214,8 @@ async def _project(text: str, placeholders: Sequence[Placeholder], context: Segm
     untagged = tag_projection.remove_tags(text, placeholders)
     if untagged is None:
         return None
-    whole, *inner = await asyncio.gather(
-        translate_segment(untagged.text, placeholders, context, MAX_DEPTH),
-        *(translate_segment(span.text, placeholders, context, MAX_DEPTH) for span in untagged.spans),
-    )
+    texts = [untagged.text, *(span.text for span in untagged.spans)]
+    whole, *inner = await gather_results(translate_segment(each, placeholders, context, MAX_DEPTH) for each in texts)
     if whole.text is None or any(result.text is None for result in inner):
         return None
     translations = [(span, result.text or "") for span, result in zip(untagged.spans, inner, strict=True)]
@@ -232,8 +230,8 @@ async def _translate_pieces(
     indices = [index for index, part in enumerate(parts) if needs_translation(part)]
     if len(parts) < 2 or not indices or len(indices) > MAX_PIECES:
         return None
-    results = await asyncio.gather(
-        *(translate_segment(parts[index], placeholders, context, depth + 1) for index in indices)
+    results = await gather_results(
+        translate_segment(parts[index], placeholders, context, depth + 1) for index in indices
     )
     translated = list(parts)
     for index, result in zip(indices, results, strict=True):

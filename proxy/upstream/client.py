@@ -114,11 +114,11 @@ class ReplicaClient:
         return endpoint
 
     async def _sweep(self) -> None:
-        """Close connections that nobody uses, again and again; forget replicas without one."""
+        """Close connections that nobody uses, again and again; forget replicas that were asked nothing meanwhile."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(IDLE_SECONDS)
             for url, endpoint in list(self._endpoints.items()):
                 endpoint.close_idle(unused_since=loop.time() - IDLE_SECONDS)
-                if not endpoint.idle:
+                if not endpoint.max_idle:
                     del self._endpoints[url]

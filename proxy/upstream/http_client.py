@@ -28,6 +28,7 @@ class Endpoint:
         self.connect_timeout = connect_timeout
         self.idle: list[UpstreamConnection] = []  # the one that was used last is the last
         self.max_idle = MAX_IDLE
+        self.used_at = -math.inf
 
     def take_idle(self, now: float) -> UpstreamConnection | None:
         """Return a connection that can be used again, if there is one."""
@@ -39,10 +40,10 @@ class Endpoint:
         return None
 
     def close_idle(self, unused_since: float = math.inf) -> None:
-        """Close the connections that were not used since then; where that is all of them, keep none any more."""
+        """Close the connections that were not used since then; where no request was sent since then, keep none any more."""
         old = [connection for connection in self.idle if connection.idle_since < unused_since]
         self.idle = self.idle[len(old) :]
-        self.max_idle = MAX_IDLE if self.idle else 0
+        self.max_idle = MAX_IDLE if self.idle or self.used_at >= unused_since else 0
         for connection in old:
             connection.abort()
 
@@ -67,8 +68,9 @@ class Exchange:
         self.endpoint, self.message, self.limit, self.reader = endpoint, message, limit, reader
         self.is_repeatable = is_repeatable
         self._future: asyncio.Future[ReplicaResponse] = loop.create_future()
+        endpoint.used_at = loop.time()
         self._timer = loop.call_later(seconds, lambda: self.abandon(SilentError("no answer in time")))
-        self.connection: UpstreamConnection | None = endpoint.take_idle(loop.time()) or UpstreamConnection(self)
+        self.connection: UpstreamConnection | None = endpoint.take_idle(endpoint.used_at) or UpstreamConnection(self)
         if self.connection.idle_since:
             self.connection.send(self)
 
@@ -130,7 +132,7 @@ class UpstreamConnection(asyncio.Protocol):
                 await loop.create_connection(lambda: self, address.host, address.port, ssl=address.tls)
         except TimeoutError:
             exchange.abandon(ConnectTimeoutError("no connection in time"))
-        except (OSError, ValueError) as error:  # a ValueError: that can be no name of a host
+        except Exception as error:  # noqa: BLE001 - whatever it was, nothing was sent
             exchange.abandon(UnreachableError(f"Cannot connect: {describe(error)}"))
         else:
             if self._exchange is not None:  # else it was abandoned
@@ -174,7 +176,7 @@ class UpstreamConnection(asyncio.Protocol):
         if self in self._endpoint.idle:
             self._endpoint.idle.remove(self)
         if exchange is not None and exchange.is_repeatable and self.idle_since and not self._answer.received:
-            exchange.connection = UpstreamConnection(exchange)
+            self._exchange, exchange.connection = None, UpstreamConnection(exchange)
         elif exchange is not None:
             self._receive(exchange, None, exc)
 

@@ -371,3 +371,16 @@ async def test_waiter_that_was_removed_is_not_served() -> None:
     queue.remove(first)
     assert queue.pop() is second
     assert "a" not in queue
+
+
+async def test_lane_that_was_held_back_gives_newcomers_no_head_start() -> None:
+    scene = Scene(4)
+    await scene.request(Lane.INTERACTIVE_LONG, times=4)
+    await scene.request(Lane.INTERACTIVE_SHORT, times=80)
+    for _ in range(60):  # the long ones have their one slot: their lane falls behind
+        await scene.release(lambda taker: taker.lane is Lane.INTERACTIVE_SHORT)
+    await scene.release(lambda taker: taker.lane is Lane.INTERACTIVE_LONG)
+    await scene.request(Lane.STANDARD_SHORT, times=20)
+    granted = [(await scene.release()).lane for _ in range(6)]
+    assert granted.count(Lane.INTERACTIVE_SHORT) >= 3, granted
+    await scene.close()

@@ -331,6 +331,15 @@ async def test_idle_connections_are_closed_when_old(callers: Callers) -> None:
         assert (len(caller.endpoint.idle), caller.endpoint.max_idle > 0) == (2, True)
 
 
+async def test_busy_connection_is_kept_when_old_ones_are_closed(callers: Callers) -> None:
+    async with wire_server(answer_all) as server:
+        caller = callers(server.url)
+        exchange = caller.begin()
+        caller.endpoint.close_idle(unused_since=caller.endpoint.used_at)
+        assert (await exchange).status == 200
+        assert len(caller.endpoint.idle) == 1
+
+
 async def test_endpoint_without_connections_keeps_none(callers: Callers) -> None:
     async with wire_server(answer_all) as server:
         caller = callers(server.url)
