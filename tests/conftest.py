@@ -120,10 +120,11 @@ def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _children_hear_hang_ups() -> None:
-    """Under `nohup` this process ignores SIGHUP, and so would all that it starts; a handler does not pass an exec."""
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, _go_on)
+def _children_hear_signals() -> None:
+    """Under `nohup`, or a script's `&`, this process ignores a signal, and so would its children; a handler passes no exec."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _go_on)
 
 
 @pytest.fixture(scope="session", autouse=True)
