@@ -41,9 +41,7 @@ TESTED_ELSEWHERE = {
     "proxy/translation/dispatcher.py": "tests/proxy/integration/test_translate_options.py",
     "proxy/translation/pivot.py": "tests/proxy/integration/test_pivot_translation.py",
     "proxy/translation/service.py": "tests/proxy/integration/test_translation_cache.py",
-    "proxy/upstream/answer_parser.py": "tests/proxy/upstream/test_http_client.py",
     "proxy/upstream/errors.py": "tests/proxy/upstream/test_client.py",
-    "proxy/upstream/stream_reader.py": "tests/proxy/integration/test_streaming.py",
 }
 # Nodes that nest code; an ``elif`` is no level of its own.
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)

@@ -1,170 +1,21 @@
-"""The HTTP client against scripted servers on real sockets: slow, cut, chunked, pipelined, oversized, silent."""
+"""Exchanges and their connections: deadlines, cancellation, reuse, large bodies, addresses, TLS."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
 
 from proxy.upstream import address
-from proxy.upstream.address import address_of
-from proxy.upstream.answer_parser import MAX_HEAD_BYTES
 from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError, UnreachableError
-from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, Exchange
-from proxy.upstream.response_classifier import ReplicaResponse
-from proxy.upstream.stream_reader import StreamReader
+from proxy.upstream.http_client import IDLE_SECONDS
+from tests.proxy.upstream.callers import CHUNKED, HEAD, Caller, Callers, Script, ask, chunk
 from tests.proxy.upstream.wire_server import OK, Peer, answer_all, answering, ending, wire_server
 from tests.support.waiting import wait_until
-
-LIMIT = 100_000
-SECONDS = 20.0
-HEAD = b"HTTP/1.1 200 OK\r\n"
-CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-EVENTS = HEAD + b"Content-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
-RESULT = b"event: result\ndata: {}\n\n"
-
-
-class Caller:
-    """Sends requests to one server."""
-
-    def __init__(self, url: str, connect_timeout: float = SECONDS) -> None:
-        self.endpoint = Endpoint(address_of(url, ""), connect_timeout)
-
-    def begin(
-        self,
-        body: bytes = b"{}",
-        *,
-        seconds: float = SECONDS,
-        limit: int = LIMIT,
-        reader: StreamReader | None = None,
-        is_repeatable: bool = False,
-    ) -> Exchange:
-        head = f"POST / HTTP/1.1\r\n{self.endpoint.address.headers}Content-Length: {len(body)}\r\n\r\n".encode()
-        return Exchange(self.endpoint, head + body, seconds, limit, reader=reader, is_repeatable=is_repeatable)
-
-
-def chunk(data: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(data), data)
-
-
-def delta(index: int, text: str) -> bytes:
-    return chunk(b'event: delta\ndata: {"index": %d, "text": "%s"}\n\n' % (index, text.encode()))
-
-
-@pytest.fixture
-async def callers() -> AsyncGenerator[Callable[[str], Caller]]:
-    begun: list[Caller] = []
-
-    def make(url: str) -> Caller:
-        begun.append(Caller(url))
-        return begun[-1]
-
-    yield make
-    for caller in begun:
-        caller.endpoint.close_idle()
-    await asyncio.sleep(0)
-
-
-Script = Callable[[Peer], Awaitable[None]]
-Callers = Callable[[str], Caller]
-
-
-async def ask(callers: Callers, script: Script, *, limit: int = LIMIT) -> tuple[ReplicaResponse, int]:
-    """Return the answer, and how many connections can be used again after it."""
-    async with wire_server(script) as server:
-        caller = callers(server.url)
-        response = await caller.begin(limit=limit)
-        return response, len(caller.endpoint.idle)
-
-
-@pytest.mark.parametrize(
-    ("parts", "body"),
-    [
-        ([OK], b"{}"),
-        ([OK[n : n + 1] for n in range(len(OK))], b"{}"),
-        ([HEAD + b"Content-Length: 0\r\n\r\n"], b""),
-        ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
-        ([CHUNKED, chunk(b"ab"), chunk(b"cd"), b"0\r\n\r\n"], b"abcd"),
-        ([CHUNKED + b"2;name=value\r\nab\r\n0\r\nRetry-After: 7\r\nTrailer: x\r\n\r\n"], b"ab"),
-        ([b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Hints\r\nContent-Length: 9\r\n\r\n" + OK], b"{}"),
-    ],
-)
-async def test_whole_answer_leaves_connection_for_next(callers: Callers, parts: list[bytes], body: bytes) -> None:
-    async with wire_server(answering(*parts)) as server:
-        caller = callers(server.url)
-        for _ in range(3):
-            assert (await caller.begin()).body == body
-        assert (server.connections, len(caller.endpoint.idle)) == (1, 1)
-
-
-async def test_retry_after_is_seconds_or_nothing(callers: Callers) -> None:
-    for value, seconds in ((b"7", 7.0), (b"Wed, 21 Oct 2026 07:28:00 GMT", None), (b"-1", None)):
-        response, _ = await ask(callers, answering(HEAD + b"Retry-After: %s\r\nContent-Length: 0\r\n\r\n" % value))
-        assert response.retry_after == seconds
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}",
-        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
-        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}",
-        OK + OK,
-        OK + b"x",
-        OK + b"HTTP/1.1 200 OK\r\nTransfer-Enc",
-        HEAD + b"Content-Length: 2\r\n\r\n{} and more",
-    ],
-)
-async def test_connection_is_not_reused_after(callers: Callers, answer: bytes) -> None:
-    async with wire_server(answering(answer)) as server:
-        caller = callers(server.url)
-        for number in (1, 2, 3):
-            response = await caller.begin()
-            assert (response.status, response.body) == (200, b"{}")
-            assert server.connections == number
-            assert not caller.endpoint.idle
-        await wait_until(lambda: server.closed_by_client == 3, 5, "the connections were closed")
-
-
-@pytest.mark.parametrize(
-    "answer", [HEAD + b"\r\n{}", HEAD + b"Connection: close\r\n\r\n{}", b"HTTP/1.0 200 OK\r\n\r\n{}"]
-)
-async def test_body_may_end_with_its_connection(callers: Callers, answer: bytes) -> None:
-    response, idle = await ask(callers, ending(answer))
-    assert (response.body, idle) == (b"{}", 0)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [b""],
-        [b"HTTP/1.1 200"],
-        [HEAD + b"Content-Len"],
-        [b"HTTP/1.1 100 Continue\r\n\r\n"],
-        [HEAD + b"Content-Length: 3\r\n\r\n{}"],
-        [CHUNKED],
-        [CHUNKED, b"5\r\nab"],
-        [CHUNKED, chunk(b"ab")],
-        [CHUNKED, chunk(b"ab"), b"0\r\n"],
-        [CHUNKED, b"no number\r\n"],
-        [b"what is this?\r\n\r\n"],
-        [b"HTTP/2 200\r\n\r\n"],
-        [b"HTTP/1.1 99999 OK\r\n\r\n"],
-        [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n"],
-        [HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"],
-        [HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}"],
-        [HEAD + b"Content-Length: -2\r\n\r\n{}"],
-        [HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n{}"],
-    ],
-)
-async def test_answer_that_is_cut_or_none_is_broken(callers: Callers, parts: list[bytes]) -> None:
-    with pytest.raises(BrokenAnswerError):
-        await ask(callers, ending(*parts))
 
 
 @pytest.mark.parametrize("before", [b"", HEAD, HEAD + b"\r\n{}", CHUNKED + b"5\r\nab"])
@@ -184,47 +35,6 @@ async def test_connection_that_is_closed_at_once_is_broken_answer(callers: Calle
 
     with pytest.raises((BrokenAnswerError, UnreachableError)):
         await ask(callers, script)
-
-
-def endless(first: bytes, part: bytes) -> Script:
-    """Return a script that answers without end."""
-
-    async def script(peer: Peer) -> None:
-        await peer.request()
-        await peer.send(first)
-        while True:
-            await peer.send(part)
-
-    return script
-
-
-@pytest.mark.parametrize(
-    ("first", "part"),
-    [
-        (HEAD + b"X: ", b"x" * 1000),
-        (HEAD, b"X: y\r\n" * 100),
-        (b"", b"HTTP/1.1 103 Hints\r\n\r\n" * 10),
-        (HEAD + b"Content-Length: %d\r\n\r\n" % (LIMIT + 1), b"x"),
-        (HEAD + b"\r\n", b"x" * 1000),
-        (CHUNKED, chunk(b"x" * 1000)),
-        (CHUNKED + b"1;", b"x" * 1000),
-        (CHUNKED + b"0\r\nTrailer: ", b"x" * 1000),
-        (EVENTS, chunk(b": a comment\n")),
-    ],
-)
-async def test_oversized_answer_is_broken(callers: Callers, first: bytes, part: bytes) -> None:
-    async with wire_server(endless(first, part)) as server:
-        caller = callers(server.url)
-        with pytest.raises(BrokenAnswerError, match="more than"):
-            await caller.begin(reader=StreamReader(lambda _, __: None))
-        await wait_until(lambda: server.closed_by_client == 1, 5, "the connection was closed")
-
-
-async def test_answer_of_just_the_limit_is_taken(callers: Callers) -> None:
-    head = HEAD + b"Content-Length: 50000\r\n\r\n"
-    response, idle = await ask(callers, answering(head, b"x" * 50_000), limit=len(head) + 50_000)
-    assert (len(response.body), idle) == (50_000, 1)
-    assert MAX_HEAD_BYTES < LIMIT
 
 
 async def test_silent_server_is_left_at_the_deadline(callers: Callers) -> None:
@@ -477,68 +287,3 @@ async def test_tls_server_must_be_trusted(callers: Callers, tmp_path: Path, monk
             assert (await caller.begin(b"x" * 1_000_000)).status == 200
         assert server.connections == 1
     address.tls_context.cache_clear()
-
-
-class Deltas(list[tuple[int, str]]):
-    """What a reader passed on."""
-
-    def reader(self) -> StreamReader:
-        return StreamReader(lambda index, text: self.append((index, text)))
-
-
-async def test_stream_is_passed_on_as_it_comes(callers: Callers) -> None:
-    deltas, ready = Deltas(), asyncio.Event()
-
-    async def script(peer: Peer) -> None:
-        while True:
-            await peer.request()
-            await peer.send(EVENTS, delta(0, "a"))
-            await ready.wait()
-            await peer.send(delta(1, "b"), chunk(RESULT) + b"0\r\n\r\n")
-
-    async with wire_server(script) as server:
-        caller = callers(server.url)
-        task = asyncio.ensure_future(caller.begin(reader=deltas.reader()))
-        await wait_until(lambda: deltas == [(0, "a")], 5, "the first delta is there")
-        ready.set()
-        response = await task
-        assert (response.status, response.body) == (200, b"{}")
-        assert deltas == [(0, "a"), (1, "b")]
-        assert (await caller.begin(reader=Deltas().reader())).status == 200
-        assert server.connections == 1
-
-
-@pytest.mark.parametrize("last", [b"0\r\n\r\n", b"", b"zz"])
-async def test_stream_without_result_is_broken(callers: Callers, last: bytes) -> None:
-    deltas = Deltas()
-    async with wire_server(ending(EVENTS, delta(0, "a"), last)) as server:
-        with pytest.raises(BrokenAnswerError):
-            await callers(server.url).begin(reader=deltas.reader())
-    assert deltas == [(0, "a")]
-
-
-async def test_result_counts_whatever_comes_after(callers: Callers) -> None:
-    async with wire_server(answering(EVENTS, delta(0, "a"), chunk(RESULT) + b"nonsense")) as server:
-        caller = callers(server.url)
-        assert (await caller.begin(reader=Deltas().reader())).body == b"{}"
-        assert not caller.endpoint.idle
-
-
-async def test_error_of_the_callback_ends_the_stream(callers: Callers) -> None:
-    def refuse(index: int, text: str) -> None:
-        raise LookupError(text, index)
-
-    async with wire_server(answering(EVENTS, delta(0, "a"))) as server:
-        with pytest.raises(LookupError):
-            await callers(server.url).begin(reader=StreamReader(refuse))
-        await wait_until(lambda: server.closed_by_client == 1, 5, "the connection was closed")
-
-
-async def test_reader_gets_an_answer_that_does_not_stream(callers: Callers) -> None:
-    body = b'{"translation": "x", "source_lang": "en", "target_lang": "de", "model": null, "route": []}'
-    for status, got in ((200, [(0, "x")]), (503, [])):
-        deltas = Deltas()
-        answer = b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
-        async with wire_server(answering(answer)) as server:
-            assert (await callers(server.url).begin(reader=deltas.reader())).body == body
-        assert deltas == got
