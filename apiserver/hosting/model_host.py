@@ -208,7 +208,7 @@ class ModelHost:
                     lambda: {pair: PromptEncoder.of(family, pair, engine) for pair in pairs}
                 )
                 self._revision = await asyncio.to_thread(model_revision, self.entry, engine.progress().revision)
-            except Exception:
+            except BaseException:  # a cancelled start, too
                 await engine.stop()  # else every new try would leave one behind
                 raise
             slots = self.admission.new_slots(engine.max_num_seqs)

@@ -56,11 +56,12 @@ class ModelAdmission:
         self.meter = ThroughputMeter(clock)
         self.texts = 0
         self._bounds = bounds
+        self._clock = clock
         self._in_flight = InFlightLedger()
 
     def new_slots(self, batch_size: int) -> BatchSlots:
-        """Return the slots of a new engine; its throughput has yet to be measured."""
-        self.meter.reset()
+        """Return the slots of a new engine, with a meter that the slots of a dead one cannot reach."""
+        self.meter = ThroughputMeter(self._clock)
         self.batch_size, self.assumed_rate = batch_size, float(batch_size)
         return BatchSlots(batch_size, overhang=max(1, batch_size // OVERHANG), meter=self.meter)
 

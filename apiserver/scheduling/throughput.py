@@ -63,11 +63,6 @@ class ThroughputMeter:
         elif self._fullness:
             self._units += units
 
-    def reset(self) -> None:
-        """Begin again: the engine is another."""
-        self._fullness, self._in_gap = 0.0, False
-        self._units = self._gap_units = self._seconds = self._seen_seconds = 0.0
-
     def _advance(self) -> None:
         """Count the full time since the last call; what may be a gap is counted once it has turned out not to be one."""
         now = self._clock()

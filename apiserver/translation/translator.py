@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from typing import Final
@@ -32,7 +33,8 @@ class Translator:
     def __init__(self, model: RunningModel) -> None:
         self._model = model
         self._turns = count()
-        self._planning_lock = asyncio.Lock()
+        # One thread: the rest of the server needs the interpreter too, and a plan that nobody awaits any more goes on.
+        self._planning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planning")
 
     @property
     def engine(self) -> Engine:
@@ -68,11 +70,8 @@ class Translator:
         if work.chars <= INLINE_CHARS:
             work.counted = counted
             return [plan_text(text, work.pair, options, budget) for text in work.texts]
-        plans: list[Plan] = []
-        for text in work.texts:
-            async with self._planning_lock:  # one at a time: the rest of the server needs the interpreter too
-                plans.append(await asyncio.to_thread(plan_text, text, work.pair, options, budget))
-        return plans
+        run = asyncio.get_running_loop().run_in_executor
+        return [await run(self._planning, plan_text, text, work.pair, options, budget) for text in work.texts]
 
     def _budget(self, pair: LanguagePair, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
         """Return how much of a text one engine request can take, the answer being about as long."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from random import Random
 from typing import Any
 
@@ -379,6 +380,29 @@ async def test_close_stops_the_engine_and_a_running_start(factory: ScriptedFacto
     await asyncio.sleep(0)
     await host.close()
     assert len(factory.engines["m"]) == 1
+
+
+async def test_start_cancelled_behind_the_factory_ends_the_engine(factory: ScriptedFactory) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def encode(text: str, *, first: bool = True) -> list[int]:
+        del first
+        begun.set()
+        go_on.wait()
+        return [ord(char) for char in text]
+
+    def prepare(engine: ScriptedEngine) -> None:
+        engine.encode_text = encode
+
+    factory.prepare = prepare
+    host = host_of(factory, Clock())
+    await host.tick()
+    try:
+        await wait_until(begun.is_set, 5)
+        await host.close()
+    finally:
+        go_on.set()
+    assert factory.engine("m").stopped == 1
 
 
 async def test_engines_of_one_server_start_in_turn(factory: ScriptedFactory) -> None:

@@ -341,6 +341,21 @@ def test_estimate_rate_uses_canaries_until_it_is_measured() -> None:
     assert admission.assumed_rate == BATCH_SIZE, "another engine"
 
 
+async def test_slots_of_a_dead_engine_leave_the_new_meter() -> None:
+    admission, clock = admission_of(rate=20)
+    old = admission.new_slots(1)
+    assert admission.meter.rate is None, "the new engine's has yet to be measured"
+    work = short()
+    await old.acquire(Lane.INTERACTIVE_SHORT, work, 0)
+    new = admission.new_slots(1)
+    await new.acquire(Lane.INTERACTIVE_SHORT, work, 0)
+    old.release(Lane.INTERACTIVE_SHORT)
+    for _ in range(1000):
+        clock.now += 0.01
+        admission.meter.done(0.5)
+    assert admission.meter.rate == pytest.approx(50, rel=0.01), "the new engine is full all the time"
+
+
 def test_with_capacity_adds_classes_and_revision() -> None:
     admission, _ = admission_of()
     engine_report = ModelReport(

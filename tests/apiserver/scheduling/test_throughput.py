@@ -111,17 +111,6 @@ def test_share_of_the_slots_counts_as_share_of_the_time() -> None:
     assert rate.rate == pytest.approx(50, rel=0.1), "what a full batch really does is learnt soon"
 
 
-def test_reset_forgets_the_rate() -> None:
-    clock = HandClock()
-    rate = ThroughputMeter(clock)
-    rate.set_fullness(1)
-    work(rate, clock, 10, 100)
-    rate.reset()
-    assert rate.rate is None
-    work(rate, clock, 10, 100)
-    assert rate.rate is None, "the new engine is not full yet"
-
-
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5), st.floats(1, 200)), min_size=1, max_size=30))
 def test_rate_stays_between_the_extremes_while_full(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -228,6 +229,32 @@ async def test_long_text_is_planned_in_a_thread() -> None:
     assert answer.translation is not None
     assert skeleton(answer.translation) == skeleton(text)
     assert len(engine.asked) == INLINE_CHARS // 10
+
+
+async def test_plan_of_a_cancelled_text_ends_before_the_next() -> None:
+    translator, engine = translator_of(german_words)
+    encode, go_on, planned = engine.encode_text, threading.Event(), list[str]()
+
+    def encode_slowly(text: str, *, first: bool = True) -> list[int]:
+        planned.append(text)
+        if "first" in text:
+            go_on.wait()
+        return encode(text, first=first)
+
+    engine.encode_text = encode_slowly
+    text = ("The {} house stands between the forest and the garden of my friend." + "\n") * (INLINE_CHARS // 60)
+    first, second = (
+        asyncio.create_task(translate(translator, text.format(*[word] * 99))) for word in ("first", "next")
+    )
+    try:
+        await wait_until(lambda: planned, 5)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        assert not any("next" in words for words in planned), "one text is planned at a time"
+    finally:
+        go_on.set()
+    assert (await second).warnings == []
 
 
 async def test_equal_segments_are_requested_once() -> None:
