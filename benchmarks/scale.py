@@ -3,7 +3,7 @@
     make bench-scale                                  # about 3 minutes
     python -m benchmarks.scale --replicas 1000 --pairs 300 --proxies 4 --rounds 5 --out .run/scale
 
-Real proxies with usual settings, a real Redis, real HTTP; the replicas are one process with an address for each. Exit status 1
+Real proxies with usual settings, a real Redis, real HTTP; the replicas are one process with a port for each. Exit status 1
 when a target is missed. The report is OUT/report.md, the figures OUT/results.json.
 """
 
@@ -12,14 +12,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import resource
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
@@ -29,6 +28,7 @@ from benchmarks.harness.load import Stream, Timing
 from benchmarks.harness.processes import (
     Server,
     free_port,
+    free_ports,
     http_get,
     proxy_server,
     ready_replicas,
@@ -36,8 +36,9 @@ from benchmarks.harness.processes import (
     running,
     usage_of,
 )
+from benchmarks.harness.program import add_names, allow_open_files, options_parser
 from benchmarks.harness.replicas import TRANSLATION, FleetShape, SimulatedFleet
-from benchmarks.harness.report import Checks, RunFolder, table, target_table
+from benchmarks.harness.report import Checks, RunFolder, table
 from benchmarks.harness.texts import TextSource
 from shared.runtime.process_guard import ProcessGuard
 
@@ -51,66 +52,67 @@ MAX_LOAD: Final = 39
 PAGES: Final = 5
 PAUSE_SECONDS: Final = 3.0
 LOAD: Final = Timing(seconds=3.0, warm_up=0.5)
+TEXTS: Final = TextSource(template="Where is the station, please, {}?", expected=TRANSLATION)
 CONCURRENCY: Final = 4
 PARTS: Final = ("sweeps", "requests", "health")
 MEGABYTE: Final = 1 << 20
-
-
-@dataclass
-class ProxyFigures:
-    """A proxy: what a sweep cost it in each round, and its page ``/health``; sizes in bytes and MB, ``ms`` in milliseconds."""
-
-    leads: bool
-    sweep_cpu: float = 0.0
-    sweep_seconds: float = 0.0
-    pause_ms: float = 0.0
-    cpu: float = 0.0
-    rss_mb: float = 0.0
-    health_bytes: int = 0
-    health_ms: float = 0.0
-    health_cpu_ms: float = 0.0
+# Figures of a proxy, as the table writes them.
+FIGURES: Final = {
+    "CPU s a sweep": ".3f",
+    "seconds": ".2f",
+    "longest pause ms": ".0f",
+    "CPU s a second": ".2f",
+    "MB": ".0f",
+    "/health bytes": ",.0f",
+    "/health ms": ".0f",
+    "CPU ms each": ".1f",
+}
 
 
 @dataclass
 class FleetFigures:
-    """One shape of fleet; ``requests``: CPU µs, p50 and p99 ms of one, by whom the pair is served."""
+    """One shape of fleet; ``proxies``: figures by role; ``requests``: CPU µs, p50 and p99 ms of one, by whom the pair is served."""
 
     shape: str
-    proxies: list[ProxyFigures] = field(default_factory=list[ProxyFigures])
+    proxies: list[tuple[str, dict[str, float]]] = field(default_factory=list[tuple[str, dict[str, float]]])
     requests: dict[str, tuple[float, float, float]] = field(default_factory=dict[str, tuple[float, float, float]])
     redis_bytes: float = 0.0
     reports_per_second: float = 0.0
 
     def judge(self, checks: Checks, replicas: int) -> None:
         """Add the targets."""
-        for name, cpu in ((_role(each), each.sweep_cpu) for each in self.proxies if each.sweep_cpu):
-            limit = MAX_SWEEP_CPU_SECONDS * replicas
-            checks.at_most(f"{self.shape}: {name}, HTTP and Redis included, CPU of a sweep", cpu, limit, " s")
+        for role, figures in self.proxies:
+            if cpu := figures.get("CPU s a sweep"):
+                name = f"{self.shape}: {role}, HTTP and Redis included, CPU of a sweep"
+                checks.at_most(name, cpu, MAX_SWEEP_CPU_SECONDS * replicas, " s")
 
     def lines(self) -> list[str]:
         """Return the tables."""
-        sweeps = (
-            (_role(each), f"{each.sweep_cpu:.3f}", f"{each.sweep_seconds:.2f}", f"{each.pause_ms:.0f}", f"{each.cpu:.2f}",
-             f"{each.rss_mb:.0f}", f"{each.health_bytes:,}", f"{each.health_ms:.0f}", f"{each.health_cpu_ms:.1f}")
-            for each in self.proxies
-        )  # fmt: skip
-        headings = ("proxy", "CPU s a sweep", "seconds", "longest pause ms", "CPU s a second", "MB", "/health bytes", "/health ms", "CPU ms each")  # fmt: skip
+        megabytes, reports = self.redis_bytes / MEGABYTE, self.reports_per_second
+        proxies = (
+            (role, *(format(figures.get(name, 0.0), style) for name, style in FIGURES.items()))
+            for role, figures in self.proxies
+        )
         requests = ((name, f"{cpu:.0f}", f"{p50:.1f} / {p99:.1f}") for name, (cpu, p50, p99) in self.requests.items())
         return [
-            f"## {self.shape}", "", f"Redis: {self.redis_bytes / MEGABYTE:.1f} MB; reports a second: {self.reports_per_second:.0f}",
-            "", *table(headings, sweeps), "", *table(("requests", "CPU µs each", "p50 / p99 ms"), requests), "",
-        ]  # fmt: skip
+            *(f"## {self.shape}", "", f"Redis: {megabytes:.1f} MB; reports a second: {reports:.0f}", ""),
+            *(*table(("proxy", *FIGURES), proxies), ""),
+            *(*table(("requests", "CPU µs each", "p50 / p99 ms"), requests), ""),
+        ]
 
 
-def _role(proxy: ProxyFigures) -> str:
-    return "leads" if proxy.leads else "follows"
+class RunningProxy:
+    """One proxy process, and its figures."""
 
+    def __init__(self, fleet: SimulatedFleet, redis_port: int, out: Path) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        self.server = proxy_server(out, port, fleet.urls(), redis_port, f"proxy-{fleet.shape}-{port}")
+        self.figures: dict[str, float] = {}
 
-class RunningProxy(NamedTuple):
-    """One proxy process."""
-
-    url: str
-    server: Server
+    def role(self) -> str:
+        """Return whether it leads the sweeps."""
+        return "leads" if json.loads(http_get(f"{self.url}/health"))["prober"] else "follows"
 
     def sweeps(self) -> tuple[float, float]:
         """Return how many sweeps there were, and their seconds."""
@@ -128,39 +130,44 @@ class RunningProxy(NamedTuple):
         page = http_get(f"{self.url}{path}")
         return page, 1000 * (time.perf_counter() - began)
 
+    def measure_health(self) -> None:
+        """Get the page ``/health`` some times."""
+        before = self.cpu()
+        pages = [self.timed("/health") for _ in range(PAGES)]
+        idle = self.figures.get("CPU s a second", 0.0) * sum(ms for _, ms in pages)
+        self.figures["/health bytes"], self.figures["/health ms"] = len(pages[0][0]), median(ms for _, ms in pages)
+        self.figures["CPU ms each"] = max(0.0, 1000 * (self.cpu() - before) - idle) / PAGES
+
 
 async def measure(fleet: SimulatedFleet, out: Path, options: argparse.Namespace) -> FleetFigures:
     """Measure one shape of fleet."""
     redis_port, common = free_port(), str(fleet.all_pairs[0])
-    proxies: list[RunningProxy] = []
-    for _ in range(options.proxies):
-        port = free_port()
-        server = proxy_server(out, port, fleet.urls(), redis_port, f"proxy-{fleet.shape}-{port}")
-        proxies.append(RunningProxy(f"http://127.0.0.1:{port}", server))
+    proxies = [RunningProxy(fleet, redis_port, out) for _ in range(options.proxies)]
 
     async def all_known() -> bool:
         known = [await asyncio.to_thread(ready_replicas, proxy.url, common) for proxy in proxies]
         return all(count == fleet.replicas for count in known)
 
-    figures, parts = FleetFigures(fleet.shape), options.parts.split(",")
-    servers = [redis_server(redis_port, out), fleet.server(out), *(proxy.server for proxy in proxies)]
+    figures = FleetFigures(fleet.shape)
+    servers: list[Server] = [redis_server(redis_port, out), fleet.server(out), *(proxy.server for proxy in proxies)]
     async with running(servers, all_known, READY_SECONDS, "all replicas are known"):
         await asyncio.sleep(WARM_UP_SECONDS)
-        figures.proxies = [
-            ProxyFigures(json.loads(http_get(f"{proxy.url}/health"))["prober"], rss_mb=usage_of(proxy.server.pid).rss / MEGABYTE)
-            for proxy in proxies
-        ]  # fmt: skip
-        if "sweeps" in parts:
+        for proxy in proxies:
+            proxy.figures["MB"] = usage_of(proxy.server.pid).rss / MEGABYTE
+            figures.proxies.append((proxy.role(), proxy.figures))
+        if "sweeps" in options.parts:
             await measure_sweeps(figures, proxies, fleet, options)
-            figures.redis_bytes = await asyncio.to_thread(redis_bytes, redis_port)
-        if "requests" in parts:
+            client: Any = Redis(port=redis_port)  # partly untyped in redis-py
+            with client as redis:
+                figures.redis_bytes = redis.info("memory")["used_memory"]
+        if "requests" in options.parts:
             for pair in dict.fromkeys((fleet.all_pairs[0], fleet.all_pairs[-1])):
                 number = sum(pair in fleet.pairs_of(each) for each in range(fleet.replicas))
                 body = f'{{"text":{TEXT},"source_lang":"{pair.source}","target_lang":"{pair.target}"}}'
                 figures.requests[f"pair served by {number}"] = await request_cost(proxies[0], body, out)
-        if "health" in parts:
-            for each, proxy in zip(figures.proxies, proxies, strict=True):
-                await asyncio.to_thread(measure_health, each, proxy)
+        if "health" in options.parts:
+            for proxy in proxies:
+                await asyncio.to_thread(proxy.measure_health)
     return figures
 
 
@@ -168,26 +175,27 @@ async def measure_sweeps(
     figures: FleetFigures, proxies: Sequence[RunningProxy], fleet: SimulatedFleet, options: argparse.Namespace
 ) -> None:
     """Let the proxies be, in rounds; then ask each for a small page again and again: the slowest answer is a pause."""
-    counted = f"http://127.0.0.1:{fleet.ports[0]}/counted"
-    rounds: list[list[tuple[float, float, float]]] = []
-    reports, began = json.loads(http_get(counted)).get("reports", 0), time.monotonic()
+    counted = f"{fleet.urls()[0]}/counted"
+    reports, began = json.loads(http_get(counted))["reports"], time.monotonic()
+    # Of each proxy and round: sweeps, their seconds, CPU.
+    rounds: list[list[tuple[float, float, float]]] = [[] for _ in proxies]
     for _ in range(options.rounds):
         before = [(*proxy.sweeps(), proxy.cpu()) for proxy in proxies]
         await asyncio.sleep(options.seconds)
         cpus = [proxy.cpu() for proxy in proxies]
-        after = [(*proxy.sweeps(), cpu) for proxy, cpu in zip(proxies, cpus, strict=True)]
-        rounds.append([
-            ((now[2] - then[2]) / (now[0] - then[0]), (now[1] - then[1]) / (now[0] - then[0]), (now[2] - then[2]) / options.seconds)
-            for then, now in zip(before, after, strict=True)
-        ])  # fmt: skip
+        for found, proxy, cpu, then in zip(rounds, proxies, cpus, before, strict=True):
+            count, seconds = proxy.sweeps()
+            found.append((count - then[0], seconds - then[1], cpu - then[2]))
     figures.reports_per_second = (json.loads(http_get(counted))["reports"] - reports) / (time.monotonic() - began)
-    for place, (each, proxy) in enumerate(zip(figures.proxies, proxies, strict=True)):
-        columns = zip(*(found[place] for found in rounds), strict=True)
-        each.sweep_cpu, each.sweep_seconds, each.cpu = (median(column) for column in columns)
-        until = time.monotonic() + PAUSE_SECONDS
+    for proxy, found in zip(proxies, rounds, strict=True):
+        proxy.figures["CPU s a sweep"] = median(cpu / count for count, _, cpu in found)
+        proxy.figures["seconds"] = median(seconds / count for count, seconds, _ in found)
+        proxy.figures["CPU s a second"] = median(cpu for _, _, cpu in found) / options.seconds
+        until, pauses = time.monotonic() + PAUSE_SECONDS, list[float]()
         while time.monotonic() < until:
-            each.pause_ms = max(each.pause_ms, proxy.timed("/livez")[1])
-        print(f"  {_role(each)}: {each.sweep_cpu:.3f} CPU s a sweep, {each.pause_ms:.0f} ms", flush=True)
+            pauses.append(proxy.timed("/livez")[1])
+        proxy.figures["longest pause ms"] = max(pauses)
+        print(f"  {proxy.url}: {proxy.figures}", flush=True)
 
 
 async def request_cost(proxy: RunningProxy, body: str, out: Path) -> tuple[float, float, float]:
@@ -195,62 +203,37 @@ async def request_cost(proxy: RunningProxy, body: str, out: Path) -> tuple[float
     idle = proxy.cpu()
     await asyncio.sleep(LOAD.seconds)
     idle = (proxy.cpu() - idle) / LOAD.seconds
-    texts = TextSource(template="Where is the station, please, {}?", expected=TRANSLATION)
     streams = [Stream("load", concurrency=CONCURRENCY)]
-    plan = LoadPlan(
-        f"{proxy.url}/translate", str(out / "load.json"), streams, texts, LOAD, body=body, pid=proxy.server.pid
-    )
-    load = await LoadProcess(plan, out, "load").run()
+    plan = LoadPlan(f"{proxy.url}/translate", streams, TEXTS, LOAD, body=body, pid=proxy.server.pid)
+    load = await LoadProcess(plan, out, f"load-{proxy.server.pid}-{time.monotonic_ns()}").run()
     cpu = (load.server.cpu - idle * load.seconds) / max(1, len(load.counted))
     return 1e6 * cpu, load.latency_ms(50), load.latency_ms(99)
 
 
-def measure_health(figures: ProxyFigures, proxy: RunningProxy) -> None:
-    """Get the page ``/health`` some times."""
-    before = proxy.cpu()
-    pages = [proxy.timed("/health") for _ in range(PAGES)]
-    spent = proxy.cpu() - before - figures.cpu * sum(ms for _, ms in pages) / 1000
-    figures.health_bytes, figures.health_ms = len(pages[0][0]), median(ms for _, ms in pages)
-    figures.health_cpu_ms = 1000 * max(0.0, spent) / PAGES
-
-
-def redis_bytes(port: int) -> float:
-    """Return what the fleet takes in Redis."""
-    client: Any = Redis(port=port)  # partly untyped in redis-py
-    with client as redis:
-        return float(redis.info("memory")["used_memory"])
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Measure, write, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description="Many replicas and pairs.")
-    parser.add_argument("--replicas", type=int, default=200, help="default: %(default)s")
-    parser.add_argument("--pairs", type=int, default=50, help="default: %(default)s")
-    parser.add_argument("--proxies", type=int, default=4, help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the median counts (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of a round (default: %(default)s)")
-    parser.add_argument("--shapes", default=",".join(FleetShape), help="comma-separated (default: %(default)s)")
-    parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=Path(".run/scale"), help="folder (default: %(default)s)")
-    options = parser.parse_args(arguments)
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if (options.proxies + 2) * options.replicas > hard:
-        raise SystemExit(f"scale: the replicas need more open files than the {hard} that this machine allows")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    parser = options_parser("scale", "Many replicas and pairs.")
+    parser.add_argument("--replicas", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--proxies", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=5, help="of which the median counts")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of a round")
+    add_names(parser, "--shapes", list(FleetShape))
+    add_names(parser, "--parts", PARTS)
+    options = parser.parse_args()
+    files = allow_open_files()
+    if (options.proxies + 3) * options.replicas > files:
+        raise SystemExit(f"scale: the replicas need more open files than the {files} that this machine allows")
     folder, fleets, checks = RunFolder(options.out), list[FleetFigures](), Checks()
     with ProcessGuard("PAIRWAY_SCALE", GRACE_SECONDS):
-        for shape in options.shapes.split(","):
-            fleet = SimulatedFleet((free_port(),), options.replicas, options.pairs, FleetShape(shape), MAX_LOAD)
+        for shape in options.shapes:
+            ports = free_ports(options.replicas)
+            fleet = SimulatedFleet(ports, options.replicas, options.pairs, FleetShape(shape), MAX_LOAD)
             fleets.append(asyncio.run(measure(fleet, folder.path, options)))
             fleets[-1].judge(checks, options.replicas)
-    machine = (
-        f"{folder.machine}; {options.replicas} replicas, {options.pairs} pairs, {options.proxies} proxies; "
-        f"medians of {options.rounds}."
-    )
-    lines = [line for fleet in fleets for line in fleet.lines()]
-    report = "\n".join(["# Scale", "", machine, "", *lines, *target_table(checks), ""])
-    results = {"machine": machine, "fleets": list(map(asdict, fleets)), "targets": list(map(vars, checks))}
-    return folder.write(report, results, checks)
+    note = f"{options.replicas} replicas, {options.pairs} pairs, {options.proxies} proxies; medians of {options.rounds}"
+    lines = [line for each in fleets for line in each.lines()]
+    return folder.publish("Scale", note, lines, {"fleets": list(map(asdict, fleets))}, checks)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Burdensome clients in a process of their own: ``python -m benchmarks.connections.clients GROUP`` (as JSON).
 
-Opens ``count`` connections from ``address``, ``per_second`` of them a second, holds them for ``hold`` seconds and closes them.
-Prints two lines of JSON: one when all are open, one at the end.
+Opens ``count`` connections from ``address``, holds them for ``hold`` seconds and closes them. Prints what became of them as
+one line of JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import uvloop
 from typing_extensions import override
@@ -43,33 +43,39 @@ SMUGGLING: Final = (
 )
 
 
-class Behaviour(NamedTuple):
-    """What the clients of a kind send at once (by turns), then a byte a second; and whether they read."""
+@dataclass(frozen=True)
+class Behaviour:
+    """How many clients of a kind come, and in a second; what they send at once (by turns), then a byte a second."""
 
+    count: int
+    per_second: float
     begins: Sequence[bytes] = (b"",)
     drops: bytes = b""
     reads: bool = True
 
 
 KINDS: Final = {
-    "silent": Behaviour(),
-    "heads": Behaviour((POST,), b"X-Slow: " + b"a" * BODY_BYTES),
-    "bodies": Behaviour((POST + b"Content-Length: %d\r\n\r\n" % BODY_BYTES,), b" " * BODY_BYTES),
-    "readers of nothing": Behaviour((b"GET /openapi.json HTTP/1.1\r\nHost: proxy\r\n\r\n" * 16,), reads=False),
-    "pipelines": Behaviour((HIDDEN * 100,)),
-    "heads of 200 kB": Behaviour((POST + b"X-Large: " + b"a" * 200_000 + b"\r\n\r\n",)),
-    "heads of 10,000 lines": Behaviour((POST + b"".join(b"X-%d: a\r\n" % line for line in range(10_000)) + b"\r\n",)),
-    "smuggled requests": Behaviour(SMUGGLING),
+    "heads": Behaviour(1500, 500.0, (POST,), b"X-Slow: " + b"a" * BODY_BYTES),
+    "bodies": Behaviour(500, 250.0, (POST + b"Content-Length: %d\r\n\r\n" % BODY_BYTES,), b" " * BODY_BYTES),
+    "silent": Behaviour(3000, 1000.0),
+    "readers of nothing": Behaviour(
+        300, 5.0, (b"GET /openapi.json HTTP/1.1\r\nHost: proxy\r\n\r\n" * 16,), reads=False
+    ),
+    "pipelines": Behaviour(100, 20.0, (HIDDEN * 100,)),
+    "heads of 200 kB": Behaviour(100, 20.0, (POST + b"X-Large: " + b"a" * 200_000 + b"\r\n\r\n",)),
+    "heads of 10,000 lines": Behaviour(
+        100, 20.0, (POST + b"".join(b"X-%d: a\r\n" % line for line in range(10_000)) + b"\r\n",)
+    ),
+    "smuggled requests": Behaviour(120, 24.0, SMUGGLING),
 }
 
 
 @dataclass(frozen=True)
 class ClientGroup:
-    """Clients of one kind; times in seconds."""
+    """Clients of one kind, and the seconds that they stay."""
 
     kind: str
     count: int
-    per_second: float
     port: int
     address: str
     hold: float
@@ -81,7 +87,6 @@ class BurdenConnection(asyncio.Protocol):
     def __init__(self, begin: bytes, *, reads: bool) -> None:
         self.opened = self.answered = self.closed = 0.0
         self.statuses: list[str] = []
-        self.transport: asyncio.Transport | None = None
         self._begin = begin
         self._reads = reads
 
@@ -114,28 +119,25 @@ class ClientRunner:
         self._connections: list[BurdenConnection] = []
         self._errors: Counter[str] = Counter()
 
-    async def run(self) -> None:
-        """Open all, print it, hold them, print how they ended."""
-        group, began = self._group, time.monotonic()
+    async def run(self) -> dict[str, Any]:
+        """Open all, hold them; return how they ended."""
+        began, begins = time.monotonic(), itertools.cycle(self._kind.begins)
         dropping = asyncio.create_task(self._drop())
-        begins = itertools.cycle(self._kind.begins)
-        await asyncio.gather(
-            *(self._connect(began + place / group.per_second, next(begins)) for place in range(group.count))
-        )
+        dues = (began + place / self._kind.per_second for place in range(self._group.count))
+        await asyncio.gather(*(self._connect(due, next(begins)) for due in dues))
         opened = {"open": len(self._connections), "refused": self._errors, "seconds": time.monotonic() - began}
-        print(json.dumps(opened), flush=True)
-        await asyncio.sleep(group.hold)
-        print(json.dumps(self._summary()), flush=True)
+        await asyncio.sleep(self._group.hold)
+        summary = self._summary()
         dropping.cancel()
         for connection in self._connections:
-            if connection.transport is not None:
-                connection.transport.abort()
+            connection.transport.abort()
+        return {**opened, **summary}
 
     async def _drop(self) -> None:
         for place in range(len(self._kind.drops)):
             await asyncio.sleep(PACE_SECONDS)
             for connection in self._connections:
-                if connection.transport is not None and not connection.closed:
+                if not connection.closed:
                     connection.transport.write(self._kind.drops[place : place + 1])
 
     def _summary(self) -> dict[str, Any]:
@@ -156,19 +158,17 @@ class ClientRunner:
         opened.bind((self._group.address, 0))
         if not self._kind.reads:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-        async with self._connecting:
-            try:
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    await loop.sock_connect(opened, ("127.0.0.1", self._group.port))
-                    _, connection = await loop.create_connection(
-                        lambda: BurdenConnection(begin, reads=self._kind.reads), sock=opened
-                    )
-            except (OSError, TimeoutError) as error:
-                self._errors[type(error).__name__] += 1
-                opened.close()
-                return
-            self._connections.append(connection)
+        try:
+            async with self._connecting, asyncio.timeout(CONNECT_SECONDS):
+                await loop.sock_connect(opened, ("127.0.0.1", self._group.port))
+                _, connection = await loop.create_connection(
+                    lambda: BurdenConnection(begin, reads=self._kind.reads), sock=opened
+                )
+                self._connections.append(connection)
+        except (OSError, TimeoutError) as error:
+            self._errors[type(error).__name__] += 1
+            opened.close()
 
 
 if __name__ == "__main__":
-    uvloop.run(ClientRunner(ClientGroup(**json.loads(sys.argv[1]))).run())
+    print(json.dumps(uvloop.run(ClientRunner(ClientGroup(**json.loads(sys.argv[1]))).run())))

@@ -6,6 +6,7 @@
 - ``texts``: the texts that a load sends.
 - ``processes``: the launcher: free ports, servers with logs, and small questions to them.
 - ``replicas``: replicas that cost next to nothing.
+- ``program``: the command line.
 - ``waiting``: waiting for an outcome.
 - ``report``: percentiles, targets, tables, and the folder of a run.
 - ``engine``: one model on a real engine in this process, without HTTP.

@@ -25,31 +25,22 @@ class HttpConnection(asyncio.Protocol):
     """Connection with at most one request in flight."""
 
     def __init__(self) -> None:
-        self.closed = False
         self._parser = httptools.HttpResponseParser(self)
         self._headers: dict[bytes, bytes] = {}
-        self._parts: list[bytes] = []
-        self._transport: asyncio.Transport | None = None
+        self._body = b""
         self._response: asyncio.Future[HttpResponse] | None = None
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
 
     def request(self, data: bytes) -> asyncio.Future[HttpResponse]:
         """Send a whole request; the future fails with ConnectionError."""
         self._response = asyncio.get_running_loop().create_future()
-        if self._transport is None or self.closed:
+        if self.transport.is_closing():
             self._fail("it was closed")
-        else:
-            self._transport.write(data)
+        self.transport.write(data)
         return self._response
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.closed = True
-        if self._transport is not None:
-            self._transport.close()
-
-    @override
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -57,11 +48,10 @@ class HttpConnection(asyncio.Protocol):
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(f"no HTTP response: {error}")
-            self.close()
+            self.transport.close()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self.closed = True
         self._fail("connection lost")
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -70,16 +60,15 @@ class HttpConnection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body."""
-        self._parts.append(body)
+        self._body += body
 
     def on_message_complete(self) -> None:
         """Hand the response over."""
-        response = HttpResponse(self._parser.get_status_code(), self._headers, b"".join(self._parts))
-        self._headers, self._parts = {}, []
         if not self._parser.should_keep_alive():
-            self.close()
+            self.transport.close()
         if self._response is not None and not self._response.done():
-            self._response.set_result(response)
+            self._response.set_result(HttpResponse(self._parser.get_status_code(), self._headers, self._body))
+        self._headers, self._body = {}, b""
 
     def _fail(self, why: str) -> None:
         if self._response is not None and not self._response.done():
@@ -91,7 +80,7 @@ class HttpClient:
 
     def __init__(self, url: str, address: str = "127.0.0.1", timeout: float = TIMEOUT_SECONDS) -> None:
         parts = urlsplit(url)
-        self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
+        self._server = parts.hostname or "127.0.0.1", parts.port or 80
         self._address = address
         self._timeout = timeout
         self._head = f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
@@ -111,7 +100,7 @@ class HttpClient:
                 response = await connection.request(head.encode() + body)
         except BaseException:
             if connection is not None:
-                connection.close()
+                connection.transport.close()
             raise
         self._idle.append(connection)
         return response
@@ -119,13 +108,12 @@ class HttpClient:
     def close(self) -> None:
         """Close every connection."""
         for connection in self._idle:
-            connection.close()
+            connection.transport.close()
 
     async def _connection(self) -> HttpConnection:
         while self._idle:
             connection = self._idle.pop()
-            if not connection.closed:
+            if not connection.transport.is_closing():
                 return connection
         loop = asyncio.get_running_loop()
-        to = (self._host, self._port)
-        return (await loop.create_connection(HttpConnection, *to, local_addr=(self._address, 0)))[1]
+        return (await loop.create_connection(HttpConnection, *self._server, local_addr=(self._address, 0)))[1]

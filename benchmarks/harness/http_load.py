@@ -1,10 +1,10 @@
-"""HTTP clients as a process of their own: ``python -m benchmarks.harness.http_load PLAN`` (as JSON).
+"""HTTP clients as a process of their own: ``python -m benchmarks.harness.http_load PLAN OUT`` (the plan as JSON).
 
-Each stream of a plan is one client address with connections of its own. The file ``out`` is there from the beginning; its
+Each stream of a plan is one client address with connections of its own. The file OUT is there from the beginning; its
 :class:`~benchmarks.harness.load.LoadResult` is written when every response has come.
 
     result = await LoadProcess(plan, folder, "load").run()
-    async with running_load(LoadProcess(plan, folder, "load")) as load:     # a plan without seconds
+    async with LoadProcess(plan, folder, "load").running() as load:     # a plan without seconds
         …
         result = await load.stop()
 """
@@ -60,7 +60,6 @@ class LoadPlan:
     """
 
     url: str
-    out: str
     streams: list[Stream]
     texts: TextSource
     timing: Timing = field(default_factory=Timing)
@@ -81,9 +80,7 @@ class StreamClient:
     ) -> None:
         self.stream = stream
         self.http = HttpClient(plan.url, stream.address, plan.timeout)
-        self._before, self._after = plan.body.split(TEXT)
-        self._request_ids = plan.request_ids
-        self._priority = f"{PRIORITY_HEADER}: {stream.priority}\r\n"
+        self._plan = plan
         self._texts = texts
         self._samples = samples
 
@@ -99,9 +96,10 @@ class StreamClient:
             await asyncio.sleep(REFUSED_PAUSE_SECONDS)
 
     async def _post(self, number: int, text: Text, due: float, attempt: int) -> Sample:
-        request_id = f"{self._request_ids}-{number}" if self._request_ids else ""
-        headers = f"{self._priority}X-Request-Id: {request_id}\r\n" if request_id else self._priority
-        body = f"{self._before}{json.dumps(text.text)}{self._after}".encode()
+        request_id = f"{self._plan.request_ids}-{number}" if self._plan.request_ids else ""
+        headers = f"{PRIORITY_HEADER}: {self.stream.priority}\r\n"
+        headers += f"X-Request-Id: {request_id}\r\n" if request_id else ""
+        body = self._plan.body.replace(TEXT, json.dumps(text.text), 1).encode()
         sent = time.monotonic()
         status, code, model, retry_after = 0, "", "", -1.0
         try:
@@ -115,9 +113,8 @@ class StreamClient:
                 code = code or "wrong-request-id"
         except (OSError, ValueError, TypeError, AttributeError) as error:
             code = type(error).__name__
-        ended = time.monotonic()
-        name = self.stream.name
-        sample = Sample(name, number, text.units, due, sent, ended, status, code, model, retry_after, attempt)
+        times = due, sent, time.monotonic()
+        sample = Sample(self.stream.name, number, text.units, *times, status, code, model, retry_after, attempt)
         self._samples.append(sample)
         return sample
 
@@ -130,14 +127,14 @@ def _fault(content: dict[str, Any], body: bytes, expected: str) -> str:
     return "" if expected in answer else "wrong-translation"
 
 
-async def send(plan: LoadPlan) -> None:
+async def send(plan: LoadPlan, out: Path) -> None:
     """Send every stream, then write the samples."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     text_of = plan.texts.open()
     numbered = ((number, text_of(number)) for number in itertools.count(plan.texts.first))
     samples: list[Sample] = []
-    with Path(plan.out).open("wb") as out:  # noqa: ASYNC230 - everything has been sent when it is written
+    with out.open("wb") as file:
         clients = [StreamClient(plan, stream, numbered, samples) for stream in plan.streams]
         orphaned = asyncio.create_task(_stop_when_orphaned(stop))
         streams = [(client.stream, client.send) for client in clients]
@@ -146,7 +143,7 @@ async def send(plan: LoadPlan) -> None:
         orphaned.cancel()
         for client in clients:
             client.http.close()
-        out.write(RESULT_JSON.dump_json(result))
+        file.write(RESULT_JSON.dump_json(result))
 
 
 async def _stop_when_orphaned(stop: asyncio.Event) -> None:
@@ -158,56 +155,42 @@ async def _stop_when_orphaned(stop: asyncio.Event) -> None:
 
 
 class LoadProcess:
-    """Load as its starter sees it."""
+    """Load as its starter sees it; its result stays in ``FOLDER/NAME.json``."""
 
     def __init__(self, plan: LoadPlan, folder: Path, name: str) -> None:
-        self.plan = plan
-        self.name = name
+        self.name, self._timing, self._out = name, plan.timing, folder / f"{name}.json"
         command = [sys.executable, "-m", "benchmarks.harness.http_load", PLAN_JSON.dump_json(plan).decode()]
-        self._server = Server(command, folder / f"{name}.log", stop_seconds=plan.timeout + MAX_RETRY_SECONDS)
+        log, stop_seconds = folder / f"{name}.log", plan.timeout + MAX_RETRY_SECONDS
+        self._server = Server([*command, str(self._out)], log, stop_seconds=stop_seconds)
 
-    async def start(self) -> None:
-        """Start it and wait until it sends; raises RuntimeError when it ends instead."""
-        self._server.start()
-        out = Path(self.plan.out)
-
-        def state() -> str:
-            return "sends" if out.exists() else "ended" if self._server.has_ended else ""
-
-        if await wait_until(state, START_SECONDS, "the load sends") == "ended":
-            raise RuntimeError(f"the load {self._server.describe_end()}")
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[LoadProcess]:
+        """Send while the block lasts; raises RuntimeError when it ends instead of sending."""
+        try:
+            self._server.start()
+            await wait_until(lambda: self._out.exists() or self._server.has_ended, START_SECONDS, "the load sends")
+            if not self._out.exists():
+                raise RuntimeError(f"the load {self._server.describe_end()}")
+            yield self
+        finally:
+            await asyncio.to_thread(self._server.stop)
 
     async def run(self) -> LoadResult:
         """Start it and wait until a plan with an end has sent everything."""
-        timing = self.plan.timing
-        async with running_load(self):
-            within = timing.warm_up + timing.seconds + timing.extension + DRAIN_SECONDS
+        within = self._timing.warm_up + self._timing.seconds + self._timing.extension + DRAIN_SECONDS
+        async with self.running():
             await asyncio.wait_for(self._server.wait(), within)
         return await self.stop()
 
-    async def end(self) -> None:
-        """End it after its last responses."""
-        await asyncio.to_thread(self._server.stop)
-
     async def stop(self) -> LoadResult:
         """End it after its last responses, and return what it measured."""
-        await self.end()
-        written = await asyncio.to_thread(Path(self.plan.out).read_bytes)
+        await asyncio.to_thread(self._server.stop)
+        written = await asyncio.to_thread(self._out.read_bytes)
         if not written:
             raise RuntimeError(f"the load {self._server.describe_end()}")
         return RESULT_JSON.validate_json(written)
 
 
-@contextlib.asynccontextmanager
-async def running_load(load: LoadProcess) -> AsyncGenerator[LoadProcess]:
-    """Send the load while the block lasts."""
-    try:
-        await load.start()
-        yield load
-    finally:
-        await load.end()
-
-
 if __name__ == "__main__":
     raise_priority()
-    uvloop.run(send(PLAN_JSON.validate_json(sys.argv[1])))
+    uvloop.run(send(PLAN_JSON.validate_json(sys.argv[1]), Path(sys.argv[2])))

@@ -14,10 +14,10 @@ import itertools
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -25,7 +25,7 @@ from benchmarks.harness.processes import Usage, usage_of
 from benchmarks.harness.report import percentile_ms
 
 # Sends a request that was due at that monotonic second, and returns when its response is there.
-Send = Callable[[float], Awaitable[object]]
+Send = Callable[[float], Coroutine[Any, Any, object]]
 # Clients have machines of their own: here they come before the servers, where that is allowed.
 NICENESS: Final = -10
 # Between two looks at whether a load is warm, or over.
@@ -185,7 +185,7 @@ async def open_loop(pauses: Iterator[float], send: Send, stop: asyncio.Event) ->
     due = time.monotonic()
     async with asyncio.TaskGroup() as group:
         while not stop.is_set():
-            group.create_task(_once(send, due))
+            group.create_task(send(due))
             due += next(pauses)
             await _wait(stop, due - time.monotonic())
 
@@ -194,10 +194,6 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(max(0.0, seconds)):
             await stop.wait()
-
-
-async def _once(send: Send, due: float) -> None:
-    await send(due)
 
 
 async def run_load(

@@ -1,10 +1,9 @@
 """Report writer: percentiles, targets met or missed, tables in Markdown, and the folder of a run with both and JSON.
 
     checks.at_most("p99", 12.0, 50, " ms")
-    lines = ["# Name", "", folder.machine, "", *target_table(checks), "", *table(("a", "b"), rows)]
-    return folder.write("...".join(lines), {"rows": rows}, checks)
+    return folder.publish("Name", "5 rounds", table(("a", "b"), rows), {"rows": rows}, checks)
 
-``write`` returns the exit status of a program.
+``publish`` returns the exit status of a program.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -106,6 +105,20 @@ class RunFolder:
             f"Pairway {VERSION}, {self._began}, {os.cpu_count()} cores, load average {self._load_average:.1f} before and "
             f"{os.getloadavg()[0]:.1f} after"
         )
+
+    def publish(
+        self, title: str, note: str, lines: Iterable[str], results: Mapping[str, object], checks: Checks
+    ) -> int:
+        """Write a report of these lines between machine and targets; return the exit status: 1 when a target is missed."""
+        machine = f"{self.machine}; {note}."
+        parts = [
+            f"# {title}",
+            machine,
+            "\n".join(lines).strip(),
+            "\n".join(target_table(checks) if checks.checks else ()),
+        ]
+        report = "\n\n".join(part for part in parts if part) + "\n"
+        return self.write(report, {"machine": machine, **results, "targets": list(map(vars, checks))}, checks)
 
     def write(self, report: str, results: object, checks: Checks | None = None) -> int:
         """Write report.md and results.json, print the report, and return the exit status: 1 when a target is missed."""

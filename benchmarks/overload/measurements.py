@@ -13,16 +13,9 @@ from benchmarks.harness.report import NONE, percentile_ms
 # What a client may be answered when there is too much to do; anything else but a translation is a failure.
 REFUSALS: Final = frozenset({"overloaded", "rate-limited"})
 HEADINGS: Final = (
-    "load",
-    "offered /s",
-    "goodput /s",
-    "units /s",
-    "p50 / p95 / p99 ms",
-    "refused",
-    "refusals p50 / p99 ms",
-    "neither",
-    "CPU ms proxy / API server / engine",
-    "generator late p99 / most ms, CPU",
+    *("load", "offered /s", "goodput /s", "units /s", "p50 / p95 / p99 ms"),
+    *("refused", "refusals p50 / p99 ms", "neither"),
+    *("CPU ms proxy / API server / engine", "generator late p99 / most ms, CPU"),
 )
 
 
@@ -48,7 +41,7 @@ class LoadSummary(NamedTuple):
     offered: float
     goodput: float
     goodput_units: float
-    good: int
+    success_percent: float
     p50: float
     p95: float
     p99: float
@@ -56,21 +49,15 @@ class LoadSummary(NamedTuple):
     refused_p50: float
     refused_p99: float
     others: dict[str, int]
+    cpu_ms: list[float]
     late_p99: float
     late_max: float
     load_cpu_percent: float
-    cpu_ms: list[float]
 
     @property
     def refused(self) -> int:
         """Number of requests that were refused."""
         return sum(self.refusals.values())
-
-    @property
-    def success_percent(self) -> float:
-        """Part of the requests that were translated."""
-        sent = self.good + self.refused + sum(self.others.values())
-        return 100 * self.good / sent if sent else math.nan
 
     def cells(self) -> tuple[str, ...]:
         """Return a row of the table, without the load's name."""
@@ -98,32 +85,39 @@ def _counts(codes: dict[str, int]) -> str:
 def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
     """Summarize a stream."""
     result = load.result
-    ended = [sample for sample in result.counted if sample.stream == stream]
+    ended = [sample.units for sample in result.counted if sample.stream == stream]
     due = [sample for sample in result.due if sample.stream == stream]
     good = [sample.seconds for sample in due if not sample.failed]
     refused = [sample for sample in due if is_refused(sample)]
-    late = [sample.sent - sample.due for sample in due]
+    refused_seconds, late = [sample.seconds for sample in refused], [sample.sent - sample.due for sample in due]
     translated = sum(not sample.failed for sample in result.samples) or math.nan
     return LoadSummary(
-        len(due) / result.seconds,
-        len(ended) / result.seconds,
-        sum(sample.units for sample in ended) / result.seconds,
-        len(good),
-        *(percentile_ms(good, percent) for percent in (50, 95, 99)),
+        offered=len(due) / result.seconds,
+        goodput=len(ended) / result.seconds,
+        goodput_units=sum(ended) / result.seconds,
+        success_percent=good_percent(due),
+        p50=percentile_ms(good, 50),
+        p95=percentile_ms(good, 95),
+        p99=percentile_ms(good, 99),
         refusals=failures(refused),
-        refused_p50=percentile_ms((sample.seconds for sample in refused), 50),
-        refused_p99=percentile_ms((sample.seconds for sample in refused), 99),
+        refused_p50=percentile_ms(refused_seconds, 50),
+        refused_p99=percentile_ms(refused_seconds, 99),
         others=unclear_failures(due),
+        cpu_ms=[1000 * each / translated for each in load.cpu],
         late_p99=percentile_ms(late, 99),
         late_max=percentile_ms(late, 100),
         load_cpu_percent=100 * result.cpu_share,
-        cpu_ms=[1000 * each / translated for each in load.cpu],
     )
 
 
 def unclear_failures(samples: Iterable[Sample]) -> dict[str, int]:
     """Count what was neither translated nor clearly refused, by status and code."""
     return failures(sample for sample in samples if not is_refused(sample))
+
+
+def good_percent(samples: Sequence[Sample]) -> float:
+    """Return the part that was translated; NaN of nothing."""
+    return 100 * sum(not sample.failed for sample in samples) / len(samples) if samples else math.nan
 
 
 class RetrySummary(NamedTuple):
@@ -146,17 +140,13 @@ class RetrySummary(NamedTuple):
         later = [sample for sample in second if sample.due >= load.result.until]
         waits = [sample.retry_after for sample in refused] or [math.nan]
         not_retried = {sample.number for sample in refused} - {sample.number for sample in second}
-        return cls(
-            refused=len(refused),
-            not_retried=len(not_retried),
-            retried=len(second),
-            succeeded=_good_percent(second),
-            retried_later=len(later),
-            succeeded_later=_good_percent(later),
-            longest_wait=max(waits),
-            median_wait=median(waits),
+        first, again = (len(refused), len(not_retried)), (len(second), good_percent(second))
+        return cls(*first, *again, len(later), good_percent(later), max(waits), median(waits))
+
+    def words(self) -> str:
+        """Return the line of the report."""
+        return (
+            f"{self.refused} refused, {self.retried} came back, {self.succeeded:.0f} % of them with success "
+            f"({self.retried_later} after the burst, {self.succeeded_later:.0f} %); Retry-After {self.median_wait:.0f} s in the "
+            f"middle, {self.longest_wait:.0f} s at most."
         )
-
-
-def _good_percent(samples: Sequence[Sample]) -> float:
-    return 100 * sum(not sample.failed for sample in samples) / len(samples) if samples else math.nan

@@ -7,10 +7,10 @@ import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import psutil
 
@@ -29,6 +29,7 @@ from benchmarks.harness.processes import (
 from benchmarks.harness.report import Checks
 from benchmarks.harness.texts import TextSource
 from benchmarks.overload.measurements import (
+    HEADINGS,
     LoadSummary,
     OverloadLoad,
     RetrySummary,
@@ -65,28 +66,25 @@ MAX_TEXTS_PER_LOAD: Final = 40_000
 class OverloadFleet:
     """All servers; use :func:`running_fleet`."""
 
-    def __init__(self, folder: Path, texts: tuple[str, int], url: str, proxy: Server, apiserver: Server) -> None:
+    def __init__(self, folder: Path, texts: TextSource, url: str, servers: tuple[Server, Server]) -> None:
         self._folder = folder
-        self._pairs, self._seed = texts
+        self._texts = texts
         self._url = url
-        self._proxy = proxy
-        self._apiserver = apiserver
+        self._servers = servers
         self._loads = 0
 
     async def load(self, streams: Sequence[Stream], seconds: float, warm_up: float) -> OverloadLoad:
         """Send the streams at once; return the samples when the last response has come."""
         self._loads += 1
-        name = f"load-{self._loads}"
-        texts = TextSource(first=self._loads * MAX_TEXTS_PER_LOAD, pairs=self._pairs, seed=self._seed)
-        out, timing = str(self._folder / f"{name}.json"), Timing(seconds, warm_up)
-        before = self._cpu()
-        plan = LoadPlan(f"{self._url}/translate", out, list(streams), texts, timing)
-        result = await LoadProcess(plan, self._folder, name).run()
+        before, texts = self._cpu(), replace(self._texts, first=self._loads * MAX_TEXTS_PER_LOAD)
+        plan = LoadPlan(f"{self._url}/translate", list(streams), texts, Timing(seconds, warm_up))
+        result = await LoadProcess(plan, self._folder, f"load-{self._loads}").run()
         return OverloadLoad(result, [now - then for now, then in zip(self._cpu(), before, strict=True)])
 
     def _cpu(self) -> list[float]:
-        (engine,) = self._apiserver.children("EngineCore")
-        return [cpu_seconds(each) for each in (*map(psutil.Process, (self._proxy.pid, self._apiserver.pid)), engine)]
+        proxy, apiserver = self._servers
+        (engine,) = apiserver.children("EngineCore")
+        return [cpu_seconds(each) for each in (psutil.Process(proxy.pid), psutil.Process(apiserver.pid), engine)]
 
 
 @asynccontextmanager
@@ -99,7 +97,7 @@ async def running_fleet(folder: Path, pairs: str, seed: int) -> AsyncGenerator[O
     apiserver = python_server("apiserver", folder, settings, "apiserver")
     proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
     async with running([redis, apiserver, proxy], lambda: ready_replicas(url, PAIR), READY_SECONDS):
-        yield OverloadFleet(folder, (pairs, seed), url, proxy, apiserver)
+        yield OverloadFleet(folder, TextSource(pairs=pairs, seed=seed), url, (proxy, apiserver))
 
 
 @dataclass
@@ -116,7 +114,8 @@ class OverloadBench:
     failures: Counter[str] = field(default_factory=Counter[str])
     without_retry_after: int = 0
     checks: Checks = field(default_factory=Checks)
-    details: dict[str, Any] = field(default_factory=dict[str, Any])
+    bursts: list[RetrySummary] = field(default_factory=list[RetrySummary])
+    notes: list[str] = field(default_factory=list[str])
 
     async def load(
         self, name: str, *streams: Stream, seconds: float | None = None, warm_up: float = WARM_UP_SECONDS
@@ -129,19 +128,11 @@ class OverloadBench:
         for stream, summary in zip(streams, summaries, strict=True):
             row = name if len(streams) == 1 else f"{name}: {stream.name}"
             self.rows.append((row, summary))
-            print(
-                f"{row}: offered {summary.offered:.1f}/s, goodput {summary.goodput:.1f}/s, p50 {summary.p50:.0f} ms, "
-                f"p99 {summary.p99:.0f} ms; refused {summary.refused} (p99 {summary.refused_p99:.0f} ms), "
-                f"neither {summary.others or 0}",
-                flush=True,
-            )
+            cells = zip(HEADINGS[1:], summary.cells(), strict=True)
+            print(f"{row}: {', '.join(f'{heading} {cell}' for heading, cell in cells)}", flush=True)
             if stream.rate and summary.late_p99 > MAX_LATE_MS:
-                self.note(f"The generator fell behind its schedule: {row}: {summary.late_p99:.0f} ms at p99.")
+                self.notes.append(f"The generator fell behind its schedule: {row}: {summary.late_p99:.0f} ms at p99.")
         return load, summaries
-
-    def note(self, line: str) -> None:
-        """Add a line to the report."""
-        self.details.setdefault("notes", []).append(line)
 
 
 def closed(concurrency: int) -> Stream:
@@ -170,7 +161,7 @@ async def rates(bench: OverloadBench) -> None:
     units = {name: median(step.goodput_units for step in steps) for name, steps in rounds.items()}
     once, most, checks = rounds["open, 1×"], "open, 4×", bench.checks
     peak, peak_units = max(goodput.values()), max(units.values())
-    bench.note(
+    bench.notes.append(
         f"Peak, of the medians of each rate and of the closed loop: {peak:.1f} requests/s, {peak_units:.1f} units/s."
     )
     checks.at_least("4×: goodput, of the peak in requests/s", 100 * goodput[most] / peak, MIN_GOODPUT_AT_4, " %")
@@ -185,15 +176,14 @@ async def rates(bench: OverloadBench) -> None:
 async def burst(bench: OverloadBench) -> None:
     """Send bursts whose refused clients come back exactly when ``Retry-After`` says."""
     stream = Stream("burst", rate=4 * bench.capacity, retries=True)
-    bursts: list[RetrySummary] = []
     for number in range(1, ROUNDS + 1):
         await asyncio.sleep(REST_SECONDS)
         load, _ = await bench.load(f"burst, 4× ({number})", stream, seconds=BURST_SECONDS, warm_up=0)
-        bursts.append(RetrySummary.of(load))
-    bench.details["retries"] = [each._asdict() for each in bursts]
-    name = f"burst: second attempts that succeed, of {sum(each.retried for each in bursts)}"
-    bench.checks.at_least(name, median(each.succeeded for each in bursts), MIN_LET_IN_AGAIN, " %")
-    bench.checks.at_most("burst: refused and not retried", sum(each.not_retried for each in bursts), 0)
+        bench.bursts.append(RetrySummary.of(load))
+        bench.notes.append(f"Burst {number}: {bench.bursts[-1].words()}")
+    name = f"burst: second attempts that succeed, of {sum(each.retried for each in bench.bursts)}"
+    bench.checks.at_least(name, median(each.succeeded for each in bench.bursts), MIN_LET_IN_AGAIN, " %")
+    bench.checks.at_most("burst: refused and not retried", sum(each.not_retried for each in bench.bursts), 0)
 
 
 async def priorities(bench: OverloadBench) -> None:
@@ -216,7 +206,7 @@ async def callers(bench: OverloadBench) -> None:
     load, (beside, _) = await bench.load("flood 4× beside", seldom, flood)
     bench.checks.at_least("flood beside: the other's successes", beside.success_percent, 99, " %")
     slowest = max((sample.seconds for sample in load.result.samples if sample.stream == seldom.name), default=math.nan)
-    bench.note(
+    bench.notes.append(
         f"Flood beside: the other caller's p95 is {beside.p95 / alone.p95:.2f} times that alone, its slowest response took "
         f"{1000 * slowest:.0f} ms."
     )

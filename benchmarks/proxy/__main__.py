@@ -13,38 +13,29 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.harness.processes import free_port
+from benchmarks.harness.program import integers, options_parser
 from benchmarks.harness.report import RunFolder
-from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge, report
+from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge, tables
 from benchmarks.proxy.peers.definitions import BEFORE, PEERS, VERSIONS, Peer
-from benchmarks.proxy.servers import Places, ProxyProcess, running_proxies
+from benchmarks.proxy.servers import running_proxies
 from shared.runtime.process_guard import ProcessGuard
 
 
 def arguments() -> argparse.ArgumentParser:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.proxy", description="Our proxy against other ones.")
+    parser = options_parser("proxy", "Our proxy against other ones.")
     names, versions = (",".join(peer.name for peer in peers) for peers in (PEERS, VERSIONS))
-    parser.add_argument("--peers", default="", help=f"comma-separated (default: {names}; with --before: {versions})")
+    parser.add_argument("--peers", default="", help=f"comma-separated; without it {names}; with --before {versions}")
     parser.add_argument("--before", type=Path, help=f"folder of another checkout of Pairway: the peer {BEFORE}")
-    parser.add_argument("--rounds", type=int, default=5, help="interleaved ones (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement (default: %(default)s)")
-    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each (default: %(default)s)")
-    parser.add_argument("--concurrency", type=numbers, default="1,32,128", help="of connections (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=Path(".run/proxy"), help="folder (default: %(default)s)")
-    parser.add_argument(
-        "--environments", type=Path, default=Path(".run/peers"), help="where peers are installed (default: %(default)s)"
-    )
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved ones")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each")
+    parser.add_argument("--concurrency", type=integers, default="1,32,128", help="of connections")
+    parser.add_argument("--environments", type=Path, default=Path(".run/peers"), help="where peers are installed")
     return parser
-
-
-def numbers(text: str) -> list[int]:
-    """Read comma-separated numbers."""
-    return [int(each) for each in text.split(",")]
 
 
 def chosen(names: str, before: Path | None) -> list[Peer]:
@@ -59,13 +50,20 @@ def chosen(names: str, before: Path | None) -> list[Peer]:
     return [known[name] for name in names.split(",")]
 
 
-async def measure(proxies: Sequence[ProxyProcess], options: argparse.Namespace) -> list[ProxyMeasurement]:
+async def measure(
+    peers: list[Peer], folder: Path, missing: dict[str, str], options: argparse.Namespace
+) -> list[ProxyMeasurement]:
     """Return every measurement, printed: each round begins with another proxy."""
     measured: list[ProxyMeasurement] = []
-    for number in range(options.rounds):
-        first = number % max(1, len(proxies))
-        for proxy in [*proxies[first:], *proxies[:first]]:
-            with proxy.running():
+    before = (options.before or Path()).resolve()
+    async with running_proxies(peers, folder, options.environments.resolve(), before, missing) as proxies:
+        turns = [
+            (number, proxies[(number + turn) % len(proxies)])
+            for number in range(options.rounds)
+            for turn in range(len(proxies))
+        ]
+        for number, proxy in turns:
+            async with proxy.running():
                 for each in options.concurrency:
                     load = await proxy.measure(number, each, options.warm_up, options.seconds)
                     measured.append(ProxyMeasurement.of(proxy.peer.name, number, each, load))
@@ -79,26 +77,16 @@ def main() -> int:
     before: Path | None = options.before
     if before is not None and not (before / "proxy" / "__main__.py").is_file():
         raise SystemExit(f"bench-proxy: {before} is no checkout of Pairway")
-    peers = chosen(options.peers, before)
-    folder = RunFolder(options.out)
-    ports = free_port(), free_port()
-    places = Places(folder.path, options.environments.resolve(), (before or Path()).resolve(), free_port(), ports)
-    missing: dict[str, str] = {}
-    with ProcessGuard("PAIRWAY_BENCH_PROXY", 0), running_proxies(places, peers, missing) as proxies:
-        measured = asyncio.run(measure(proxies, options))
-    rounds = Rounds(measured)
+    peers, folder, missing = chosen(options.peers, before), RunFolder(options.out), dict[str, str]()
+    with ProcessGuard("PAIRWAY_BENCH_PROXY", 0):
+        rounds = Rounds(asyncio.run(measure(peers, folder.path, missing, options)))
     checks = judge(rounds, [peer.name for peer in peers], options.concurrency)
-    machine = (
-        f"{folder.machine}; medians of {options.rounds} interleaved rounds, "
-        f"{options.seconds:g} s each after {options.warm_up:g} s that do not count."
+    note = (
+        f"medians of {options.rounds} interleaved rounds, {options.seconds:g} s each after {options.warm_up:g} s that do "
+        "not count"
     )
-    results = {
-        "machine": machine,
-        "missing": missing,
-        "rounds": [asdict(each) for each in measured],
-        "targets": [asdict(check) for check in checks],
-    }
-    return folder.write(report(rounds, checks, machine, missing), results, checks)
+    results = {"missing": missing, "rounds": list(map(asdict, rounds))}
+    return folder.publish("The proxy against others", note, tables(rounds, missing), results, checks)
 
 
 if __name__ == "__main__":

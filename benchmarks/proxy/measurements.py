@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 from benchmarks.harness.load import LoadResult, failures
-from benchmarks.harness.report import NONE, Checks, table, target_table
+from benchmarks.harness.report import NONE, Checks, table
 from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DIRECT, OURS, RUST
 
 MEGABYTE: Final = 1 << 20
@@ -18,14 +18,8 @@ MEGABYTE: Final = 1 << 20
 JUDGED_AT: Final = 32
 MAX_TIMES: Final = {ASGI: 2.0, RUST: 4.0}
 HEADINGS: Final = (
-    "proxy",
-    "CPU µs a request (least – most)",
-    "requests/s",
-    "of direct",
-    "p50 ms",
-    "p99 ms",
-    "MB, most",
-    "failed",
+    *("proxy", "CPU µs a request (least – most)", "requests/s", "of direct"),
+    *("p50 ms", "p99 ms", "MB, most", "failed"),
 )
 RATIO_HEADINGS: Final = ("CPU per request", "connections", "rounds", "min", "median", "max")
 # Of the end of a log.
@@ -34,47 +28,37 @@ MAX_REASON_CHARS: Final = 300
 
 @dataclass(frozen=True)
 class ProxyMeasurement:
-    """One peer, one round, one number of connections: good responses, errors, seconds, CPU seconds, bytes, ms."""
+    """One peer, one round, one number of connections.
+
+    ``cpu_us`` of the whole process tree for each good response, ``rate`` of those a second, latencies in ms, memory in MB.
+    """
 
     peer: str
     round: int
     connections: int
-    answers: int
-    errors: dict[str, int]
-    seconds: float
-    cpu: float
-    rss: int
+    cpu_us: float
+    rate: float
     p50: float
     p99: float
+    megabytes: float
     load_cpu_us: float
+    errors: dict[str, int]
 
     @classmethod
     def of(cls, peer: str, number: int, connections: int, load: LoadResult) -> ProxyMeasurement:
         """Take what a load measured."""
-        ended = [sample for sample in load.samples if load.since <= sample.ended < load.until]
         return cls(
             peer=peer,
             round=number,
             connections=connections,
-            answers=len(load.counted),
-            errors=failures(ended),
-            seconds=load.seconds,
-            cpu=load.server.cpu,
-            rss=load.server.rss,
+            cpu_us=1e6 * load.server.cpu / (len(load.counted) or math.nan),
+            rate=load.rate,
             p50=load.latency_ms(50),
             p99=load.latency_ms(99),
+            megabytes=load.server.rss / MEGABYTE,
             load_cpu_us=1e6 * load.cpu / max(1, len(load.samples)),
+            errors=failures(sample for sample in load.samples if load.since <= sample.ended < load.until),
         )
-
-    @property
-    def cpu_us(self) -> float:
-        """CPU microseconds of the whole process tree for each good response."""
-        return 1e6 * self.cpu / self.answers if self.answers else math.nan
-
-    @property
-    def rate(self) -> float:
-        """Good responses a second."""
-        return self.answers / self.seconds
 
     def line(self) -> str:
         """Return what is printed of it."""
@@ -90,42 +74,31 @@ class Rounds:
 
     def __init__(self, measurements: Iterable[ProxyMeasurement]) -> None:
         self._measurements = {(each.peer, each.connections, each.round): each for each in measurements}
+        self.peers = list(dict.fromkeys(each.peer for each in self))
+        self.connections = sorted({each.connections for each in self})
 
-    @property
-    def peers(self) -> list[str]:
-        """Names, in the order of their first round."""
-        return list(dict.fromkeys(peer for peer, _, _ in self._measurements))
-
-    @property
-    def connections(self) -> list[int]:
-        """Numbers of connections that were tried, rising."""
-        return sorted({connections for _, connections, _ in self._measurements})
+    def __iter__(self) -> Iterator[ProxyMeasurement]:
+        return iter(self._measurements.values())
 
     def of(self, peer: str, connections: int) -> list[ProxyMeasurement]:
         """Return a peer's rounds."""
-        return [each for key, each in self._measurements.items() if key[:2] == (peer, connections)]
+        return [each for each in self if (each.peer, each.connections) == (peer, connections)]
 
-    def ratios(
-        self, peer: str, other: str, connections: int, value: Callable[[ProxyMeasurement], float]
-    ) -> list[float]:
-        """Return the ratio within each round that has both; NaN where none has."""
+    def ratios(self, peer: str, other: str, connections: int, figure: str = "cpu_us") -> list[float]:
+        """Return the ratio of a figure within each round that has both; NaN where none has."""
         return [
-            value(each) / value(beside)
+            getattr(each, figure) / value
             for each in self.of(peer, connections)
-            if (beside := self._measurements.get((other, connections, each.round))) is not None and value(beside)
+            if (beside := self._measurements.get((other, connections, each.round)))
+            and (value := getattr(beside, figure))
         ] or [math.nan]
-
-    def cpu_ratios(self, peer: str, other: str, connections: int) -> list[float]:
-        """Return the ratios of CPU per request."""
-        return self.ratios(peer, other, connections, lambda each: each.cpu_us)
 
     def row(self, peer: str, connections: int) -> tuple[str, ...]:
         """Return a row of the table: medians, and what failed in all rounds."""
         rounds = self.of(peer, connections)
-        cpus = [each.cpu_us for each in rounds]
+        cpus, is_proxy = [each.cpu_us for each in rounds], peer != DIRECT
         errors = sum((Counter(each.errors) for each in rounds), Counter[str]())
-        of_direct = median(self.ratios(peer, DIRECT, connections, lambda each: each.rate))
-        is_proxy = peer != DIRECT
+        of_direct = median(self.ratios(peer, DIRECT, connections, "rate"))
         return (
             peer,
             f"{median(cpus):.0f} ({min(cpus):.0f} – {max(cpus):.0f})" if is_proxy else NONE,
@@ -133,19 +106,17 @@ class Rounds:
             NONE if math.isnan(of_direct) else f"{of_direct:.3f}",
             f"{median(each.p50 for each in rounds):.2f}",
             f"{median(each.p99 for each in rounds):.2f}",
-            f"{max(each.rss for each in rounds) / MEGABYTE:.0f}" if is_proxy else NONE,
+            f"{max(each.megabytes for each in rounds):.0f}" if is_proxy else NONE,
             ", ".join(f"{count} {error}" for error, count in errors.items()) or "0",
         )
 
-    def version_rows(self) -> list[tuple[str, ...]]:
-        """Return our proxy's CPU beside that of another checkout, and of itself a second time."""
-        rows: list[tuple[str, ...]] = []
+    def version_rows(self) -> Iterator[tuple[str, ...]]:
+        """Yield our proxy's CPU beside that of another checkout, and of itself a second time."""
         for connections in self.connections:
             for other in (each for each in (BEFORE, AGAIN) if each in self.peers):
-                ratios = self.cpu_ratios(OURS, other, connections)
+                ratios = self.ratios(OURS, other, connections)
                 figures = (f"{value:.3f}" for value in (min(ratios), median(ratios), max(ratios)))
-                rows.append((f"{OURS} / {other}", str(connections), str(len(ratios)), *figures))
-        return rows
+                yield f"{OURS} / {other}", str(connections), str(len(ratios)), *figures
 
 
 def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> Checks:
@@ -156,23 +127,21 @@ def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> C
     for peer, most in MAX_TIMES.items():
         if peer in peers:
             name = f"CPU per request at c = {JUDGED_AT}, as a part of {peer}'s"
-            checks.at_most(name, median(rounds.cpu_ratios(OURS, peer, JUDGED_AT)), most)
-    failed = sum(sum(each.errors.values()) for number in rounds.connections for each in rounds.of(OURS, number))
+            checks.at_most(name, median(rounds.ratios(OURS, peer, JUDGED_AT)), most)
+    failed = sum(sum(each.errors.values()) for each in rounds if each.peer == OURS)
     checks.at_most("requests that failed through ours", failed, 0)
     return checks
 
 
-def report(rounds: Rounds, checks: Checks, machine: str, missing: Mapping[str, str]) -> str:
-    """Return all tables."""
-    lines = ["# The proxy against others", "", machine]
+def tables(rounds: Rounds, missing: Mapping[str, str]) -> list[str]:
+    """Return the lines of all tables."""
+    lines: list[str] = []
     for connections in rounds.connections:
         rows = (rounds.row(peer, connections) for peer in rounds.peers if rounds.of(peer, connections))
-        lines += ["", f"## {connections} connection{'s' if connections > 1 else ''}", "", *table(HEADINGS, rows)]
-    if versions := rounds.version_rows():
-        lines += ["", "## Versions", "", *table(RATIO_HEADINGS, versions)]
+        lines += [f"## {connections} connection{'s' if connections > 1 else ''}", "", *table(HEADINGS, rows), ""]
+    if versions := list(rounds.version_rows()):
+        lines += ["## Versions", "", *table(RATIO_HEADINGS, versions), ""]
     if missing:
-        lines += ["", "## Left out", ""]
+        lines += ["## Left out", ""]
         lines += [f"* {name}: {' '.join(reason.split())[-MAX_REASON_CHARS:]}" for name, reason in missing.items()]
-    if checks.checks:
-        lines += ["", *target_table(checks)]
-    return "\n".join([*lines, ""])
+    return lines

@@ -36,8 +36,7 @@ PARAGRAPH_SEED: Final = 5
 SENTENCE_COLUMNS: Final = ("direction", "guards", "chrF", "BLEU", "empty", "looped", "echoed", "warnings")
 PARAGRAPH_COLUMNS: Final = ("direction", "paragraphs", "chrF by sentence", "chrF by paragraph", "difference")
 HOSTILE_COLUMNS: Final = (
-    *("texts", "faulty without", "in pieces"),
-    *("shown with a fault", "no usable output", "literal lost"),
+    *("texts", "faulty without", "in pieces", "shown with a fault", "no usable output", "literal lost"),
 )
 # Of what a guard caught: the metric's label and the table's heading.
 GUARD_OUTCOMES: Final = {"mended": "mended", "shown": "shown with a warning", "given-up": "given up"}
@@ -150,45 +149,37 @@ async def measure(options: argparse.Namespace) -> None:
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     caught: Counter[tuple[str, str]] = Counter()
     for entry in loader.load(options.catalog):
-        rows = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit]
+        rows, pairs = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit], entry.all_pairs
         async with running_model(entry) as model:
             print(f"\n## {entry.name}, {len(rows)} sentences\n")
-            scores = [await score_sentences(model, pair, rows) for pair in entry.all_pairs]
-            _print_table(SENTENCE_COLUMNS, [row for pair_rows in scores for row in pair_rows])
-            _print_table(PARAGRAPH_COLUMNS, [await score_paragraphs(model, pair, rows) for pair in entry.all_pairs])
+            _print_table(SENTENCE_COLUMNS, [row for pair in pairs for row in await score_sentences(model, pair, rows)])
+            _print_table(PARAGRAPH_COLUMNS, [await score_paragraphs(model, pair, rows) for pair in pairs])
             before = guard_counts(model)
-            for pair in entry.all_pairs:
+            for pair in pairs:
                 for kind, counts in (await judge_hostile(model, pair, rows, options.each)).items():
-                    kinds[kind].update(counts)
+                    kinds[kind] += counts
             caught += guard_counts(model) - before
     print("## Hostile texts\n")
-    _print_table(
-        ("kind", *HOSTILE_COLUMNS),
-        [(kind, *(str(counts[column]) for column in HOSTILE_COLUMNS)) for kind, counts in kinds.items()],
-    )
-    _print_table(
-        ("guard", "caught", *GUARD_OUTCOMES.values()),
-        [
-            (guard, *map(str, (sum(counts), *counts)))
-            for guard in sorted({guard for guard, _ in caught})
-            if (counts := [caught[guard, outcome] for outcome in GUARD_OUTCOMES])
-        ],
-    )
+    hostile = [(kind, *(str(counts[column]) for column in HOSTILE_COLUMNS)) for kind, counts in kinds.items()]
+    _print_table(("kind", *HOSTILE_COLUMNS), hostile)
+    by_guard = {guard: [caught[guard, outcome] for outcome in GUARD_OUTCOMES] for guard, _ in sorted(caught)}
+    rows = [(guard, str(sum(counts)), *map(str, counts)) for guard, counts in by_guard.items()]
+    _print_table(("guard", "caught", *GUARD_OUTCOMES.values()), rows)
 
 
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print("\n".join([*table(headings, rows), ""]), flush=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality")
+    formatter = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser("python -m benchmarks.quality", formatter_class=formatter)
     parser.add_argument("--pairs", type=Path, required=True, help="folder of NAME.valid.tsv files")
-    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
-    parser.add_argument("--limit", type=int, default=1000, help="sentences per model (default: %(default)s)")
-    each = "hostile texts of each kind and direction (default: %(default)s)"
-    parser.add_argument("--each", type=int, default=20, help=each)
-    asyncio.run(measure(parser.parse_args(arguments)))
+    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"))
+    parser.add_argument("--limit", type=int, default=1000, help="sentences per model")
+    parser.add_argument("--each", type=int, default=20, help="hostile texts of each kind and direction")
+    asyncio.run(measure(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import itertools
 import json
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psutil
 
 from benchmarks.harness.http_client import HttpClient
-from benchmarks.harness.http_load import LoadPlan, LoadProcess, running_load
+from benchmarks.harness.http_load import LoadPlan, LoadProcess
 from benchmarks.harness.load import LoadResult, Stream, Timing, failures
 from benchmarks.harness.texts import TextSource, read_sentences
 
@@ -77,39 +78,38 @@ async def measure(options: argparse.Namespace, folder: Path) -> None:
 
     def load(name: str, timing: Timing, first: int) -> LoadProcess:
         texts = TextSource(first=first, pairs=str(options.pairs), alone=True)
-        plan = LoadPlan(url, str(folder / name), streams, texts, timing, timeout=TIMEOUT_SECONDS)
-        return LoadProcess(plan, folder, name)
+        return LoadProcess(LoadPlan(url, streams, texts, timing, timeout=TIMEOUT_SECONDS), folder, name)
 
     alone = await load("alone", Timing(ALONE_SECONDS, WARM_UP_SECONDS), 0).run()
     text, before = document(read_sentences(options.pairs), options.chars), memory()
     most = dict(before)
     watching = asyncio.create_task(watch_memory(most))
-    client = HttpClient(url, timeout=TIMEOUT_SECONDS)
-    async with running_load(load("beside", Timing(), len(alone.samples))) as short:
+    async with load("beside", Timing(), len(alone.samples)).running() as short:
         began = time.monotonic()
-        response = await client.post(json.dumps({"text": text, "source_lang": "en", "target_lang": "de"}).encode())
+        body = json.dumps({"text": text, "source_lang": "en", "target_lang": "de"}).encode()
+        with contextlib.closing(HttpClient(url, timeout=TIMEOUT_SECONDS)) as client:
+            response = await client.post(body)
         seconds = time.monotonic() - began
         beside = await short.stop()
     watching.cancel()
-    client.close()
-    content: dict[str, Any] = json.loads(response.body)
     print(f"document: {len(text)} characters, status {response.status}, {seconds:.1f} s")
-    print(f"warnings: {content.get('warnings')}")
+    print(f"warnings: {json.loads(response.body).get('warnings')}")
     print(f"short requests alone: {line(alone)}\nshort requests beside it: {line(beside)}")
     print(f"p95 beside / alone: {beside.latency_ms(95) / alone.latency_ms(95):.2f}")
     for name, size in most.items():
         print(f"{name}: {before.get(name, 0.0):.0f} MB before, at most {size:.0f} MB")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.long_text")
+    formatter = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser("python -m benchmarks.quality.long_text", formatter_class=formatter)
     parser.add_argument("--pairs", type=Path, required=True, help="file of english<TAB>german lines")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="proxy (default: %(default)s)")
-    parser.add_argument("--chars", type=int, default=100_000, help="length of the document (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=10.0, help="short requests a second (default: %(default)s)")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="proxy")
+    parser.add_argument("--chars", type=int, default=100_000, help="length of the document")
+    parser.add_argument("--rate", type=float, default=10.0, help="short requests a second")
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(parser.parse_args(arguments), Path(folder)))
+        asyncio.run(measure(parser.parse_args(), Path(folder)))
 
 
 if __name__ == "__main__":

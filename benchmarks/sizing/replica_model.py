@@ -1,4 +1,4 @@
-"""How fast one replica is, by what was measured of it: the service times that a simulated fleet is driven by. Pure.
+"""How fast one replica is, by what was measured of it: the service times of a fleet. Pure.
 
 The measured file is JSON, one replica's::
 
@@ -13,15 +13,14 @@ or, instead of ``closed``, ``"steps": [[8, 0.0083], [16, 0.0092]]``: segments th
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
-from random import Random
 from statistics import fmean
-from typing import Annotated, Any, Final, NamedTuple, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -71,29 +70,19 @@ class ReplicaMeasurements(BaseModel):
         return cls(what=content["machine"], most_segments=most_segments, mix=mix, closed=rows)
 
 
-class LengthMix(NamedTuple):
-    """Requests' shares, which need not add up to 1, and the length of each in characters."""
-
-    shares: Sequence[float]
-    chars: Sequence[int]
-
-    def draw(self, rng: Random) -> int:
-        """Return a length."""
-        return rng.choices(self.chars, self.shares)[0]
-
-    def mean(self, value: Callable[[int], float]) -> float:
-        """Return the mean of a figure of each length."""
-        return fmean(map(value, self.chars), self.shares)
-
-
 @dataclass(frozen=True, slots=True)
 class ReplicaModel:
-    """One replica: seconds of a step by the segments that run, how many may run, a request's time outside the engine."""
+    """One replica: seconds of a step by the segments that run, how many may run, a request's time outside the engine.
+
+    ``mix``: shares and characters of requests. A request has so many ``segments`` and so much ``work`` (segments times tokens) in the mean.
+    """
 
     steps: tuple[tuple[float, float], ...]
     most: int
     overhead: float
-    mix: LengthMix
+    mix: Sequence[tuple[float, int]]
+    segments: float
+    work: float
 
     @classmethod
     def of(cls, measured: ReplicaMeasurements) -> Self:
@@ -103,9 +92,10 @@ class ReplicaModel:
         seconds for its tokens, one a step. Where more segments are in hand than may run, all places are taken, and X
         alone says how long a step is.
         """
-        mix = LengthMix(*zip(*measured.mix, strict=True))
-        segments, tokens = (mix.mean(lambda chars, at=at: text_segments(chars)[at]) for at in (0, 1))
-        work = mix.mean(lambda chars: math.prod(text_segments(chars)))
+        shares = [share for share, _ in measured.mix]
+        lengths = [text_segments(chars) for _, chars in measured.mix]
+        segments, tokens = (fmean(values, shares) for values in zip(*lengths, strict=True))
+        work = fmean(map(math.prod, lengths), shares)
         most, overhead = measured.most_segments, measured.overhead_seconds
         steps: dict[float, float] = {float(running): seconds for running, seconds in measured.steps}
         for at_once, rate in measured.closed:
@@ -114,18 +104,29 @@ class ReplicaModel:
                 steps[max(1.0, running)] = (at_once / rate - overhead) / tokens
             else:  # of several such loops the one that got most done
                 steps[float(most)] = min(steps.get(float(most), math.inf), most / (rate * work))
-        slowest = accumulate((steps[running] for running in sorted(steps)), max)  # more never takes less time
-        return cls(tuple(zip(sorted(steps), slowest, strict=True)), most, overhead, mix)
+        slowest = itertools.accumulate((steps[running] for running in sorted(steps)), max)  # more never takes less time
+        return cls(tuple(zip(sorted(steps), slowest, strict=True)), most, overhead, measured.mix, segments, work)
 
-    def step(self, running: int) -> float:
+    def step(self, running: float) -> float:
         """Return the seconds of a step: between two measured ones on their line, outside the nearest."""
-        for (fewer, less), (more, longer) in zip(self.steps, self.steps[1:], strict=False):
+        for (fewer, less), (more, longer) in itertools.pairwise(self.steps):
             if fewer <= running <= more:
                 return less + (longer - less) * (running - fewer) / (more - fewer)
         return self.steps[0][1] if running < self.steps[0][0] else self.steps[-1][1]
 
+    def throughput(self, requests: float) -> float:
+        """Return the requests a second that it completes while it has so many in hand."""
+        running = min(self.most, requests * self.segments)
+        return running / (self.step(running) * self.work)
+
+    def seconds(self, chars: int, requests: float) -> float:
+        """Return the latency of a request of that length that is one of so many in hand."""
+        segments, tokens = text_segments(chars)
+        in_hand = segments + (requests - 1) * self.segments
+        turn = max(0.0, in_hand - self.most) / self.segments / self.throughput(math.inf)
+        return self.overhead + turn + tokens * self.step(min(self.most, in_hand))
+
     @property
     def capacity(self) -> float:
         """Requests of the mix that it can do in a second at most."""
-        work = self.mix.mean(lambda chars: math.prod(text_segments(chars)))
-        return max(running / self.step(running) for running in range(1, self.most + 1)) / work
+        return max(running / self.step(running) for running in range(1, self.most + 1)) / self.work

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.harness.engine import LocalModel, TextRequest, running_model, work_item
 from benchmarks.harness.load import Sample, Stream, Timing, run_load
+from benchmarks.harness.program import integers
 from benchmarks.harness.report import table
 from benchmarks.harness.texts import read_sentences
 from models.corpus import read_pairs
@@ -49,13 +51,12 @@ class TuningRow(NamedTuple):
     texts: float
     p50: float
     p95: float
-    step: float | None
+    step: float
 
     def cells(self) -> tuple[str, ...]:
         """Return it as a row of the table."""
-        step = "-" if self.step is None else f"{self.step:.1f}"
         rates = (f"{self.units:.1f}", f"{self.texts:.1f}")
-        return str(self.tokens), str(self.seqs), *rates, f"{self.p50:.0f}", f"{self.p95:.0f}", step
+        return str(self.tokens), str(self.seqs), *rates, f"{self.p50:.0f}", f"{self.p95:.0f}", f"{self.step:.1f}"
 
 
 def sentences_for(entry: ModelEntry, pair: LanguagePair, folder: Path | None) -> list[str]:
@@ -96,7 +97,7 @@ async def measure(
     steps = model.engine.progress().steps - steps
     tokens = int(model.entry.engine["max_num_batched_tokens"])
     units = sum(sample.units for sample in result.counted) / result.seconds
-    step = 1000 * (result.ended - result.began) / steps if steps else None
+    step = 1000 * (result.ended - result.began) / (steps or math.nan)
     return TuningRow(tokens, at_once, units, result.rate, result.latency_ms(50), result.latency_ms(95), step)
 
 
@@ -131,25 +132,17 @@ async def tune(options: argparse.Namespace) -> None:
         print("\nThat is what it has already.")
 
 
-def numbers(value: str) -> list[int]:
-    """Read whole numbers > 0, comma-separated; in rising order."""
-    values = sorted({int(each) for each in value.split(",")})
-    if not values or values[0] < 1:
-        raise ValueError(value)
-    return values
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sizing.tune")
-    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
-    parser.add_argument("--model", help="its name in the catalog (default: the first)")
+    formatter = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser("python -m benchmarks.sizing.tune", formatter_class=formatter)
+    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"))
+    parser.add_argument("--model", help="its name in the catalog; without it the first")
     parser.add_argument("--pairs", type=Path, help="folder of NAME.valid.tsv files")
-    parser.add_argument("--seqs", type=numbers, default="8,16,32,64,128", help="max_num_seqs (default: %(default)s)")
-    batched = "max_num_batched_tokens (default: %(default)s)"
-    parser.add_argument("--tokens", type=numbers, default="512,2048,8192", help=batched)
-    parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement (default: %(default)s)")
-    asyncio.run(tune(parser.parse_args(arguments)))
+    parser.add_argument("--seqs", type=integers, default="8,16,32,64,128", help="max_num_seqs")
+    parser.add_argument("--tokens", type=integers, default="512,2048,8192", help="max_num_batched_tokens")
+    parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement")
+    asyncio.run(tune(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from benchmarks.harness.report import Checks
-from benchmarks.scale import FleetFigures, ProxyFigures
+from benchmarks.scale import FleetFigures
 
 
 def test_sweep_that_costs_too_much_is_missed() -> None:
-    figures = FleetFigures(
-        "specialists", [ProxyFigures(leads=True, sweep_cpu=0.3), ProxyFigures(leads=False, sweep_cpu=0.2)]
-    )
+    proxies: list[tuple[str, dict[str, float]]] = [
+        ("leads", {"CPU s a sweep": 0.3}),
+        ("follows", {"CPU s a sweep": 0.2}),
+        ("follows", {}),
+    ]
+    figures = FleetFigures("specialists", proxies)
     few, many = Checks(), Checks()
     figures.judge(few, 200)
     figures.judge(many, 1000)

@@ -15,7 +15,7 @@ from typing import Any, cast
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.harness.http_load import LoadPlan, LoadProcess, running_load
+from benchmarks.harness.http_load import LoadPlan, LoadProcess
 from benchmarks.harness.load import Stream
 from benchmarks.harness.texts import TextSource
 from tests.faults.control import send_command
@@ -243,13 +243,12 @@ class FaultFleet:
         name = f"load-{self._loads}"
         plan = LoadPlan(
             f"{(proxy or self.proxy).url}/translate",
-            str(self.folder / f"{name}.json"),
             [Stream(name, rate, poisson=False)],
             REAL_TEXTS if real else SCRIPTED_TEXTS,
             timeout=limit,
             request_ids=name,
         )
-        async with running_load(LoadProcess(plan, self.folder, name)) as load:
+        async with LoadProcess(plan, self.folder, name).running() as load:
             yield load
 
     def logs(self) -> str:

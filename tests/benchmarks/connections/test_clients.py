@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-
-import pytest
 
 from benchmarks.connections.__main__ import Phase, ProcessState, judge
 from benchmarks.connections.clients import ClientGroup, ClientRunner
@@ -14,7 +11,7 @@ from benchmarks.connections.clients import ClientGroup, ClientRunner
 HOLD_SECONDS = 1.5
 
 
-async def test_every_answer_on_a_connection_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_every_answer_on_a_connection_is_counted() -> None:
     async def answer_twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(
@@ -26,22 +23,21 @@ async def test_every_answer_on_a_connection_is_counted(capsys: pytest.CaptureFix
     server = await asyncio.start_server(answer_twice, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        await ClientRunner(ClientGroup("smuggled requests", 3, 100.0, port, "127.0.0.2", HOLD_SECONDS)).run()
-    opened, ended = map(json.loads, capsys.readouterr().out.splitlines())
+        ended = await ClientRunner(ClientGroup("smuggled requests", 3, port, "127.0.0.2", HOLD_SECONDS)).run()
 
-    assert (opened["open"], opened["refused"]) == (3, {})
+    assert (ended["open"], ended["refused"]) == (3, {})
     assert ended["statuses"] == {"400": 3, "200": 3}
     assert (ended["most_answers"], ended["closed"]) == (2, 3)
 
 
-async def test_refused_connections_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    await ClientRunner(ClientGroup("silent", 2, 100.0, 1, "127.0.0.2", 0.0)).run()
+async def test_refused_connections_are_counted() -> None:
+    ended = await ClientRunner(ClientGroup("silent", 2, 1, "127.0.0.2", 0.0)).run()
 
-    assert json.loads(capsys.readouterr().out.splitlines()[0])["refused"] == {"ConnectionRefusedError": 2}
+    assert ended["refused"] == {"ConnectionRefusedError": 2}
 
 
 def phase(name: str, p95: float, **clients: int) -> Phase:
-    return Phase(name, [ProcessState(1.0, 90.0, 20, 1.0)], dict(clients), latencies=(1.0, p95, 9.0), requests=100)
+    return Phase(name, [ProcessState(1.0, 90.0, 20, 1.0)], dict(clients), latencies=[1.0, p95, 9.0], requests=100)
 
 
 def test_others_who_feel_the_clients_are_a_missed_target() -> None:

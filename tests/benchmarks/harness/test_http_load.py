@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from benchmarks.harness.http_load import PLAN_JSON, LoadPlan, LoadProcess, running_load
+from benchmarks.harness.http_load import PLAN_JSON, LoadPlan, LoadProcess
 from benchmarks.harness.load import Stream, Timing
 from benchmarks.harness.texts import TextSource
 from tests.support.waiting import wait_until
@@ -46,10 +46,8 @@ async def server(requests: list[web.Request]) -> AsyncGenerator[str]:
         await runner.cleanup()
 
 
-def test_plan_survives_json(tmp_path: Path) -> None:
-    plan = LoadPlan(
-        "http://a", str(tmp_path), [Stream("one", rate=2.0), Stream("two", concurrency=3)], TEXTS, Timing(1.5)
-    )
+def test_plan_survives_json() -> None:
+    plan = LoadPlan("http://a", [Stream("one", rate=2.0), Stream("two", concurrency=3)], TEXTS, Timing(1.5))
     written = PLAN_JSON.dump_json(plan)
     assert PLAN_JSON.validate_json(written) == plan
     assert json.loads(written)["streams"][1]["concurrency"] == 3
@@ -58,7 +56,7 @@ def test_plan_survives_json(tmp_path: Path) -> None:
 async def test_closed_stream_until_its_time_is_over(tmp_path: Path) -> None:
     requests: list[web.Request] = []
     async with server(requests) as url:
-        plan = LoadPlan(url, str(tmp_path / "out"), [Stream("closed", concurrency=2)], TEXTS, Timing(0.3))
+        plan = LoadPlan(url, [Stream("closed", concurrency=2)], TEXTS, Timing(0.3))
         result = await LoadProcess(plan, tmp_path, "load").run()
     samples = result.samples
     assert len(samples) == len(requests)
@@ -72,8 +70,8 @@ async def test_open_stream_until_stopped_retries_after_a_refusal(tmp_path: Path)
     requests: list[web.Request] = []
     async with server(requests) as url:
         streams = [Stream("open", rate=50.0, retries=True, priority="bulk")]
-        load = LoadProcess(LoadPlan(url, str(tmp_path / "out"), streams, TEXTS, request_ids="id"), tmp_path, "load")
-        async with running_load(load):
+        load = LoadProcess(LoadPlan(url, streams, TEXTS, request_ids="id"), tmp_path, "load")
+        async with load.running():
             await wait_until(lambda: len(requests) >= 10, 20)
             samples = (await load.stop()).samples
     (retried,) = (each for each in samples if each.attempt == 2)
@@ -86,7 +84,7 @@ async def test_open_stream_until_stopped_retries_after_a_refusal(tmp_path: Path)
 
 
 async def test_server_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
-    plan = LoadPlan("http://127.0.0.1:1", str(tmp_path / "out"), [Stream("load", concurrency=1)], TEXTS, Timing(0.2))
+    plan = LoadPlan("http://127.0.0.1:1", [Stream("load", concurrency=1)], TEXTS, Timing(0.2))
     result = await LoadProcess(plan, tmp_path, "load").run()
     assert {(each.status, each.code) for each in result.samples} == {(0, "ConnectionRefusedError")}
     assert result.rate == 0
@@ -94,7 +92,7 @@ async def test_server_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
 
 async def test_a_load_that_breaks_off_says_why(tmp_path: Path) -> None:
     texts = TextSource(pairs=str(tmp_path / "missing.tsv"))
-    plan = LoadPlan("http://127.0.0.1:1", str(tmp_path / "out"), [Stream("load", concurrency=1)], texts, Timing(0.2))
+    plan = LoadPlan("http://127.0.0.1:1", [Stream("load", concurrency=1)], texts, Timing(0.2))
     load = LoadProcess(plan, tmp_path, "load")
     with pytest.raises(RuntimeError, match=r"missing\.tsv"):
         await load.run()

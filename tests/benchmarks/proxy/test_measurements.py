@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from benchmarks.harness.load import LoadResult, Sample
 from benchmarks.harness.processes import Usage
-from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge
-from benchmarks.proxy.measurements import report as report_of
+from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge, tables
 from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DIRECT, OURS, RUST
 
 
@@ -19,14 +19,13 @@ def found(peer: str, number: int = 0, **change: Any) -> ProxyMeasurement:
         "peer": peer,
         "round": number,
         "connections": 32,
-        "answers": 1000,
-        "errors": {},
-        "seconds": 2.0,
-        "cpu": 0.1,
-        "rss": 1 << 20,
+        "cpu_us": 100.0,
+        "rate": 500.0,
         "p50": 1.0,
         "p99": 2.0,
+        "megabytes": 1.0,
         "load_cpu_us": 20.0,
+        "errors": {},
     }
     return ProxyMeasurement(**{**usual, **change})
 
@@ -34,16 +33,16 @@ def found(peer: str, number: int = 0, **change: Any) -> ProxyMeasurement:
 def test_ratios_are_within_a_round() -> None:
     # The machine got ten times slower from round to round: medians of each alone would say 10.
     rounds = Rounds(
-        found(peer, number, cpu=cost * 10**number)
+        found(peer, number, cpu_us=cost * 10**number)
         for number in range(3)
-        for peer, cost in ((DIRECT, 0.0), (OURS, 0.12), (RUST, 0.1), (ASGI, 0.2))
+        for peer, cost in ((DIRECT, 0.0), (OURS, 120.0), (RUST, 100.0), (ASGI, 200.0))
         if (peer, number) != (RUST, 1)
     )
-    assert rounds.cpu_ratios(OURS, RUST, 32) == pytest.approx([1.2, 1.2])
-    assert math.isnan(rounds.cpu_ratios(OURS, "another", 32)[0])
+    assert rounds.ratios(OURS, RUST, 32) == pytest.approx([1.2, 1.2])
+    assert math.isnan(rounds.ratios(OURS, "another", 32)[0])
     everybody = (DIRECT, OURS, RUST, ASGI)
     assert judge(rounds, everybody, [32]).met
-    text = report_of(rounds, judge(rounds, everybody, [32]), "here", {"nginx": "not\n installed"})
+    text = "\n".join(tables(rounds, {"nginx": "not\n installed"}))
     assert "* nginx: not installed" in text
     assert "| pairway | 1200 (120 – 12000) | 500 | 1.000 | 1.00 | 2.00 | 1 | 0 |" in text
     assert "| direct | – |" in text
@@ -51,15 +50,15 @@ def test_ratios_are_within_a_round() -> None:
 
 def test_versions_are_compared_within_each_round() -> None:
     costs = {OURS: (0.10, 0.11, 0.30), BEFORE: (0.10, 0.10, 0.20), AGAIN: (0.10, 0.11, 0.33)}
-    rounds = Rounds(found(peer, number, cpu=cpu) for peer, cpus in costs.items() for number, cpu in enumerate(cpus))
-    text = report_of(rounds, judge(rounds, (OURS,), [32]), "here", {})
+    rounds = Rounds(found(peer, number, cpu_us=cpu) for peer, cpus in costs.items() for number, cpu in enumerate(cpus))
+    text = tables(rounds, {})
     assert "| pairway / pairway-before | 32 | 3 | 1.000 | 1.100 | 1.500 |" in text
     assert "| pairway / pairway-again | 32 | 3 | 0.909 | 1.000 | 1.000 |" in text
-    assert "Versions" not in report_of(Rounds([found(OURS)]), judge(rounds, (), []), "here", {})
+    assert "Versions" not in "".join(tables(Rounds([found(OURS)]), {}))
 
 
 def test_missed_targets_are_reported() -> None:
-    rounds = Rounds([found(OURS, cpu=0.5, errors={"503 x": 1}), found(RUST), found(ASGI, cpu=0.2)])
+    rounds = Rounds([found(OURS, cpu_us=500.0, errors={"503 x": 1}), found(RUST), found(ASGI, cpu_us=200.0)])
     assert [check.met for check in judge(rounds, (OURS, RUST, ASGI), [32]).checks] == [False, False, False]
     assert "failed: {'503 x': 1}" in found(OURS, errors={"503 x": 1}).line()
 
@@ -72,14 +71,15 @@ def test_missing_peer_misses_its_target() -> None:
 
 
 def test_row_without_responses() -> None:
-    name, cpu, *_, errors = Rounds([found(OURS, answers=0, errors={"0 ConnectionError": 3})]).row(OURS, 32)
+    name, cpu, *_, errors = Rounds([found(OURS, cpu_us=math.nan, errors={"0 ConnectionError": 3})]).row(OURS, 32)
     assert (name, cpu, errors) == (OURS, "nan (nan – nan)", "3 0 ConnectionError")
 
 
 def test_measurement_counts_what_ended_in_its_time() -> None:
     times = ((1.5, 200, ""), (2.5, 200, ""), (2.6, 503, "overloaded"), (9.0, 200, ""))
     samples = [Sample("load", 1, 1.0, end - 0.1, end - 0.1, end, status, code) for end, status, code in times]
-    load = LoadResult(samples, began=1.0, since=2.0, until=4.0, ended=9.0, cpu=0.4, server=Usage(0.1, 5))
+    load = LoadResult(samples, began=1.0, since=2.0, until=4.0, ended=9.0, cpu=0.4, server=Usage(0.1, 5 << 20))
     measured = ProxyMeasurement.of(OURS, 0, 32, load)
-    assert (measured.answers, measured.errors, measured.seconds) == (1, {"503 overloaded": 1}, 2.0)
-    assert (measured.cpu_us, measured.rss, measured.load_cpu_us) == (pytest.approx(1e5), 5, pytest.approx(1e5))
+    assert (measured.rate, measured.errors) == (0.5, {"503 overloaded": 1})
+    assert (measured.cpu_us, measured.megabytes, measured.load_cpu_us) == (pytest.approx(1e5), 5, pytest.approx(1e5))
+    assert math.isnan(ProxyMeasurement.of(OURS, 0, 32, replace(load, samples=[])).cpu_us)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.sizing.__main__ import estimate, plan, report
+from benchmarks.sizing.__main__ import plan, report
+from benchmarks.sizing.fleet_model import estimate
 from tests.benchmarks.sizing.models import replica_model
 
 
@@ -19,8 +20,3 @@ def test_plan_finds_the_smallest_fleet() -> None:
 
 def test_plan_gives_up_at_an_impossible_p95() -> None:
     assert plan(replica_model(), 10.0, 0.1, 20) is None
-
-
-def test_overloaded_fleets_are_not_simulated() -> None:
-    own = replica_model()
-    assert estimate(own, 1, 2 * own.capacity).p95 == float("inf")

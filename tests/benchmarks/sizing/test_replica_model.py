@@ -1,17 +1,14 @@
 """One replica's speed from its measurements."""
 
-# ruff: noqa: S311 - a simulation
-
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from random import Random
 
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.sizing.replica_model import LengthMix, ReplicaMeasurements
+from benchmarks.sizing.replica_model import ReplicaMeasurements
 from tests.benchmarks.sizing.models import replica_model
 
 
@@ -21,12 +18,21 @@ def test_step_is_interpolated() -> None:
     assert own.step(6) == pytest.approx(0.012)
 
 
-def test_lengths_are_drawn_by_their_shares() -> None:
-    mix = LengthMix((3.0, 1.0), (10, 20))
-    rng = Random(1)
-    drawn = [mix.draw(rng) for _ in range(2000)]
-    assert drawn.count(10) == pytest.approx(1500, rel=0.05)
-    assert mix.mean(float) == pytest.approx(12.5)
+@pytest.mark.parametrize("at_once", [1, 3, 6, 30])
+def test_throughput_matches_the_measured_closed_loop(at_once: int) -> None:
+    measured = [(1, 2.9), (4, 10.0), (8, 18.0), (32, 24.0)]
+    own = replica_model(steps=[], closed=measured, mix=[(1.0, 100)], most_segments=8)
+    below = [rate for count, rate in measured if count <= at_once]
+    above = [rate for count, rate in measured if count >= at_once]
+    assert max(below) * 0.93 <= own.throughput(at_once) <= min([*above, 24.0]) * 1.07
+
+
+def test_requests_beyond_the_places_wait() -> None:
+    own = replica_model(mix=[(1.0, 100)])
+    alone, full, waiting = (own.seconds(100, requests) for requests in (1, 16, 32))
+    assert alone == pytest.approx(29 * 0.010)
+    assert full == pytest.approx(29 * 0.016)
+    assert waiting == pytest.approx(2 * full)
 
 
 def test_measurements_of_overload_results(tmp_path: Path) -> None:
