@@ -25,6 +25,9 @@ class Script:
     """How a fake answers one of its paths: after a delay, with a fault, with these bytes, with a problem, or rightly."""
 
     delay: float = 0.0
+    released: asyncio.Event | None = (
+        None  # it answers when this is set, so that no pause is too long for what comes before
+    )
     fault: Fault | None = None
     raw: tuple[int, bytes] | None = None
     problem: tuple[int, str] | None = None
@@ -139,7 +142,7 @@ class FakeReplica:
     async def _stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, script: Script, good: dict[str, Any]
     ) -> bool:
-        if script.delay and await _hung_up(reader, script.delay):
+        if await _hung_up_before_answer(reader, script):
             self.aborts += 1
             return False
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -169,7 +172,7 @@ class FakeReplica:
     async def _answer(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, script: Script, good: dict[str, Any]
     ) -> bool:
-        if (script.delay or script.fault == "hang") and await _hung_up(reader, script.delay or 3600):
+        if await _hung_up_before_answer(reader, script):
             self.aborts += 1
             return False
         status, body = 200, json.dumps(good).encode()
@@ -274,6 +277,23 @@ async def _write_chunk(writer: asyncio.StreamWriter, *parts: bytes) -> None:
     body = b"".join(parts)
     writer.write(b"%x\r\n%s\r\n" % (len(body), body))
     await writer.drain()
+
+
+async def _hung_up_before_answer(reader: asyncio.StreamReader, script: Script) -> bool:
+    """Say whether the client closed the connection before the script lets an answer begin."""
+    if script.released is not None:
+        reading = asyncio.create_task(_hung_up(reader, 3600))
+        release = asyncio.create_task(script.released.wait())
+        try:
+            await asyncio.wait({reading, release}, return_when=asyncio.FIRST_COMPLETED)
+            return reading.done() and reading.result()
+        finally:
+            reading.cancel()
+            release.cancel()
+            await asyncio.gather(reading, release, return_exceptions=True)
+    if script.delay or script.fault == "hang":
+        return await _hung_up(reader, script.delay or 3600)
+    return False
 
 
 async def _hung_up(reader: asyncio.StreamReader, within: float) -> bool:

@@ -54,6 +54,38 @@ def test_a_pause_counts_for_little() -> None:
     assert woken_at < time.monotonic() - began - 0.5
 
 
+# Pauses where told, fails, and tells how often it tried.
+ATTEMPTS = """
+import asyncio, os, signal, sys, time
+from tests.support.waiting import again_where_paused
+pauses, tries = int(sys.argv[1]), 0
+async def attempt():
+    global tries
+    tries += 1
+    if tries > 2:
+        return
+    if tries <= pauses:
+        if os.fork() == 0:
+            time.sleep(0.3)
+            os.kill(os.getppid(), signal.SIGCONT)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.wait()
+    raise AssertionError
+try:
+    asyncio.run(again_where_paused(attempt))
+except AssertionError:
+    print("failed", end=" ")
+print(tries)
+"""
+
+
+@pytest.mark.parametrize(("pauses", "printed"), [(2, b"3\n"), (0, b"failed 1\n")])
+def test_only_a_paused_attempt_is_repeated(pauses: int, printed: bytes) -> None:
+    command = (sys.executable, "-c", ATTEMPTS, str(pauses))
+    assert subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout == printed
+
+
 async def test_a_blocked_event_loop_is_no_pause() -> None:
     with Awake() as awake:
         time.sleep(0.4)  # noqa: ASYNC251 - what is to be seen

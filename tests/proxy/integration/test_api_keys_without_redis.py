@@ -39,8 +39,20 @@ async def one() -> AsyncGenerator[FakeReplica]:
         yield fake
 
 
+@contextmanager
+def frozen(redis: RedisServer, running: RunningProxy) -> Generator[None]:
+    """Freeze Redis, for whose answers to keys the proxy waits for a moment only, while it is frozen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running.context.keys.store, "_timeout", 0.5)
+        redis.server.signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            redis.server.signal(signal.SIGCONT)
+
+
 async def test_known_keys_pass_uncounted_while_redis_is_away(one: FakeReplica, own_redis: RedisServer) -> None:
-    async with guarded(one, own_redis.url, redis_timeout=1.0) as running:
+    async with guarded(one, own_redis.url) as running:
         stop_clock(running)
         shown, _ = await new_key(running, requests_per_minute=20, chars_per_day=200)
         stranger, _ = await new_key(running)
@@ -77,10 +89,10 @@ async def test_known_keys_pass_uncounted_while_redis_is_away(one: FakeReplica, o
 
 
 async def test_keys_read_an_hour_ago_are_refused_without_redis(one: FakeReplica, own_redis: RedisServer) -> None:
-    async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
+    async with guarded(one, own_redis.url) as running:
         shown, _ = await new_key(running)
         assert (await ask(running, shown))[0] == 200
-        with frozen(own_redis):
+        with frozen(own_redis, running):
             assert (await ask(running, shown))[0] == 200
             clock = HandClock()
             clock.now = time.monotonic() + KNOWN_SECONDS
@@ -92,7 +104,7 @@ async def test_keys_read_an_hour_ago_are_refused_without_redis(one: FakeReplica,
 async def test_frozen_redis_refuses_no_known_key(
     one: FakeReplica, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
+    async with guarded(one, own_redis.url) as running:
         shown, _ = await new_key(running)
         assert (await ask(running, shown))[0] == 200
         store = running.context.keys.store
@@ -107,18 +119,15 @@ async def test_frozen_redis_refuses_no_known_key(
 
         monkeypatch.setattr(store, "read", counted(store.read))
         monkeypatch.setattr(store, "count", counted(store.count))
-        own_redis.server.signal(signal.SIGSTOP)
         begun = time.monotonic()
-        try:
+        with frozen(own_redis, running):
             statuses = Counter([(await ask(running, shown))[0] for _ in range(30)])
-        finally:
-            own_redis.server.signal(signal.SIGCONT)
         assert statuses == {200: 30}
         assert 0 < len(asked) <= (time.monotonic() - begun) / AWAY_SECONDS + 1
 
 
 async def test_closed_mode_refuses_all_without_redis(one: FakeReplica, own_redis: RedisServer) -> None:
-    async with guarded(one, own_redis.url, redis_timeout=1.0, keys_without_redis="closed") as running:
+    async with guarded(one, own_redis.url, keys_without_redis="closed") as running:
         shown, _ = await new_key(running)
         assert (await ask(running, shown))[0] == 200
         own_redis.server.kill()
@@ -142,15 +151,6 @@ async def test_proxy_started_without_redis_refuses_and_warns(
     assert "keys can not be looked up" in caplog.text
 
 
-@contextmanager
-def frozen(redis: RedisServer) -> Generator[None]:
-    redis.server.signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        redis.server.signal(signal.SIGCONT)
-
-
 async def until_redis_is_used(running: RunningProxy) -> None:
     """Wait until a key that this proxy never saw is let in."""
     stranger, _ = await new_key(running)
@@ -162,11 +162,11 @@ async def until_redis_is_used(running: RunningProxy) -> None:
 
 
 async def test_limits_hold_again_when_redis_is_back(one: FakeReplica, own_redis: RedisServer) -> None:
-    async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
+    async with guarded(one, own_redis.url) as running:
         stop_clock(running)
         shown, _ = await new_key(running, requests_per_minute=5, chars_per_day=100)
         assert (await ask(running, shown, "x" * 10))[0] == 200
-        with frozen(own_redis):
+        with frozen(own_redis, running):
             assert [(await ask(running, shown, "x" * 50))[0] for _ in range(3)] == [200] * 3
         await until_redis_is_used(running)
         used = await usage(running, shown)
@@ -188,12 +188,12 @@ async def test_redis_too_full_to_count_is_one_that_is_away(
 
 
 async def test_uncounted_charge_is_not_refunded(one: FakeReplica, own_redis: RedisServer) -> None:
-    async with guarded(one, own_redis.url, redis_timeout=0.5) as running:
+    async with guarded(one, own_redis.url) as running:
         stop_clock(running)
         shown, _ = await new_key(running, chars_per_day=100)
         assert (await ask(running, shown, "x" * 80))[0] == 200
         authenticator: Authenticator = running.context.keys.authenticator
-        with frozen(own_redis):
+        with frozen(own_redis, running):
             authentication = await authenticator.authenticate(f"Bearer {shown}")
             assert authentication.key is not None
             # It entered in vain, so the charge asks nothing of Redis, which could still do it when it thaws.

@@ -322,10 +322,9 @@ async def test_change_during_frozen_redis_spreads_after_it_returns(
             answer = await apply_command(a, "drain", one.url)
             assert answer["shared"] is False
             assert answer["replicas"][0]["state"] == "draining"
-            had = len(one.requests)
             for _ in range(10):
                 assert (await a.translate("Hello"))[0] == 200
-            assert len(one.requests) == had
+            assert not one.requests
         finally:
             own_redis.server.signal(signal.SIGCONT)
         await until_state(b, one.url, "draining", within=3)

@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 
 async def test_sigterm_drains_releases_lease_and_exits_with_0(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")
-    async with replicas(one), proxy_process(tmp_path, redis, one, drain_seconds="1") as (server, client):
+    async with replicas(one), proxy_process(tmp_path, redis, one, drain_seconds="4") as (server, client):
 
         async def draining() -> bool:
             return await readiness(client) == 503
@@ -25,10 +25,10 @@ async def test_sigterm_drains_releases_lease_and_exits_with_0(tmp_path: Path, re
 
         assert redis.client.exists(f"{PREFIX}prober")
         server.signal(signal.SIGTERM)
-        await wait_until(draining, 0.8, "readiness fails")
+        await wait_until(draining, 3, "readiness fails")
         sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
         assert (await client.post("/translate", json=sent)).status_code == 200
-        await wait_until(closed, 4, "the socket closes")
+        await wait_until(closed, 8, "the socket closes")
         assert await exit_code_of(server) == 0
         assert not redis.client.exists(f"{PREFIX}prober")
         assert "Traceback" not in server.tail(100)

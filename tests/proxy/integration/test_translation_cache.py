@@ -22,7 +22,7 @@ from shared.runtime.metrics import RequestSample
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.event_streams import request_stream
 from tests.support.fake_replica import FakeReplica, Script, replicas
-from tests.support.waiting import wait_until
+from tests.support.waiting import again_where_paused, wait_until
 
 MIB = 1024 * 1024
 
@@ -69,6 +69,15 @@ def requested_texts(fake: FakeReplica) -> list[object]:
 async def metric(running: RunningProxy, name: str) -> float:
     lines = (await running.client.get("/metrics")).text.splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"pairway_proxy_{name}"))
+
+
+async def all_in_flight(running: RunningProxy, count: int) -> None:
+    """Wait until the proxy has so many requests in hand."""
+
+    async def all_there() -> bool:
+        return await metric(running, "requests_in_flight") == count
+
+    await wait_until(all_there, 5, f"{count} requests are there")
 
 
 async def test_repeated_text_is_translated_once(running: RunningProxy, fake: FakeReplica) -> None:
@@ -233,24 +242,31 @@ async def test_opted_out_caller_is_neither_cached_nor_coalesced(running: Running
 
 
 async def test_equal_requests_are_coalesced_without_a_cache(plain: RunningProxy, fake: FakeReplica) -> None:
-    fake.translate = Script(delay=2)  # time for all of them to come
-    answers = await asyncio.gather(*(ask(plain, "together") for _ in range(20)))
+    released = asyncio.Event()
+    fake.translate = Script(released=released)
+    coalesced = await metric(plain, "coalesced_total")
+    asked = asyncio.gather(*(ask(plain, "together") for _ in range(20)))
+    await all_in_flight(plain, 20)
+    released.set()
+    answers = await asked
     assert len(fake.requests) == 1
     assert sorted(str(source) for source, _ in answers) == ["None"] + ["coalesced"] * 19
     assert len({json.dumps(answer) for _, answer in answers}) == 1
-    assert await metric(plain, "coalesced_total") == 19
+    assert await metric(plain, "coalesced_total") == coalesced + 19
     before = len(fake.requests)
     assert (await ask(plain, "together"))[0] is None
     assert len(fake.requests) == before + 1
 
 
 async def test_coalesced_requests_keep_their_deadline_and_id(plain: RunningProxy, fake: FakeReplica) -> None:
-    fake.translate = Script(delay=0.6)
+    released = asyncio.Event()
+    fake.translate = Script(released=released)
     patient = asyncio.create_task(plain.translate("mine", x_request_id="patient"))
     await wait_until(lambda: fake.requests, 3)
     status, problem, headers = await plain.translate("mine", x_timeout_ms="100", x_request_id="hasty")
     assert (status, problem["code"], problem["request_id"]) == (504, "deadline-exceeded", "hasty")
     assert headers["x-request-id"] == "hasty"
+    released.set()
     status, _, headers = await patient
     assert (status, headers["x-request-id"]) == (200, "patient")
     assert [received.headers["x-request-id"] for received in fake.requests] == ["patient"]
@@ -268,10 +284,8 @@ async def test_replica_request_is_aborted_when_the_last_caller_leaves(plain: Run
     fake.translate = Script(delay=20)
     tasks = [asyncio.create_task(plain.translate("given up")) for _ in range(3)]
 
-    async def all_there() -> bool:
-        return await metric(plain, "requests_in_flight") == 3 and bool(fake.requests)
-
-    await wait_until(all_there, 3)
+    await all_in_flight(plain, 3)
+    await wait_until(lambda: fake.requests, 3)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -282,18 +296,19 @@ async def test_replica_request_is_aborted_when_the_last_caller_leaves(plain: Run
 
 
 async def test_request_that_was_joined_outlives_its_client(plain: RunningProxy, fake: FakeReplica) -> None:
-    fake.translate = Script(delay=1.0)
+    released = asyncio.Event()
+    fake.translate = Script(released=released)
     gone = 'requests_total{outcome="client-gone",pair="en-de"}'
     before = await metric(plain, gone)
     first = asyncio.create_task(plain.translate("carried on"))
     await wait_until(lambda: fake.requests, 3)
     second = asyncio.create_task(plain.translate("carried on"))
 
-    async def both_there() -> bool:
-        return await metric(plain, "requests_in_flight") == 2
-
-    await wait_until(both_there, 3)
+    await all_in_flight(plain, 2)
+    connections = plain.serving.connections
     first.cancel()
+    await wait_until(lambda: plain.serving.connections < connections, 3, "the first has gone")
+    released.set()
     status, answer, headers = await second
     assert (status, answer["source_lang"], headers["x-cache"]) == (200, "en", "coalesced")
     assert (len(fake.requests), fake.aborts) == (1, 0)
@@ -304,15 +319,20 @@ async def test_repeated_post_after_a_timeout_costs_one_translation(plain: Runnin
     """As DeepL's client does: a read time-out, the connection closed, the same once more on another one."""
     fake.translate = Script(delay=3.0)
     body = {"text": "again and again", "source_lang": "en", "target_lang": "de"}
-    timeouts = 0
-    answer: httpx.Response | None = None
-    while answer is None:
-        assert timeouts < 5, "each costs a translation of its own"
-        async with httpx.AsyncClient(base_url=plain.url, timeout=1.2, trust_env=False) as client:
-            try:
-                answer = await client.post("/translate", json=body)
-            except httpx.ReadTimeout:
-                timeouts += 1
-    assert (timeouts > 0, answer.status_code) == (True, 200)
-    assert answer.headers["x-cache"] == "coalesced"
-    assert (len(fake.requests), fake.aborts) == (1, 0)
+
+    async def post_until_answered() -> None:
+        timeouts = fake.aborts = 0
+        fake.requests.clear()
+        answer: httpx.Response | None = None
+        while answer is None:
+            assert timeouts < 5, "each costs a translation of its own"
+            async with httpx.AsyncClient(base_url=plain.url, timeout=1.2, trust_env=False) as client:
+                try:
+                    answer = await client.post("/translate", json=body)
+                except httpx.ReadTimeout:
+                    timeouts += 1
+        assert (timeouts > 0, answer.status_code) == (True, 200)
+        assert answer.headers["x-cache"] == "coalesced"
+        assert (len(fake.requests), fake.aborts) == (1, 0)
+
+    await again_where_paused(post_until_answered)  # a client that is paused is not back at once

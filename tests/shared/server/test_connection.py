@@ -22,7 +22,7 @@ from shared.server.limits import (
 )
 from tests.shared.server.raw_client import RawClient, raw_client
 from tests.support.serving import Serving, serving
-from tests.support.waiting import wait_until
+from tests.support.waiting import again_where_paused, wait_until
 
 HOST = b"Host: x\r\n"
 GET = b"GET /plain HTTP/1.1\r\n" + HOST
@@ -98,9 +98,13 @@ async def unharmed(served: Serving, impatient: Serving) -> AsyncGenerator[None]:
     """Whatever a test did, the next good request is answered, and no connection stays."""
     yield
     for each in (served, impatient):
-        async with raw_client(each) as one:
-            one.send(GOOD)
-            assert (await one.answer())[0] == 200
+
+        async def is_served(each: Serving = each) -> None:
+            async with raw_client(each) as one:
+                one.send(GOOD)
+                assert (await one.answer())[0] == 200
+
+        await again_where_paused(is_served)
         await wait_until(lambda each=each: not each.connections, 5, "no connection left")
 
 
@@ -206,9 +210,12 @@ async def _drip(one: RawClient, data: bytes) -> None:
 
 
 async def test_body_that_the_app_has_not_read_is_not_late(impatient: Serving) -> None:
-    async with raw_client(impatient) as one:
-        one.send(b"POST /late HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 1_000_000)
-        assert (await one.answer())[2] == b"1000000"
+    async def is_taken() -> None:
+        async with raw_client(impatient) as one:
+            one.send(b"POST /late HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 1_000_000)
+            assert (await one.answer())[2] == b"1000000"
+
+    await again_where_paused(is_taken)  # a pause while it comes is as long as it may take
 
 
 SLOW = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
@@ -216,12 +223,16 @@ SLOW = b"GET /slow HTTP/1.1\r\n" + HOST + b"\r\n"
 
 async def test_body_during_paused_reading_is_not_late(impatient: Serving) -> None:
     """Nothing is read while a request waits for the answer before it: longer than a body has."""
-    async with raw_client(impatient) as one:
-        one.send(SLOW + POST + b"Content-Length: 400\r\n\r\n" + b"x" * 200)
-        await wait_until(lambda: impatient.begun == 1, 5, "the first is in hand")
-        one.send(b"x" * 200)
-        assert (await one.answer())[2] == b"slow"
-        assert (await one.answer())[2] == b"400"
+
+    async def is_taken() -> None:
+        async with raw_client(impatient) as one:
+            one.send(SLOW + POST + b"Content-Length: 400\r\n\r\n" + b"x" * 200)
+            await wait_until(lambda: impatient.begun == 1, 5, "the first is in hand")
+            one.send(b"x" * 200)
+            assert (await one.answer())[2] == b"slow"
+            assert (await one.answer())[2] == b"400"
+
+    await again_where_paused(is_taken)
 
 
 @pytest.mark.parametrize(("begun", "status"), [(b"Content-Length: 2\r\n\r\nx", 408), (CHUNKED + b"zz\r\n", 400)])
