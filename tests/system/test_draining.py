@@ -34,6 +34,11 @@ config = draining_server.server_config(app, host="127.0.0.1", port=int(sys.argv[
 draining_server.DrainingServer(config, drain=draining.set, drain_seconds=float(sys.argv[2])).run()
 """
 
+# Longer than a pause, or readiness would fail and the socket close unseen.
+DRAIN_SECONDS = 4.0
+# Less than a drain takes; and more than a pause of the server alone, which no clock here sees.
+SEEN_WITHIN = 3.5
+
 
 class Drained:
     def __init__(self, server: Server, client: httpx.AsyncClient) -> None:
@@ -87,16 +92,16 @@ async def draining(folder: Path, seconds: float) -> AsyncGenerator[Drained]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_signal_fails_readiness_and_stops_after_the_drain(tmp_path: Path, number: signal.Signals) -> None:
-    async with draining(tmp_path, 1.5) as drained:
-        slow = await drained.in_hand(2.0)
+    async with draining(tmp_path, DRAIN_SECONDS) as drained:
+        slow = await drained.in_hand(DRAIN_SECONDS + 0.5)
         started = asyncio.get_running_loop().time()
         drained.server.signal(number)
-        await wait_until(drained.drains, 0.5, "readiness fails")
+        await wait_until(drained.drains, SEEN_WITHIN, "readiness fails")
         assert (await drained.client.get("/slow", params={"seconds": 0})).status_code == 200
-        await wait_until(drained.refuses, 3, "the socket closes")
-        assert asyncio.get_running_loop().time() - started >= 1.4
+        await wait_until(drained.refuses, DRAIN_SECONDS + SEEN_WITHIN, "the socket closes")
+        assert asyncio.get_running_loop().time() - started >= DRAIN_SECONDS - 0.1
         assert (await slow).json() == "done", "what is in hand is finished"
-        await wait_until(drained.is_gone, 3, "the process ends")
+        await wait_until(drained.is_gone, SEEN_WITHIN, "the process ends")
         assert "Traceback" not in drained.server.tail() or "KeyboardInterrupt" in drained.server.tail()
 
 
@@ -104,13 +109,13 @@ async def test_second_signal_skips_the_wait_and_drops_nothing(tmp_path: Path) ->
     async with draining(tmp_path, 10.0) as drained:
         slow = await drained.in_hand(3.0)
         drained.server.signal(signal.SIGINT)
-        await wait_until(drained.drains, 0.5, "it came: two signals at once may arrive as one")
+        await wait_until(drained.drains, SEEN_WITHIN, "it came: two signals at once may arrive as one")
         drained.server.signal(signal.SIGINT)
-        await wait_until(drained.refuses, 1.2, "the socket closes before the drain is over")
+        await wait_until(drained.refuses, SEEN_WITHIN, "the socket closes before the drain is over")
         assert (await slow).json() == "done", "the end of the drain is no third signal"
 
 
 async def test_signal_stops_at_once_without_drain_seconds(tmp_path: Path) -> None:
     async with draining(tmp_path, 0) as drained:
         drained.server.signal(signal.SIGTERM)
-        await wait_until(drained.is_gone, 2, "the process ends")
+        await wait_until(drained.is_gone, SEEN_WITHIN, "the process ends")

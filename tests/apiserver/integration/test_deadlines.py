@@ -16,7 +16,7 @@ from shared.protocol.errors import DeadlineExceededError
 from shared.protocol.messages import TranslateRequest
 from tests.apiserver.conftest import Served
 from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
-from tests.support.waiting import wait_until
+from tests.support.waiting import again_where_paused, wait_until
 
 # More than SHORT_SEGMENTS segments (of some five sentences here) are a long text, which waits for its turn in our lanes.
 SENTENCES = 160
@@ -36,7 +36,7 @@ async def test_request_expired_behind_a_long_text_never_starts(served: Served, f
     first = asyncio.create_task(served.translate(document("first")))
     await wait_until(lambda: asked_of(engine, "first") == 1, 5)
     # One may wait as long as it takes itself; behind it there is no room.
-    late = asyncio.create_task(served.translate(document("late"), headers={"X-Timeout-Ms": "3000"}))
+    late = asyncio.create_task(served.translate(document("late"), headers={"X-Timeout-Ms": "5000"}))
 
     async def both_there() -> bool:
         return (await served.report())["in_flight"] == 2
@@ -55,21 +55,30 @@ async def test_request_expired_behind_a_long_text_never_starts(served: Served, f
 async def test_no_segment_starts_after_the_deadline(served: Served, factory: ScriptedFactory) -> None:
     engine = factory.engine("en-de")
     engine.delay = 0.1
-    answer = await served.translate(document("slow"), headers={"X-Timeout-Ms": "800"})
-    assert answer.status_code == 504
-    begun = asked_of(engine, "slow")
-    assert 1 <= begun < SENTENCES
-    assert (await served.translate("Yes")).status_code == 200
-    assert asked_of(engine, "slow") == begun
-    assert engine.running == 0
+
+    async def is_cut_off() -> None:
+        engine.asked.clear()
+        answer = await served.translate(document("slow"), headers={"X-Timeout-Ms": "800"})
+        assert answer.status_code == 504
+        begun = asked_of(engine, "slow")
+        assert 1 <= begun < SENTENCES
+        assert (await served.translate("Yes")).status_code == 200
+        assert asked_of(engine, "slow") == begun
+        assert engine.running == 0
+
+    await again_where_paused(is_cut_off)
 
 
 async def test_waiting_and_running_requests_end_at_their_deadline(served: Served, factory: ScriptedFactory) -> None:
     engine = factory.engine("en-de")
     engine.gate.clear()
-    texts = [served.translate("Good morning", headers={"X-Timeout-Ms": "2000"}) for _ in range(8)]
-    assert {answer.status_code for answer in await asyncio.gather(*texts)} == {504}
-    assert engine.most_running == engine.max_num_seqs + 1  # one more than the batch has
+
+    async def are_late() -> None:
+        texts = [served.translate("Good morning", headers={"X-Timeout-Ms": "2000"}) for _ in range(8)]
+        assert {answer.status_code for answer in await asyncio.gather(*texts)} == {504}
+        assert engine.most_running == engine.max_num_seqs + 1  # one more than the batch has
+
+    await again_where_paused(are_late)
     await wait_until(lambda: engine.running == 0, 5)
     assert engine.aborted == asked_of(engine, "Good")
     assert (await served.report())["models"]["en-de"]["room"]["bulk"]["ahead"] == 0

@@ -49,9 +49,9 @@ async def test_while_connected_cancels_when_the_client_hangs_up(
             b"POST /work?seconds=60 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (size, b"x" * size)
         )
-        await asyncio.wait_for(handlers.work_started.wait(), 3)
+        await wait_until(handlers.work_started.is_set, 3, "the work has started")
         writer.close()
-        await asyncio.wait_for(handlers.work_ended.wait(), 3)
+        await wait_until(handlers.work_ended.is_set, 3, "the work has ended")
         lines = await wait_until(lambda: [each for each in caplog.records if each.getMessage() == "request"], 3)
     assert (vars(lines[0])["status"], vars(lines[0])["code"], vars(lines[0])["pair"]) == (499, "client-gone", "en-de")
 

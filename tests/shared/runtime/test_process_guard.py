@@ -83,9 +83,9 @@ async def test_guard_ends_stopped_children(processes: MarkedProcesses) -> None:
 async def test_guard_kills_after_the_grace(processes: MarkedProcesses) -> None:
     """Between SIGTERM and SIGKILL lies the grace."""
     owner = await start_family(processes, grace=1.0, first=IGNORE)
+    killed = time.monotonic()
     owner.kill()
     owner.wait()
-    killed = time.monotonic()
     await wait_until(lambda: not processes.alive(), within=4.0)
     assert time.monotonic() - killed > 0.5
 
