@@ -35,15 +35,20 @@ class Forwarder:
         """
         try:
             return await self._try_first(leg)
-        except AttemptFailedError as failure:
-            first_failure = failure
+        except AttemptFailedError:
+            return await self._retry(leg)
+        finally:
+            if leg.prepaid_seconds:
+                self._retry_policy.refund(leg)
+
+    async def _retry(self, leg: Leg) -> bytes:
         async for attempt in AsyncRetrying(
             stop=stop_after_attempt(self._retry_policy.max_tries),  # each one goes to another replica
             retry=retry_if_exception_type(AttemptFailedError),
             reraise=True,
         ):
             with attempt:
-                selection = self._retry_policy.next(leg, first_failure, self._registry.snapshot)
+                selection = self._retry_policy.next(leg, self._registry.snapshot)
                 self._metrics.retries.labels(str(selection.pair)).inc()
                 return await self._try(selection, leg)
         raise AssertionError  # not reached: the loop above returns or raises

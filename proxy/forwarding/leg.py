@@ -34,8 +34,8 @@ class AttemptFailedError(Exception):
 class Leg:
     """A request for one pair, as the client or the pivot names it; ``call`` is the client's, ``sink`` set for a stream.
 
-    Mutable state: the replicas tried, their ``errors`` by URL, how many could not even be reached, and the attempts
-    that the retry budget has paid for and that were not made yet.
+    Mutable state: the replicas tried, their ``errors`` by URL, how many could not even be reached, and for each attempt
+    that was paid for and not made yet the second of the retry budget that paid.
     """
 
     pair: LanguagePair
@@ -46,7 +46,7 @@ class Leg:
     tried_urls: set[str] = field(default_factory=set[str])
     errors: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
     unreachable_count: int = 0
-    prepaid_attempts: int = 0
+    prepaid_seconds: list[int] = field(default_factory=list[int])
 
     @property
     def attempts(self) -> int:

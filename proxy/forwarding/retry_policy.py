@@ -10,7 +10,7 @@ from proxy.balancing.attempt import Selection
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.fleet.snapshot import Snapshot
-from proxy.forwarding.leg import AttemptFailedError, Leg
+from proxy.forwarding.leg import Leg
 from proxy.routing.routes import find_pair
 from proxy.upstream.response_classifier import most_useful_error
 from shared.protocol.errors import PairUnavailableError, PairwayError
@@ -29,14 +29,15 @@ _RESERVE: Final = FREE_PER_SECOND * LIFE_SECONDS * REQUESTS_PER_ATTEMPT
 class RetryBudget:
     """Budget of retries and hedges: ten a second, and one for every five requests, within any ten seconds.
 
-    Mutable state: deposits less withdrawals of each of the last ten seconds, and their sum, in fifths of an attempt.
+    Mutable state: deposits less withdrawals of each of the last ten seconds, and their sum, in fifths of an attempt; the
+    ``second`` in which one last came.
     """
 
-    __slots__ = ("_clock", "_second", "_slices", "_sum")
+    __slots__ = ("_clock", "_slices", "_sum", "second")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._second = int(clock())
+        self.second = int(clock())
         self._slices = [0] * LIFE_SECONDS
         self._sum = 0
 
@@ -57,20 +58,27 @@ class RetryBudget:
         self._add(-REQUESTS_PER_ATTEMPT)
         return True
 
+    def refund(self, second: int) -> None:
+        """Take back a withdrawal of that second, if it still counts."""
+        self._forget()
+        if second > self.second - LIFE_SECONDS:
+            self._slices[second % LIFE_SECONDS] += REQUESTS_PER_ATTEMPT
+            self._sum += REQUESTS_PER_ATTEMPT
+
     def _add(self, amount: int) -> None:
         self._forget()
-        self._slices[self._second % LIFE_SECONDS] += amount
+        self._slices[self.second % LIFE_SECONDS] += amount
         self._sum += amount
 
     def _forget(self) -> None:
         now = int(self._clock())
-        if now == self._second:
+        if now == self.second:
             return
-        for second in range(self._second + 1, min(now, self._second + LIFE_SECONDS) + 1):
+        for second in range(self.second + 1, min(now, self.second + LIFE_SECONDS) + 1):
             place = second % LIFE_SECONDS
             self._sum -= self._slices[place]
             self._slices[place] = 0
-        self._second = now
+        self.second = now
 
 
 @dataclass(eq=False, slots=True)
@@ -102,20 +110,20 @@ class RetryPolicy:
             raise selection
         return selection
 
-    def next(self, leg: Leg, last: AttemptFailedError, snapshot: Snapshot) -> Selection:
-        """Select the replica for the attempt after a failure; pay for it.
+    def next(self, leg: Leg, snapshot: Snapshot) -> Selection:
+        """Select the replica for the attempt after a failure, which is among the leg's errors; pay for it.
 
         Raises:
             PairwayError: no further attempt may be made; says how the others failed, or that the time is over.
         """
-        error = most_useful_error(leg.errors.values()) if leg.errors else last.error
+        error = most_useful_error(leg.errors.values())
         if self._is_exhausted(leg):
             raise error
         selection = self._select(leg, snapshot)
         if isinstance(selection, PairwayError):
             raise error
-        if leg.prepaid_attempts:
-            leg.prepaid_attempts -= 1
+        if leg.prepaid_seconds:
+            leg.prepaid_seconds.pop()
         elif not self._budget.withdraw():
             self._selector.release(selection)
             raise error
@@ -152,8 +160,13 @@ class RetryPolicy:
             return False
         if not self._budget.withdraw():
             return False
-        leg.prepaid_attempts += 1
+        leg.prepaid_seconds.append(self._budget.second)
         return True
+
+    def refund(self, leg: Leg) -> None:
+        """Give back what was paid for attempts that the leg, which has ended, did not make."""
+        while leg.prepaid_seconds:
+            self._budget.refund(leg.prepaid_seconds.pop())
 
     def _is_exhausted(self, leg: Leg) -> bool:
         return leg.attempts >= self._max_attempts or leg.unreachable_count >= MAX_UNREACHABLE

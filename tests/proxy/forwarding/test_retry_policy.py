@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import TranslationCall
-from proxy.forwarding.leg import AttemptFailedError, Leg
+from proxy.forwarding.leg import Leg
 from proxy.forwarding.retry_policy import (
     FREE_PER_SECOND,
     LIFE_SECONDS,
@@ -41,7 +41,7 @@ from tests.proxy.samples import pair, replica, snapshot
 
 EN_DE = pair("en>de")
 FLEET = snapshot(*(replica(url, "en>de") for url in "abc"))
-FAILURE = AttemptFailedError(ReplicaFailedError("x"))
+FAILURE = ReplicaFailedError("x")
 
 
 class Setup:
@@ -63,6 +63,13 @@ class Setup:
         call = TranslationCall(request, cost, Caller("c"), Priority.INTERACTIVE, deadline, "id", RequestSample())
         sink = DeltaSink(lambda _index, _text: None) if streams else None
         return Leg(pair(f"en>{target}"), call, request, call.cost, sink)
+
+    def failed_leg(self, *urls: str) -> Leg:
+        """Return a leg that these replicas did not serve."""
+        leg = self.leg()
+        leg.tried_urls |= set(urls)
+        leg.errors |= dict.fromkeys(urls, FAILURE)
+        return leg
 
     def spend(self) -> None:
         while self.budget.withdraw():
@@ -89,65 +96,70 @@ def test_first_attempt_after_the_deadline_raises() -> None:
 
 def test_next_attempt_goes_to_another_replica_and_is_paid() -> None:
     setup = Setup()
-    leg = setup.leg()
-    leg.tried_urls |= {"a"}
+    leg = setup.failed_leg("a")
     left = setup.budget.left
-    assert setup.policy.next(leg, FAILURE, FLEET).url in "bc"
+    assert setup.policy.next(leg, FLEET).url in "bc"
     assert setup.budget.left == left - 1
 
 
 def test_next_attempt_is_refused_without_budget() -> None:
     setup = Setup()
     setup.spend()
-    leg = setup.leg()
-    leg.tried_urls |= {"a"}
+    leg = setup.failed_leg("a")
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FAILURE, FLEET)
+        setup.policy.next(leg, FLEET)
 
 
 def test_next_attempt_over_the_limit_raises_most_useful_error() -> None:
     setup = Setup()
-    leg = setup.leg()
-    leg.tried_urls |= {"a", "b"}
-    leg.errors |= {"a": FAILURE.error, "b": OverloadedError("full", retry_after=1)}
+    leg = setup.failed_leg("a", "b")
+    leg.errors["b"] = OverloadedError("full", retry_after=1)
     with pytest.raises(OverloadedError):
-        setup.policy.next(leg, FAILURE, FLEET)
+        setup.policy.next(leg, FLEET)
 
 
 def test_next_attempt_without_untried_replica_raises_last_error() -> None:
     setup = Setup(max_attempts=9)
-    leg = setup.leg()
-    leg.tried_urls |= {"a", "b", "c"}
+    leg = setup.failed_leg("a", "b", "c")
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FAILURE, FLEET)
+        setup.policy.next(leg, FLEET)
 
 
 def test_unreachable_replicas_are_no_attempts() -> None:
     setup = Setup()
-    leg = setup.leg()
-    leg.tried_urls |= {"a", "b"}
+    leg = setup.failed_leg("a", "b")
     leg.unreachable_count = 2
-    assert setup.policy.next(leg, FAILURE, FLEET).url == "c"
+    assert setup.policy.next(leg, FLEET).url == "c"
 
 
 def test_unreachable_replicas_are_limited_too() -> None:
     setup = Setup()
-    leg = setup.leg()
-    leg.tried_urls |= {str(number) for number in range(MAX_UNREACHABLE)}
+    leg = setup.failed_leg(*(str(number) for number in range(MAX_UNREACHABLE)))
     leg.unreachable_count = MAX_UNREACHABLE
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FAILURE, FLEET)
+        setup.policy.next(leg, FLEET)
 
 
 def test_abandoned_attempt_prepays_the_next_one() -> None:
     setup = Setup()
-    leg = setup.leg()
-    leg.tried_urls |= {"a"}
+    leg = setup.failed_leg("a")
     assert setup.policy.may_abandon(leg, FLEET)
     setup.spend()
-    assert setup.policy.next(leg, FAILURE, FLEET).url in "bc"
+    assert setup.policy.next(leg, FLEET).url in "bc"
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FAILURE, FLEET)
+        setup.policy.next(leg, FLEET)
+
+
+def test_prepaid_attempt_that_was_not_made_is_refunded() -> None:
+    setup = Setup(max_attempts=9)
+    leg, left = setup.failed_leg("a"), setup.budget.left
+    assert setup.policy.may_abandon(leg, FLEET)
+    assert setup.policy.may_abandon(leg, FLEET)
+    setup.policy.next(leg, FLEET)
+    setup.policy.refund(leg)
+    assert setup.budget.left == left - 1
+    setup.policy.refund(leg)
+    assert setup.budget.left == left - 1, "once"
 
 
 def test_only_replica_is_not_abandoned() -> None:
@@ -268,6 +280,17 @@ def test_withdrawals_expire_after_ten_seconds(budget: RetryBudget, clock: HandCl
     clock.now += LIFE_SECONDS - 1
     assert budget.left == 0
     clock.now += 1
+    assert budget.left == FREE
+
+
+def test_refund_counts_as_long_as_its_withdrawal(budget: RetryBudget, clock: HandClock) -> None:
+    drain(budget)
+    second = budget.second
+    clock.now += LIFE_SECONDS - 1
+    budget.refund(second)
+    assert budget.left == 1
+    clock.now += 1
+    budget.refund(second)
     assert budget.left == FREE
 
 
