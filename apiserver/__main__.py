@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from pydantic import ValidationError
-
 from apiserver.app import create_app
 from apiserver.catalog.yaml_file import CatalogError
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from apiserver.settings import PREFIX, ApiServerSettings
+from apiserver.settings import ApiServerSettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.runtime.process_guard import ProcessGuard
-from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
+from shared.runtime.settings import SettingsError, load_settings
 from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
@@ -23,16 +21,12 @@ def main() -> int:
     """Serve until a signal; 78 when a setting or the catalog is wrong."""
     exit_on_signals()
     try:
-        refuse_unknown_settings(PREFIX, ApiServerSettings.model_fields, os.environ)
-        settings = ApiServerSettings()
+        settings = load_settings(ApiServerSettings)
         configure_logging(settings.log_level, settings.log_format)
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         app = create_app(settings)
-    except ValidationError as error:
-        sys.stderr.write(f"apiserver: {describe_settings_error(error, PREFIX)}\n")
-        return EXIT_CONFIG
-    except (UnknownSettingError, CatalogError) as error:
+    except (SettingsError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
     # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -11,13 +10,11 @@ from pydantic_settings import SettingsConfigDict
 from shared.runtime.ip_addresses import is_loopback
 from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token, split_commas
 
-PREFIX: Final = "APISERVER_"
-
 
 class ApiServerSettings(ServerSettings):
     """Every field is the environment variable of its name with ``APISERVER_`` before it."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX)
+    model_config = SettingsConfigDict(env_prefix="APISERVER_")
 
     port: Port = 8001
     token: Token = Field(

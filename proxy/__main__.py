@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from functools import partial
 from ipaddress import ip_network
 from typing import Final
 
-from pydantic import ValidationError
-
 from proxy.app import create_app, create_operator_app
-from proxy.settings import PREFIX, REMOVED_SETTINGS, ProxySettings
+from proxy.settings import ProxySettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
-from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
+from shared.runtime.settings import SettingsError, load_settings
 from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
@@ -29,11 +26,9 @@ def main() -> int:
     """Serve until told to stop; 78 when a setting is wrong."""
     exit_on_signals()
     try:
-        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ, REMOVED_SETTINGS)
-        settings = ProxySettings()
-    except (ValidationError, UnknownSettingError) as error:
-        message = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else error
-        sys.stderr.write(f"proxy: {message}\n")
+        settings = load_settings(ProxySettings)
+    except SettingsError as error:
+        sys.stderr.write(f"proxy: {error}\n")
         return EXIT_CONFIG
     configure_logging(settings.log_level, settings.log_format)
     if everywhere := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:

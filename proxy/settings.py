@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Mapping
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -12,14 +13,6 @@ from shared.languages import canonical_tag
 from shared.runtime.ip_addresses import is_loopback
 from shared.runtime.settings import CommaSeparated, MaxConnections, Port, ServerSettings, Token, split_commas
 
-PREFIX: Final = "PROXY_"
-# Settings of earlier versions, and what replaces each.
-REMOVED_SETTINGS: Final = {
-    "PROXY_PROCESSES": (
-        "start several proxies, each with a PROXY_PORT of its own, behind a load balancer "
-        "(docs/operations.md, More than one core)"
-    )
-}
 # A few hundred sentences.
 _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
@@ -27,7 +20,13 @@ _LEAST_CACHE_BYTES: Final = 1024 * 1024
 class ProxySettings(ServerSettings):
     """Every field is the environment variable of its name with ``PROXY_`` before it."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX)
+    model_config = SettingsConfigDict(env_prefix="PROXY_")
+    removed: ClassVar[Mapping[str, str]] = {
+        "PROXY_PROCESSES": (
+            "start several proxies, each with a PROXY_PORT of its own, behind a load balancer "
+            "(docs/operations.md, More than one core)"
+        )
+    }
 
     port: Port = 8000
     root_path: str = Field(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import re
 import sys
 import time
@@ -22,12 +21,12 @@ from proxy.keys.api_key import ID, MAX_UNIX, Grant, KeyChanges, KeyView, Scope, 
 from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
-from proxy.settings import PREFIX, REMOVED_SETTINGS, ProxySettings
+from proxy.settings import ProxySettings
 from shared.protocol.errors import PairwayError, UnknownKeyError
 from shared.protocol.priority import Priority
 from shared.protocol.validation_errors import operator_errors
 from shared.runtime.exit_codes import EXIT_CONFIG
-from shared.runtime.settings import UnknownSettingError, describe_settings_error, refuse_unknown_settings
+from shared.runtime.settings import SettingsError, load_settings
 
 EXIT_REFUSED: Final = 1
 EXIT_USAGE: Final = 2
@@ -172,11 +171,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do one command; return the exit status."""
     options = parse(arguments)
     try:
-        refuse_unknown_settings(PREFIX, ProxySettings.model_fields, os.environ, REMOVED_SETTINGS)
-        settings = ProxySettings()
-    except (ValidationError, UnknownSettingError) as error:
-        message = describe_settings_error(error, PREFIX) if isinstance(error, ValidationError) else str(error)
-        return _fail(message, EXIT_CONFIG)
+        settings = load_settings(ProxySettings)
+    except SettingsError as error:
+        return _fail(str(error), EXIT_CONFIG)
 
     async def run_once() -> None:
         store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, TIMEOUT_SECONDS, time.time)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -17,8 +18,8 @@ from shared.protocol.validation_errors import sentence_of
 from shared.runtime.logging import LogFormat
 
 
-class UnknownSettingError(ValueError):
-    """The environment holds a name with our prefix that no setting has."""
+class SettingsError(ValueError):
+    """The environment holds a wrong setting: a value that cannot be, or a name with our prefix that no setting has."""
 
 
 def refuse_unknown_settings(
@@ -29,25 +30,16 @@ def refuse_unknown_settings(
     ``removed`` says by the full name of each setting of earlier versions what replaces it.
 
     Raises:
-        UnknownSettingError: names the variable, and what replaces it or the closest setting that exists.
+        SettingsError: names the variable, and what replaces it or the closest setting that exists.
     """
     known = {f"{prefix}{field}".upper() for field in fields}
     for name in sorted(environ):
         if removed and name.upper() in removed:
-            raise UnknownSettingError(f"{name} was removed; {removed[name.upper()]}")
+            raise SettingsError(f"{name} was removed; {removed[name.upper()]}")
         if name.upper().startswith(prefix.upper()) and name.upper() not in known:
             close = difflib.get_close_matches(name.upper(), known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
-            raise UnknownSettingError(f"{name} is no setting; {hint}")
-
-
-def describe_settings_error(error: ValidationError, prefix: str) -> str:
-    """Say which variables are wrong and what would be right, never with the value: it may be a secret."""
-    sentences: list[str] = []
-    for item in error.errors(include_url=False, include_input=False):
-        name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
-        sentences.append(f"{name}: {sentence_of(item, {})}")
-    return "; ".join(sentences)
+            raise SettingsError(f"{name} is no setting; {hint}")
 
 
 Port = Annotated[int, Field(ge=1, le=65535, description="TCP port to listen on.")]
@@ -74,6 +66,8 @@ class ServerSettings(BaseSettings):
 
     # Inputs are hidden in errors: beside the wrong value they show the others, a Redis password among them.
     model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    # By the full name of each setting of earlier versions, what replaces it.
+    removed: ClassVar[Mapping[str, str]] = {}
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     max_connections: MaxConnections = 16_384
@@ -134,3 +128,24 @@ class ServerSettings(BaseSettings):
     def limits(self) -> Limits:
         """The bounds of one request."""
         return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)
+
+
+S = TypeVar("S", bound=ServerSettings)
+
+
+def load_settings(kind: type[S]) -> S:
+    """Read a server's settings from the environment.
+
+    Raises:
+        SettingsError: says which variables are wrong and what would be right, never with the value: it may be a secret.
+    """
+    prefix = kind.model_config.get("env_prefix", "")
+    refuse_unknown_settings(prefix, kind.model_fields, os.environ, kind.removed)
+    try:
+        return kind()
+    except ValidationError as error:
+        sentences: list[str] = []
+        for item in error.errors(include_url=False, include_input=False):
+            name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
+            sentences.append(f"{name}: {sentence_of(item, {})}")
+        raise SettingsError("; ".join(sentences)) from None
