@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.local_stats import LocalStats
@@ -15,7 +14,14 @@ from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from proxy.upstream.http_client import Exchange
-from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS, UNTRUSTED, AttemptOutcome, ReplicaResponse, classify
+from proxy.upstream.response_classifier import (
+    OK,
+    RETRY_AFTER_SECONDS,
+    UNTRUSTED,
+    AttemptOutcome,
+    ReplicaResponse,
+    classify,
+)
 from shared.protocol.errors import CODES, PairUnavailableError, ReplicaFailedError
 from shared.protocol.headers import CALLER_HEADER, REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
@@ -59,8 +65,8 @@ class UpstreamRequest:
                     response = await exchange
                 except (UnreachableError, BrokenAnswerError, SilentError, HedgeWonError, ReplicaLostError) as failure:
                     raise _conclude_failure(attempt, leg, failure) from failure
-                attempt.label = _outcome_label(response)
-                if response.status == HTTPStatus.OK:
+                if response.status == OK:
+                    attempt.label = "ok"
                     attempt.record_outcome(AttemptOutcome.GOOD)
                     return response.body
                 raise _conclude_refusal(attempt, leg, response)
@@ -103,6 +109,7 @@ def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Excepti
 def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
     """Record a response that is no translation; return the error to raise."""
     url, pair = attempt.selection.url, attempt.selection.pair
+    attempt.label = _refusal_label(response)
     refusal = classify(pair, response.status, response.problem, response.retry_after, leg.call.deadline)
     if refusal.outcome is AttemptOutcome.FAILED:
         level = logging.ERROR if response.status in UNTRUSTED else logging.WARNING
@@ -115,10 +122,8 @@ def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> 
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
 
 
-def _outcome_label(response: ReplicaResponse) -> str:
-    """Name a response's outcome for metrics: labels are bounded whatever a replica writes."""
-    if response.status == HTTPStatus.OK:
-        return "ok"
+def _refusal_label(response: ReplicaResponse) -> str:
+    """Name a refusal for metrics: labels are bounded whatever a replica writes."""
     if response.problem is not None:
         return response.problem.code if response.problem.code in CODES else "other"
     return str(response.status)

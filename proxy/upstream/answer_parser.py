@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Final
 
 import httptools
 
 from proxy.upstream.errors import BrokenAnswerError, describe
-from proxy.upstream.response_classifier import ReplicaResponse
+from proxy.upstream.response_classifier import OK, ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 from shared.protocol.sse import EVENT_STREAM
 
@@ -85,7 +84,7 @@ class AnswerParser:
         if not self.is_whole:
             return None
         body = b"".join(self._parts)
-        if self._reader is not None and self._status == HTTPStatus.OK:
+        if self._reader is not None and self._status == OK:
             self._reader.read_whole(body)
         return ReplicaResponse(self._status, body, self._retry_after)
 
@@ -115,7 +114,7 @@ class AnswerParser:
     def on_headers_complete(self) -> None:
         """Note the status."""
         self._status = self._parser.get_status_code()
-        self._has_head = self._status >= HTTPStatus.OK
+        self._has_head = self._status >= OK
         self._is_reusable = self._parser.should_keep_alive() and self._parser.get_http_version() == "1.1"
 
     def on_body(self, part: bytes) -> None:

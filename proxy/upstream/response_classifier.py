@@ -25,6 +25,8 @@ TIME_LEFT_SECONDS: Final = 0.05
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
 # What would be wrong with the proxy, never with the client: a key that the fleet asks for and the proxy lacks.
 UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+# A plain number for the way of every request: to look a member of an enumeration up costs ten times as much.
+OK: Final = 200
 
 
 class AttemptOutcome(Enum):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
+from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Match
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shared.http.problems import logged_problem_response, problem_response
+from shared.http.problems import JsonBytesResponse, logged_problem_response, problem_response
 from shared.http.request_context import RequestContext, security_headers_for
 from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
@@ -75,6 +77,25 @@ def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler 
             max_age=_CORS_MAX_AGE_SECONDS,
         )
     app.add_middleware(RequestContext, fast_app=None if translate is None else _asgi_app(translate))
+    _keep_openapi_document(app)
+
+
+def _keep_openapi_document(app: FastAPI) -> None:
+    """Answer with an OpenAPI document that is rendered once; FastAPI renders its own for each request, which takes 1.7 ms."""
+
+    @cache
+    def document() -> bytes:
+        servers = {"servers": [{"url": app.root_path}]} if app.root_path else {}
+        return to_json(servers | app.openapi())
+
+    async def openapi(_: Request) -> Response:
+        return JsonBytesResponse(document())
+
+    path = app.openapi_url or ""
+    app.router.routes = [
+        Route(path, openapi, include_in_schema=False) if isinstance(route, Route) and route.path == path else route
+        for route in app.router.routes
+    ]
 
 
 def _asgi_app(handler: Handler) -> ASGIApp:

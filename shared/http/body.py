@@ -13,6 +13,8 @@ from shared.http.request_context import request_header
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import ClientGoneError, OverloadedError, TooLargeError, UnsupportedMediaError
 
+# Among ASGI's extensions in a request's scope once its body is there, so that there is nothing to wait for: of our own server only.
+WHOLE_BODY_EXTENSION: Final = "pairway.whole_body"
 # The largest body is answered or refused well within this.
 BODY_RETRY_AFTER_SECONDS: Final = 1.0
 
@@ -74,6 +76,8 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
     declared = request_header(request, "content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
+    if WHOLE_BODY_EXTENSION in request.scope.get("extensions", ()):
+        return await _read_parts(request, limit, reservation)
     try:
         async with asyncio.timeout(deadline.remaining()):
             return await _read_parts(request, limit, reservation)

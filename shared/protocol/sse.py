@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,10 @@ KEEP_ALIVE: Final = b": still at work\n\n"
 # What JSON may hold unescaped in a string and some readers of lines (Python's str.splitlines, so httpx) end a line at:
 # U+0085, U+2028, U+2029.
 _LINE_ENDS: Final = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
+
+# In ``Accept``: the ranges that JSON is in, the most telling first, and a range's weight, which is 1 where it is no such number.
+_JSON_RANGES: Final = ("application/json", "application/*", "*/*")
+_WEIGHT: Final = re.compile(r";\s*q\s*=\s*(0(?:\.[0-9]*)?|1(?:\.0*)?)\s*(?:;|$)")
 
 # Takes a text's index in the request and its next part.
 OnDelta = Callable[[int, str], None]
@@ -145,33 +150,12 @@ def accepts_events(accept: str) -> bool:
     accept = accept.lower()
     if EVENT_STREAM not in accept:
         return False
-    stream = 0.0
-    json: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for part in accept.split(","):
-        kind, *parameters = (each.strip() for each in part.split(";"))
-        quality = _quality(parameters)
-        if kind == EVENT_STREAM:
-            stream = max(stream, quality)
-        elif kind in _JSON_RANGES:
-            json[kind] = max(json.get(kind, 0.0), quality)
-    return stream > 0 and stream >= next((json[kind] for kind in _JSON_RANGES if kind in json), 0.0)
-
-
-# The most telling first.
-_JSON_RANGES: Final = ("application/json", "application/*", "*/*")
-
-
-def _quality(parameters: list[str]) -> float:
-    """Return the weight of a media range, 0 to 1; what is no number counts as if it were not there."""
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                quality = float(value)
-            except ValueError:
-                return 1.0
-            return quality if 0 <= quality <= 1 else 1.0
-    return 1.0
+        kind, weight = part.partition(";")[0].strip(), _WEIGHT.search(part)
+        weights[kind] = max(weights.get(kind, 0.0), 1.0 if weight is None else float(weight[1]))
+    stream = weights.get(EVENT_STREAM, 0.0)
+    return stream > 0 and stream >= next((weights[kind] for kind in _JSON_RANGES if kind in weights), 0.0)
 
 
 def documentation() -> dict[str, Any]:

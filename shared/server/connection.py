@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from shared.http.body import WHOLE_BODY_EXTENSION
 from shared.http.disconnect import DISCONNECT_EXTENSION, DisconnectSignal
 from shared.http.problems import standalone_problem
 from shared.protocol.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
@@ -148,6 +149,7 @@ class Connection(UpgradeIgnoringProtocol):
             return
         self._stop_timer()
         self._parsing_bytes, self._is_body_open = 0, False
+        cast("Any", self.scope)["extensions"][WHOLE_BODY_EXTENSION] = None
         if not self.cycle.response_started:
             self.cycle.keep_alive = self._keeps_alive
         super().on_message_complete()

@@ -60,3 +60,26 @@ async def test_cors_admits_the_configured_origins_alone() -> None:
             assert response.headers.get("access-control-allow-origin") == allowed
             assert response.headers["x-content-type-options"] == "nosniff"
             assert "access-control-allow-credentials" not in response.headers
+
+
+@pytest.mark.parametrize("root_path", ["", "/mt"])
+async def test_openapi_document_is_rendered_once(root_path: str) -> None:
+    app = FastAPI(root_path=root_path)
+    configure_app(app)
+    app.add_api_route("/plain", lambda: Response("plain"))
+    async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as client:
+        response = await client.get("/openapi.json")
+        document = response.json()
+        assert response.headers["content-type"] == "application/json"
+        assert list(document["paths"]) == ["/plain"]
+        assert document.get("servers") == ([{"url": root_path}] if root_path else None)
+        app.openapi_schema = None
+        app.add_api_route("/late", lambda: Response("late"))
+        assert (await client.get("/openapi.json")).json() == document
+
+
+async def test_app_without_openapi_document_has_none() -> None:
+    app = FastAPI(openapi_url=None)
+    configure_app(app)
+    async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as client:
+        assert (await client.get("/openapi.json")).status_code == 404

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
 from shared.http.app_setup import configure_app
+from shared.http.body import WHOLE_BODY_EXTENSION
 from shared.server.limits import (
     MAX_HEAD_BYTES,
     MAX_LINGER_BYTES,
@@ -41,6 +42,12 @@ async def body(request: Request) -> Response:
 async def late(request: Request) -> Response:
     await asyncio.sleep(2 * SHORT_TIMEOUTS.body)
     return await body(request)
+
+
+async def whole(request: Request) -> Response:
+    before = WHOLE_BODY_EXTENSION in request.scope["extensions"]
+    await request.body()
+    return Response(f"{before} {WHOLE_BODY_EXTENSION in request.scope['extensions']}")
 
 
 async def trailed(request: Request) -> Response:
@@ -75,7 +82,7 @@ def make_app() -> FastAPI:
 
     for path, handler in (("/plain", plain), ("/slow", slow), ("/big", big), ("/stream", stream)):
         app.add_api_route(path, handler)
-    for path, handler in (("/body", body), ("/late", late), ("/trailed", trailed)):
+    for path, handler in (("/body", body), ("/late", late), ("/trailed", trailed), ("/whole", whole)):
         app.add_api_route(path, handler, methods=["POST"])
     configure_app(app)
     return app
@@ -411,3 +418,14 @@ async def test_two_sockets_share_one_connection_limit() -> None:
             assert (await second.answer())[0] == 503
         first.send(b"x")
         assert (await first.answer())[0] == 200
+
+
+async def test_body_is_called_whole_once_it_has_come(served: Serving) -> None:
+    async with raw_client(served) as client:
+        head = b"POST /whole HTTP/1.1\r\n" + HOST
+        client.send(head + b"Content-Length: 2\r\n\r\nab")
+        assert (await client.answer())[2] == b"True True"
+        client.send(head + b"Expect: 100-continue\r\n" + CHUNKED)
+        await client.reader.readuntil(b"100 Continue\r\n\r\n")
+        client.send(b"1\r\na\r\n0\r\n\r\n")
+        assert (await client.answer())[2] == b"False True"
