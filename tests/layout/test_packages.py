@@ -36,7 +36,6 @@ TESTED_ELSEWHERE = {
     "proxy/context.py": "tests/proxy/integration/test_operator_port.py",
     "proxy/forwarding/canary_probes.py": "tests/proxy/integration/test_retries_and_hedges.py",
     "proxy/forwarding/leg.py": "tests/proxy/integration/test_failover.py",
-    "proxy/forwarding/forwarder.py": "tests/proxy/integration/test_failover.py",
     "proxy/forwarding/upstream_request.py": "tests/proxy/integration/test_failover.py",
     "proxy/translation/dispatcher.py": "tests/proxy/integration/test_translate_options.py",
     "proxy/translation/pivot.py": "tests/proxy/integration/test_pivot_translation.py",

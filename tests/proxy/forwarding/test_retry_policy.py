@@ -150,7 +150,7 @@ def test_abandoned_attempt_prepays_the_next_one() -> None:
         setup.policy.next(leg, FLEET)
 
 
-def test_prepaid_attempt_that_was_not_made_is_refunded() -> None:
+def test_prepaid_attempt_that_did_not_come_is_refunded() -> None:
     setup = Setup(max_attempts=9)
     leg, left = setup.failed_leg("a"), setup.budget.left
     assert setup.policy.may_abandon(leg, FLEET)
