@@ -16,8 +16,9 @@ from pathlib import Path
 
 from benchmarks.harness.program import add_names, options_parser
 from benchmarks.harness.report import RunFolder, table
+from benchmarks.harness.texts import TextSource
 from benchmarks.overload.measurements import HEADINGS
-from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity, running_fleet
+from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity, running_bench
 from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.
@@ -26,8 +27,7 @@ GRACE_SECONDS = 10.0
 
 async def measure(out: Path, pairs: str, options: argparse.Namespace) -> OverloadBench:
     """Find the capacity, then run the scenarios one after the other."""
-    async with running_fleet(out, pairs, options.seed) as fleet:
-        bench = OverloadBench(fleet, options.seconds)
+    async with running_bench(out, TextSource(pairs=pairs, seed=options.seed), options.seconds) as bench:
         await measure_capacity(bench)
         for name in options.parts:
             await SCENARIOS[name](bench)
@@ -57,8 +57,9 @@ def main() -> int:
     )
     lines = table(HEADINGS, ((name, *summary.cells()) for name, summary in bench.rows))
     loads = [{"load": name, **summary._asdict()} for name, summary in bench.rows]
-    results = {"loads": loads, "retries": [each._asdict() for each in bench.bursts], "notes": bench.notes}
-    return folder.publish("Overload", note, [*lines, "", *bench.notes], results, bench.checks)
+    return folder.publish(
+        "Overload", note, [*lines, "", *bench.notes], {"loads": loads, "notes": bench.notes}, bench.checks
+    )
 
 
 if __name__ == "__main__":

@@ -19,13 +19,6 @@ HEADINGS: Final = (
 )
 
 
-class OverloadLoad(NamedTuple):
-    """What the clients of a load measured, and the CPU seconds of proxy, API server and engine in it."""
-
-    result: LoadResult
-    cpu: list[float]
-
-
 def is_refused(sample: Sample) -> bool:
     """Whether it is the clear refusal of a server that has too much to do."""
     return sample.code in REFUSALS
@@ -82,9 +75,8 @@ def _counts(codes: dict[str, int]) -> str:
     return ", ".join(f"{code}: {count}" for code, count in codes.items())
 
 
-def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
-    """Summarize a stream."""
-    result = load.result
+def summarize(result: LoadResult, cpu: Sequence[float], stream: str) -> LoadSummary:
+    """Summarize a stream; ``cpu``: seconds of proxy, API server and engine in the whole load."""
     ended = [sample.units for sample in result.counted if sample.stream == stream]
     due = [sample for sample in result.due if sample.stream == stream]
     good = [sample.seconds for sample in due if not sample.failed]
@@ -103,7 +95,7 @@ def summarize(load: OverloadLoad, stream: str) -> LoadSummary:
         refused_p50=percentile_ms(refused_seconds, 50),
         refused_p99=percentile_ms(refused_seconds, 99),
         others=unclear_failures(due),
-        cpu_ms=[1000 * each / translated for each in load.cpu],
+        cpu_ms=[1000 * each / translated for each in cpu],
         late_p99=percentile_ms(late, 99),
         late_max=percentile_ms(late, 100),
         load_cpu_percent=100 * result.cpu_share,
@@ -121,32 +113,24 @@ def good_percent(samples: Sequence[Sample]) -> float:
 
 
 class RetrySummary(NamedTuple):
-    """Second attempts of the requests refused in a burst: all, and those after it; shares in percent."""
+    """Second attempts of the requests refused in a burst; ``words``: the same and more for the report."""
 
-    refused: int
     not_retried: int
     retried: int
-    succeeded: float
-    retried_later: int
-    succeeded_later: float
-    longest_wait: float
-    median_wait: float
+    succeeded_percent: float
+    words: str
 
     @classmethod
-    def of(cls, load: OverloadLoad) -> RetrySummary:
+    def of(cls, result: LoadResult) -> RetrySummary:
         """Take a burst."""
-        refused = [sample for sample in load.result.samples if sample.attempt == 1 and is_refused(sample)]
-        second = [sample for sample in load.result.samples if sample.attempt == 2]
-        later = [sample for sample in second if sample.due >= load.result.until]
+        refused = [sample for sample in result.samples if sample.attempt == 1 and is_refused(sample)]
+        second = [sample for sample in result.samples if sample.attempt == 2]
+        later = [sample for sample in second if sample.due >= result.until]
         waits = [sample.retry_after for sample in refused] or [math.nan]
         not_retried = {sample.number for sample in refused} - {sample.number for sample in second}
-        first, again = (len(refused), len(not_retried)), (len(second), good_percent(second))
-        return cls(*first, *again, len(later), good_percent(later), max(waits), median(waits))
-
-    def words(self) -> str:
-        """Return the line of the report."""
-        return (
-            f"{self.refused} refused, {self.retried} came back, {self.succeeded:.0f} % of them with success "
-            f"({self.retried_later} after the burst, {self.succeeded_later:.0f} %); Retry-After {self.median_wait:.0f} s in the "
-            f"middle, {self.longest_wait:.0f} s at most."
+        words = (
+            f"{len(refused)} refused, {len(second)} came back, {good_percent(second):.0f} % of them with success "
+            f"({len(later)} after the burst, {good_percent(later):.0f} %); Retry-After {median(waits):.0f} s in the middle, "
+            f"{max(waits):.0f} s at most."
         )
+        return cls(len(not_retried), len(second), good_percent(second), words)

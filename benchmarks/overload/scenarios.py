@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Final
 import psutil
 
 from benchmarks.harness.http_load import LoadPlan, LoadProcess
-from benchmarks.harness.load import Stream, Timing
+from benchmarks.harness.load import LoadResult, Stream, Timing
 from benchmarks.harness.processes import (
     Server,
     cpu_seconds,
@@ -31,7 +31,6 @@ from benchmarks.harness.texts import TextSource
 from benchmarks.overload.measurements import (
     HEADINGS,
     LoadSummary,
-    OverloadLoad,
     RetrySummary,
     is_refused,
     summarize,
@@ -63,49 +62,16 @@ READY_SECONDS: Final = 240.0
 MAX_TEXTS_PER_LOAD: Final = 40_000
 
 
-class OverloadFleet:
-    """All servers; use :func:`running_fleet`."""
-
-    def __init__(self, folder: Path, texts: TextSource, url: str, servers: tuple[Server, Server]) -> None:
-        self._folder = folder
-        self._texts = texts
-        self._url = url
-        self._servers = servers
-        self._loads = 0
-
-    async def load(self, streams: Sequence[Stream], seconds: float, warm_up: float) -> OverloadLoad:
-        """Send the streams at once; return the samples when the last response has come."""
-        self._loads += 1
-        before, texts = self._cpu(), replace(self._texts, first=self._loads * MAX_TEXTS_PER_LOAD)
-        plan = LoadPlan(f"{self._url}/translate", list(streams), texts, Timing(seconds, warm_up))
-        result = await LoadProcess(plan, self._folder, f"load-{self._loads}").run()
-        return OverloadLoad(result, [now - then for now, then in zip(self._cpu(), before, strict=True)])
-
-    def _cpu(self) -> list[float]:
-        proxy, apiserver = self._servers
-        (engine,) = apiserver.children("EngineCore")
-        return [cpu_seconds(each) for each in (psutil.Process(proxy.pid), psutil.Process(apiserver.pid), engine)]
-
-
-@asynccontextmanager
-async def running_fleet(folder: Path, pairs: str, seed: int) -> AsyncGenerator[OverloadFleet]:
-    """Start everything and wait until the pair is served; leave no process behind."""
-    redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
-    url = f"http://127.0.0.1:{proxy_port}"
-    redis = redis_server(redis_port, folder)
-    settings = {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": PAIR}
-    apiserver = python_server("apiserver", folder, settings, "apiserver")
-    proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
-    async with running([redis, apiserver, proxy], lambda: ready_replicas(url, PAIR), READY_SECONDS):
-        yield OverloadFleet(folder, TextSource(pairs=pairs, seed=seed), url, (proxy, apiserver))
-
-
 @dataclass
 class OverloadBench:
-    """One run: its fleet, how long each load counts, and what was measured so far."""
+    """One run on a fleet; ``seconds``: how long each load counts."""
 
-    fleet: OverloadFleet
+    folder: Path
+    texts: TextSource
     seconds: float
+    proxy: Server
+    apiserver: Server
+    url: str
     # Requests a second of this mix; what the others are multiples of. The closed loop that reached it.
     capacity: float = 0.0
     best: Stream = field(default_factory=lambda: closed(CONCURRENCIES[0]))
@@ -114,17 +80,24 @@ class OverloadBench:
     failures: Counter[str] = field(default_factory=Counter[str])
     without_retry_after: int = 0
     checks: Checks = field(default_factory=Checks)
-    bursts: list[RetrySummary] = field(default_factory=list[RetrySummary])
     notes: list[str] = field(default_factory=list[str])
+    _loads: int = 0
 
     async def load(
         self, name: str, *streams: Stream, seconds: float | None = None, warm_up: float = WARM_UP_SECONDS
-    ) -> tuple[OverloadLoad, list[LoadSummary]]:
-        """Send the streams, add a row for each, count what no load may see."""
-        load = await self.fleet.load(streams, seconds or self.seconds, warm_up)
-        self.failures.update(unclear_failures(load.result.samples))
-        self.without_retry_after += sum(is_refused(sample) and sample.retry_after < 0 for sample in load.result.samples)
-        summaries = [summarize(load, stream.name) for stream in streams]
+    ) -> tuple[LoadResult, list[LoadSummary]]:
+        """Send the streams at once, add a row for each, count what no load may see."""
+        self._loads += 1
+        texts, timing = (
+            replace(self.texts, first=self._loads * MAX_TEXTS_PER_LOAD),
+            Timing(seconds or self.seconds, warm_up),
+        )
+        plan, before = LoadPlan(f"{self.url}/translate", list(streams), texts, timing), self._cpu()
+        result = await LoadProcess(plan, self.folder, f"load-{self._loads}").run()
+        cpu = [now - then for now, then in zip(self._cpu(), before, strict=True)]
+        self.failures.update(unclear_failures(result.samples))
+        self.without_retry_after += sum(is_refused(sample) and sample.retry_after < 0 for sample in result.samples)
+        summaries = [summarize(result, cpu, stream.name) for stream in streams]
         for stream, summary in zip(streams, summaries, strict=True):
             row = name if len(streams) == 1 else f"{name}: {stream.name}"
             self.rows.append((row, summary))
@@ -132,7 +105,26 @@ class OverloadBench:
             print(f"{row}: {', '.join(f'{heading} {cell}' for heading, cell in cells)}", flush=True)
             if stream.rate and summary.late_p99 > MAX_LATE_MS:
                 self.notes.append(f"The generator fell behind its schedule: {row}: {summary.late_p99:.0f} ms at p99.")
-        return load, summaries
+        return result, summaries
+
+    def _cpu(self) -> list[float]:
+        (engine,) = self.apiserver.children("EngineCore")
+        return [
+            cpu_seconds(each) for each in (psutil.Process(self.proxy.pid), psutil.Process(self.apiserver.pid), engine)
+        ]
+
+
+@asynccontextmanager
+async def running_bench(folder: Path, texts: TextSource, seconds: float) -> AsyncGenerator[OverloadBench]:
+    """Start everything and wait until the pair is served; leave no process behind."""
+    redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
+    url = f"http://127.0.0.1:{proxy_port}"
+    settings = {"APISERVER_PORT": str(apiserver_port), "APISERVER_MODELS": PAIR}
+    apiserver = python_server("apiserver", folder, settings, "apiserver")
+    proxy = proxy_server(folder, proxy_port, [f"http://127.0.0.1:{apiserver_port}"], redis_port, "proxy")
+    servers = [redis_server(redis_port, folder), apiserver, proxy]
+    async with running(servers, lambda: ready_replicas(url, PAIR), READY_SECONDS):
+        yield OverloadBench(folder, texts, seconds, proxy, apiserver, url)
 
 
 def closed(concurrency: int) -> Stream:
@@ -176,14 +168,15 @@ async def rates(bench: OverloadBench) -> None:
 async def burst(bench: OverloadBench) -> None:
     """Send bursts whose refused clients come back exactly when ``Retry-After`` says."""
     stream = Stream("burst", rate=4 * bench.capacity, retries=True)
+    bursts: list[RetrySummary] = []
     for number in range(1, ROUNDS + 1):
         await asyncio.sleep(REST_SECONDS)
-        load, _ = await bench.load(f"burst, 4× ({number})", stream, seconds=BURST_SECONDS, warm_up=0)
-        bench.bursts.append(RetrySummary.of(load))
-        bench.notes.append(f"Burst {number}: {bench.bursts[-1].words()}")
-    name = f"burst: second attempts that succeed, of {sum(each.retried for each in bench.bursts)}"
-    bench.checks.at_least(name, median(each.succeeded for each in bench.bursts), MIN_LET_IN_AGAIN, " %")
-    bench.checks.at_most("burst: refused and not retried", sum(each.not_retried for each in bench.bursts), 0)
+        result, _ = await bench.load(f"burst, 4× ({number})", stream, seconds=BURST_SECONDS, warm_up=0)
+        bursts.append(RetrySummary.of(result))
+        bench.notes.append(f"Burst {number}: {bursts[-1].words}")
+    name = f"burst: second attempts that succeed, of {sum(each.retried for each in bursts)}"
+    bench.checks.at_least(name, median(each.succeeded_percent for each in bursts), MIN_LET_IN_AGAIN, " %")
+    bench.checks.at_most("burst: refused and not retried", sum(each.not_retried for each in bursts), 0)
 
 
 async def priorities(bench: OverloadBench) -> None:
@@ -203,9 +196,9 @@ async def callers(bench: OverloadBench) -> None:
     seldom = Stream("seldom", rate=0.1 * bench.capacity, address=OTHER_ADDRESS)
     _, (alone,) = await bench.load("seldom alone, 0.1×", seldom)
     flood = Stream("flood", rate=4 * bench.capacity)
-    load, (beside, _) = await bench.load("flood 4× beside", seldom, flood)
+    result, (beside, _) = await bench.load("flood 4× beside", seldom, flood)
     bench.checks.at_least("flood beside: the other's successes", beside.success_percent, 99, " %")
-    slowest = max((sample.seconds for sample in load.result.samples if sample.stream == seldom.name), default=math.nan)
+    slowest = max((sample.seconds for sample in result.samples if sample.stream == seldom.name), default=math.nan)
     bench.notes.append(
         f"Flood beside: the other caller's p95 is {beside.p95 / alone.p95:.2f} times that alone, its slowest response took "
         f"{1000 * slowest:.0f} ms."
