@@ -50,11 +50,10 @@ def main() -> int:
     parser.add_argument("--rate", type=float, required=True, help="requests a second")
     parser.add_argument("--p95", type=float, required=True, help="seconds that 95 %% of them may take")
     parser.add_argument("--measured", type=Path, required=True, help="what one replica was measured to do")
-    parser.add_argument("--segments", type=int, default=16, help="max_num_seqs, with a results.json")
     parser.add_argument("--limit", type=int, default=2000, help="most replicas to think of")
     options = parser.parse_args()
-    measured = ReplicaMeasurements.read(options.measured, options.segments)
-    replica = ReplicaModel.of(measured)
+    measured = ReplicaMeasurements.read(options.measured)
+    replica = ReplicaModel(measured)
     print(f"{measured.what}\n")
     least = plan(replica, options.rate, options.p95, options.limit)
     if least is None:

@@ -18,8 +18,8 @@ from benchmarks.sizing.replica_model import ReplicaModel
 MAX_UTILISATION: Final = 0.97
 # Numbers of requests in hand that are e to the power of so much less likely than the likeliest do not count.
 NEGLIGIBLE: Final = 30.0
-# Never reached below MAX_UTILISATION: a bound for the loop, in places of the whole fleet.
-MAX_PLACES: Final = 100
+# Never reached below MAX_UTILISATION: a bound for the loop, in requests at each replica.
+MAX_AT_EACH: Final = 10_000
 
 
 class FleetEstimate(NamedTuple):
@@ -57,7 +57,7 @@ def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate
 def likelihoods(replica: ReplicaModel, replicas: int, rate: float) -> list[float]:
     """Return how likely each number of requests in hand is, beside the likeliest: a birth-death chain from 0 on."""
     logs, highest = [0.0], 0.0  # logarithms: they are products of thousands of numbers
-    for in_hand in range(1, MAX_PLACES * replicas * replica.most):
+    for in_hand in range(1, MAX_AT_EACH * replicas):
         busy = min(in_hand, replicas)
         logs.append(logs[-1] + math.log(rate / (busy * replica.throughput(in_hand / busy))))
         highest = max(highest, logs[-1])

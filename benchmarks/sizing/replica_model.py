@@ -3,7 +3,7 @@
 The measured file is JSON, one replica's::
 
     {"what": "en-de, 2 cores, 2026-11-21",           where the figures come from
-     "most_segments": 16,                            the engine's max_num_seqs
+     "most_segments": 64,                            the engine's max_num_seqs: steps of more do not count
      "overhead_seconds": 0.01,                       a request's time outside the engine
      "mix": [[0.6, 80], [0.3, 250], [0.1, 900]],     shares of requests, characters of each
      "closed": [[1, 10.5], [8, 45.2], [32, 60.0]]}   requests at once, requests done in a second (of this mix)
@@ -13,15 +13,13 @@ or, instead of ``closed``, ``"steps": [[8, 0.0083], [16, 0.0092]]``: segments th
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Final, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 # Sentences of that many characters; about four characters a token, and a few tokens that every segment costs.
@@ -46,7 +44,7 @@ class ReplicaMeasurements(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: str
-    most_segments: int = Field(ge=1)
+    most_segments: int | None = Field(default=None, ge=1)
     overhead_seconds: float = Field(default=0.01, ge=0)
     mix: list[tuple[Positive, Annotated[int, Field(ge=1)]]] = Field(min_length=1)
     closed: list[tuple[Annotated[int, Field(ge=1)], Positive]] = []
@@ -59,74 +57,47 @@ class ReplicaMeasurements(BaseModel):
         return self
 
     @classmethod
-    def read(cls, file: Path, most_segments: int) -> Self:
+    def read(cls, file: Path) -> Self:
         """Read such a file, or the closed loops of ``make bench-overload``'s results.json."""
         content: dict[str, Any] = json.loads(file.read_text())
         if "loads" not in content:
             return cls.model_validate(content)
         loads = [load for load in content["loads"] if load["load"].startswith("closed, ")]
         rows = [(int(load["load"].split()[1]), load["goodput"]) for load in loads]
-        mix = [(1.0, chars) for chars in OVERLOAD_CHARS]
-        return cls(what=content["machine"], most_segments=most_segments, mix=mix, closed=rows)
+        return cls(what=content["machine"], mix=[(1.0, chars) for chars in OVERLOAD_CHARS], closed=rows)
 
 
-@dataclass(frozen=True, slots=True)
 class ReplicaModel:
-    """One replica: seconds of a step by the segments that run, how many may run, a request's time outside the engine.
+    """One replica: requests that it completes in a second, and how long they take, by how many it has in hand."""
 
-    ``mix``: shares and characters of requests. A request has so many ``segments`` and so much ``work`` (segments times tokens) in the mean.
-    """
-
-    steps: tuple[tuple[float, float], ...]
-    most: int
-    overhead: float
-    mix: Sequence[tuple[float, int]]
-    segments: float
-    work: float
-
-    @classmethod
-    def of(cls, measured: ReplicaMeasurements) -> Self:
-        """Take the measured steps, or find them behind the measured closed loops.
-
-        In a closed loop of N requests that do X a second each takes N / X, less the overhead in the engine: that many
-        seconds for its tokens, one a step. Where more segments are in hand than may run, all places are taken, and X
-        alone says how long a step is.
-        """
+    def __init__(self, measured: ReplicaMeasurements) -> None:
+        """Take the measured closed loops, or find them behind the measured steps, of which each makes a token of every segment."""
+        self.mix = measured.mix
+        self._overhead = measured.overhead_seconds
         shares = [share for share, _ in measured.mix]
         lengths = [text_segments(chars) for _, chars in measured.mix]
-        segments, tokens = (fmean(values, shares) for values in zip(*lengths, strict=True))
+        self._tokens = fmean((tokens for _, tokens in lengths), shares)
         work = fmean(map(math.prod, lengths), shares)
-        most, overhead = measured.most_segments, measured.overhead_seconds
-        steps: dict[float, float] = {float(running): seconds for running, seconds in measured.steps}
-        for at_once, rate in measured.closed:
-            running = segments * (at_once - rate * overhead)
-            if running < most:
-                steps[max(1.0, running)] = (at_once / rate - overhead) / tokens
-            else:  # of several such loops the one that got most done
-                steps[float(most)] = min(steps.get(float(most), math.inf), most / (rate * work))
-        slowest = itertools.accumulate((steps[running] for running in sorted(steps)), max)  # more never takes less time
-        return cls(tuple(zip(sorted(steps), slowest, strict=True)), most, overhead, measured.mix, segments, work)
-
-    def step(self, running: float) -> float:
-        """Return the seconds of a step: between two measured ones on their line, outside the nearest."""
-        for (fewer, less), (more, longer) in itertools.pairwise(self.steps):
-            if fewer <= running <= more:
-                return less + (longer - less) * (running - fewer) / (more - fewer)
-        return self.steps[0][1] if running < self.steps[0][0] else self.steps[-1][1]
+        # More in hand at once never makes it slower: a loop that did less than a smaller one met a busy machine.
+        curve: list[tuple[float, float]] = []
+        for at_once, rate in sorted(measured.closed):
+            curve.append((at_once, max([rate, *(each for _, each in curve)])))
+        for running, seconds in sorted(measured.steps):
+            if measured.most_segments is None or running <= measured.most_segments:
+                rate = running / (seconds * work)
+                curve.append((rate * (seconds * self._tokens + self._overhead), rate))
+        self._in_hand, self._rates = zip((0.0, 0.0), *curve, strict=True)
 
     def throughput(self, requests: float) -> float:
         """Return the requests a second that it completes while it has so many in hand."""
-        running = min(self.most, requests * self.segments)
-        return running / (self.step(running) * self.work)
+        return float(np.interp(requests, self._in_hand, self._rates))
 
     def seconds(self, chars: int, requests: float) -> float:
-        """Return the latency of a request of that length that is one of so many in hand."""
-        segments, tokens = text_segments(chars)
-        in_hand = segments + (requests - 1) * self.segments
-        turn = max(0.0, in_hand - self.most) / self.segments / self.throughput(math.inf)
-        return self.overhead + turn + tokens * self.step(min(self.most, in_hand))
+        """Return the latency of a request of that length that is one of so many in hand: by Little's law and its tokens."""
+        in_engine = requests / self.throughput(requests) - self._overhead
+        return self._overhead + in_engine * text_segments(chars)[1] / self._tokens
 
     @property
     def capacity(self) -> float:
-        """Requests of the mix that it can do in a second at most."""
-        return max(running / self.step(running) for running in range(1, self.most + 1)) / self.work
+        """Requests of the mix that it completes in a second, however many it has in hand."""
+        return self._rates[-1]

@@ -11,4 +11,4 @@ STEPS = [(1.0, 0.010), (16.0, 0.016)]
 
 def replica_model(**changes: object) -> ReplicaModel:
     values = {"what": "test", "most_segments": 16, "mix": MIX, "steps": STEPS, "overhead_seconds": 0.0}
-    return ReplicaModel.of(ReplicaMeasurements.model_validate({**values, **changes}))
+    return ReplicaModel(ReplicaMeasurements.model_validate({**values, **changes}))

@@ -12,10 +12,12 @@ from benchmarks.sizing.replica_model import ReplicaMeasurements
 from tests.benchmarks.sizing.models import replica_model
 
 
-def test_step_is_interpolated() -> None:
-    own = replica_model()
-    assert [own.step(running) for running in (1, 16, 99)] == [0.010, 0.016, 0.016]
-    assert own.step(6) == pytest.approx(0.012)
+def test_throughput_is_between_measured_steps() -> None:
+    own = replica_model(mix=[(1.0, 100)], steps=[(1.0, 0.010), (16.0, 0.016), (99.0, 0.001)])
+    alone, full = 1 / (29 * 0.010), 16 / (29 * 0.016)
+    assert [own.throughput(number) for number in (0, 1, 16, 99)] == pytest.approx([0, alone, full, full])
+    assert own.throughput(8.5) == pytest.approx((alone + full) / 2)
+    assert own.capacity == pytest.approx(full)
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 6, 30])
@@ -39,10 +41,10 @@ def test_measurements_of_overload_results(tmp_path: Path) -> None:
     loads = [{"load": "closed, 8 at once", "goodput": 40.0}, {"load": "open, 1×", "goodput": 30.0}]
     file = tmp_path / "results.json"
     file.write_text(json.dumps({"machine": "here", "loads": loads}))
-    found = ReplicaMeasurements.read(file, 16)
-    assert (found.what, found.closed, found.most_segments) == ("here", [(8, 40.0)], 16)
+    found = ReplicaMeasurements.read(file)
+    assert (found.what, found.closed) == ("here", [(8, 40.0)])
     file.write_text(json.dumps({"what": "steps", "most_segments": 4, "mix": [[1, 80]], "steps": [[1, 0.01]]}))
-    assert ReplicaMeasurements.read(file, 16).most_segments == 4
+    assert ReplicaMeasurements.read(file).most_segments == 4
 
 
 @pytest.mark.parametrize("changes", [{"closed": [(1, 2.0)]}, {"steps": []}, {"mix": []}])
