@@ -36,13 +36,11 @@ from benchmarks.harness.processes import (
     running,
     usage_of,
 )
-from benchmarks.harness.program import add_names, allow_open_files, options_parser
+from benchmarks.harness.program import add_names, allow_open_files, options_parser, run_guarded
 from benchmarks.harness.replicas import TRANSLATION, FleetShape, SimulatedFleet
 from benchmarks.harness.report import Checks, RunFolder, table
 from benchmarks.harness.texts import TextSource
-from shared.runtime.process_guard import ProcessGuard
 
-GRACE_SECONDS: Final = 10.0
 READY_SECONDS: Final = 120.0
 # After the first sweep, until every connection is open.
 WARM_UP_SECONDS: Final = 3.0
@@ -225,12 +223,11 @@ def main() -> int:
     if (options.proxies + 3) * options.replicas > files:
         raise SystemExit(f"scale: the replicas need more open files than the {files} that this machine allows")
     folder, fleets, checks = RunFolder(options.out), list[FleetFigures](), Checks()
-    with ProcessGuard("PAIRWAY_SCALE", GRACE_SECONDS):
-        for shape in options.shapes:
-            ports = free_ports(options.replicas)
-            fleet = SimulatedFleet(ports, options.replicas, options.pairs, FleetShape(shape), MAX_LOAD)
-            fleets.append(asyncio.run(measure(fleet, folder.path, options)))
-            fleets[-1].judge(checks, options.replicas)
+    for shape in options.shapes:
+        ports = free_ports(options.replicas)
+        fleet = SimulatedFleet(ports, options.replicas, options.pairs, FleetShape(shape), MAX_LOAD)
+        fleets.append(run_guarded(measure(fleet, folder.path, options)))
+        fleets[-1].judge(checks, options.replicas)
     note = f"{options.replicas} replicas, {options.pairs} pairs, {options.proxies} proxies; medians of {options.rounds}"
     lines = [line for each in fleets for line in each.lines()]
     return folder.publish("Scale", note, lines, {"fleets": list(map(asdict, fleets))}, checks)

@@ -35,14 +35,12 @@ from benchmarks.harness.processes import (
     redis_server,
     running,
 )
-from benchmarks.harness.program import add_names, allow_open_files, options_parser
+from benchmarks.harness.program import add_names, allow_open_files, options_parser, run_guarded
 from benchmarks.harness.replicas import TRANSLATION, SimulatedFleet
 from benchmarks.harness.report import NONE, Checks, RunFolder, percentile_ms, table
 from benchmarks.harness.texts import TextSource
 from benchmarks.harness.waiting import wait_until
-from shared.runtime.process_guard import ProcessGuard
 
-GRACE_SECONDS: Final = 10.0
 READY_SECONDS: Final = 30.0
 # What the servers of the demo take for a short text.
 DELAY_SECONDS: Final = 0.02
@@ -107,8 +105,8 @@ class Phase:
         first, last, clients = self.states[0], self.states[-1], self.clients
         return (
             self.name,
-            f"{clients['open']} in {clients['seconds']:.1f} s" if clients else NONE,
-            self._closed() if clients else NONE,
+            clients.get("open", NONE),
+            clients.get("closed", NONE),
             " / ".join(f"{latency:.0f}" for latency in self.latencies),
             f"{sum(self.failures.values())} of {self.requests}",
             f"{100 * (last.cpu - first.cpu) / (last.at - first.at):.0f} %",
@@ -116,13 +114,6 @@ class Phase:
             f"{max(state.files for state in self.states)}",
             f"{self.after.rss:.0f}" if self.after else NONE,
         )
-
-    def _closed(self) -> str:
-        clients = self.clients
-        lasted = " / ".join(f"{seconds:.1f}" for seconds in clients["closed_after"])
-        statuses = ", ".join(f"{status}: {count}" for status, count in clients["statuses"].items())
-        closed = f"{clients['closed']}{f' after {lasted} s' if lasted else ''}"
-        return f"{closed} (answered {statuses}, after {clients['answered_after']:.1f} s)" if statuses else closed
 
 
 def judge(phases: Sequence[Phase]) -> Checks:
@@ -207,8 +198,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=50.0, help="requests a second beside")
     options = parser.parse_args()
     files, folder = allow_open_files(), RunFolder(options.out)
-    with ProcessGuard("PAIRWAY_CONNECTIONS", GRACE_SECONDS):
-        phases = asyncio.run(measure(folder.path, options))
+    phases = run_guarded(measure(folder.path, options))
     note = f"load of {options.rate:g} requests/s, at most {files} open files for each process"
     rows = table(HEADINGS, (phase.cells() for phase in phases))
     return folder.publish("Connections", note, rows, {"phases": list(map(asdict, phases))}, judge(phases))

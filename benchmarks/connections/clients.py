@@ -125,13 +125,14 @@ class ClientRunner:
         dropping = asyncio.create_task(self._drop())
         dues = (began + place / self._kind.per_second for place in range(self._group.count))
         await asyncio.gather(*(self._connect(due, next(begins)) for due in dues))
-        opened = {"open": len(self._connections), "refused": self._errors, "seconds": time.monotonic() - began}
+        opened = f"{len(self._connections)} in {time.monotonic() - began:.1f} s"
         await asyncio.sleep(self._group.hold)
-        summary = self._summary()
+        most_answers = max((len(each.statuses) for each in self._connections), default=0)
+        found = {"open": opened, "closed": self._ends(), "refused": self._errors, "most_answers": most_answers}
         dropping.cancel()
         for connection in self._connections:
             connection.transport.abort()
-        return {**opened, **summary}
+        return found
 
     async def _drop(self) -> None:
         for place in range(len(self._kind.drops)):
@@ -140,16 +141,16 @@ class ClientRunner:
                 if not connection.closed:
                     connection.transport.write(self._kind.drops[place : place + 1])
 
-    def _summary(self) -> dict[str, Any]:
+    def _ends(self) -> str:
+        """Say how many the server closed, after how long, and what it answered."""
         lasted = sorted(each.closed - each.opened for each in self._connections if each.closed)
         answered = [each.answered - each.opened for each in self._connections if each.answered]
-        return {
-            "closed": len(lasted),
-            "closed_after": [lasted[0], statistics.median(lasted), lasted[-1]] if lasted else [],
-            "answered_after": statistics.median(answered) if answered else None,
-            "statuses": Counter(status for each in self._connections for status in each.statuses),
-            "most_answers": max((len(each.statuses) for each in self._connections), default=0),
-        }
+        counts = Counter(status for each in self._connections for status in each.statuses)
+        statuses = ", ".join(f"{status}: {count}" for status, count in counts.items())
+        closed = str(len(lasted))
+        if lasted:
+            closed += f" after {lasted[0]:.1f} / {statistics.median(lasted):.1f} / {lasted[-1]:.1f} s"
+        return f"{closed} (answered {statuses}, after {statistics.median(answered):.1f} s)" if statuses else closed
 
     async def _connect(self, due: float, begin: bytes) -> None:
         await asyncio.sleep(due - time.monotonic())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
@@ -31,6 +31,7 @@ from shared.protocol.messages import TextFormat, TranslateRequest, Translation
 CONCURRENCY: Final = 64
 # Longer than any text takes.
 TIMEOUT_SECONDS: Final = 3600.0
+T = TypeVar("T")
 PLAIN: Final = TranslateOptions(TextFormat.TEXT, Protection.of((), {}))
 
 
@@ -59,29 +60,32 @@ class LocalModel:
 
     async def translate(self, pair: LanguagePair, texts: Sequence[TextRequest]) -> list[Translation]:
         """Translate every text as the API server does."""
-        semaphore = asyncio.Semaphore(CONCURRENCY)
-
-        async def one(number: int, request: TextRequest) -> Translation:
-            async with semaphore:
-                (translation,) = await self.translator.translate(work_item(pair, request, f"bench-{pair}-{number}"))
-                return translation
-
-        return await asyncio.gather(*(one(number, request) for number, request in enumerate(texts)))
+        works = [work_item(pair, request, f"bench-{pair}-{number}") for number, request in enumerate(texts)]
+        return [translation for (translation,) in await _limited(map(self.translator.translate, works))]
 
     async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[GenerationResult]:
         """Generate once for each text, with its prompt and output limit and no guards."""
-        encoder = PromptEncoder.of(self.entry.family, pair, self.engine)
-        sampling = sampling_for(self.entry, self.engine)
-        semaphore = asyncio.Semaphore(CONCURRENCY)
+        encoder, sampling = (
+            PromptEncoder.of(self.entry.family, pair, self.engine),
+            sampling_for(self.entry, self.engine),
+        )
 
-        async def one(number: int, text: str) -> GenerationResult:
+        def one(number: int, text: str) -> Coroutine[Any, Any, GenerationResult]:
             prompt = encoder.ids(text, {})
-            left = self.engine.max_model_len - len(prompt)
-            most = min(max_output_tokens(len(prompt) - encoder.bare_length), left)
-            async with semaphore:
-                return await self.engine.generate(GenerationRequest(prompt, sampling, most), f"bare-{pair}-{number}")
+            most = min(max_output_tokens(len(prompt) - encoder.bare_length), self.engine.max_model_len - len(prompt))
+            return self.engine.generate(GenerationRequest(prompt, sampling, most), f"bare-{pair}-{number}")
 
-        return await asyncio.gather(*(one(number, text) for number, text in enumerate(texts)))
+        return await _limited(one(number, text) for number, text in enumerate(texts))
+
+
+async def _limited(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    semaphore = asyncio.Semaphore(CONCURRENCY)
+
+    async def one(work: Coroutine[Any, Any, T]) -> T:
+        async with semaphore:
+            return await work
+
+    return await asyncio.gather(*map(one, works))
 
 
 @asynccontextmanager

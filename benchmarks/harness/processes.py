@@ -46,19 +46,10 @@ def free_ports(count: int) -> int:
     for _ in range(MAX_TRIES):
         port = PORTS.start + secrets.randbelow(len(PORTS) - count)
         ports = range(port, port + count)
-        if _LENT.isdisjoint(ports) and all(map(_is_free, ports)) and _claim(ports):
+        if _LENT.isdisjoint(ports) and _claim(ports):
             _LENT.update(ports)
             return port
     raise RuntimeError(f"no {count} neighbouring ports are free")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 @functools.cache
@@ -68,8 +59,11 @@ def _claims() -> int:
 
 
 def _claim(ports: range) -> bool:
-    """Lock the ports' bytes, which other processes then find locked."""
+    """Lock the bytes of free ports, which other processes then find locked."""
     try:
+        for port in ports:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
         fcntl.lockf(_claims(), fcntl.LOCK_EX | fcntl.LOCK_NB, len(ports), ports.start)
     except OSError:
         return False

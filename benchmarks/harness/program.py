@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import resource
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from shared.runtime.process_guard import ProcessGuard
+
+# For the servers' own end when the program was killed.
+GRACE_SECONDS: Final = 10.0
+T = TypeVar("T")
 
 
 def options_parser(name: str, description: str) -> argparse.ArgumentParser:
@@ -26,6 +34,12 @@ def add_names(parser: argparse.ArgumentParser, option: str, known: Sequence[str]
         return chosen
 
     parser.add_argument(option, type=names, default=",".join(known), help="comma-separated")
+
+
+def run_guarded(measuring: Coroutine[Any, Any, T]) -> T:
+    """Run it; end every process that it started, however this program ends."""
+    with ProcessGuard("PAIRWAY_BENCHMARK", GRACE_SECONDS):
+        return asyncio.run(measuring)
 
 
 def integers(text: str) -> list[int]:

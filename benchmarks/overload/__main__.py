@@ -10,19 +10,14 @@ OUT/report.md, the figures OUT/results.json; beside them are every response and 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 
-from benchmarks.harness.program import add_names, options_parser
+from benchmarks.harness.program import add_names, options_parser, run_guarded
 from benchmarks.harness.report import RunFolder, table
 from benchmarks.harness.texts import TextSource
 from benchmarks.overload.measurements import HEADINGS
 from benchmarks.overload.scenarios import SCENARIOS, OverloadBench, judge_all, measure_capacity, running_bench
-from shared.runtime.process_guard import ProcessGuard
-
-# For the servers' own end when this program was killed.
-GRACE_SECONDS = 10.0
 
 
 async def measure(out: Path, pairs: str, options: argparse.Namespace) -> OverloadBench:
@@ -49,8 +44,7 @@ def main() -> int:
     elif options.pairs is not None:
         print(f"no {options.pairs}: made up sentences instead")
     folder = RunFolder(options.out)
-    with ProcessGuard("PAIRWAY_OVERLOAD", GRACE_SECONDS):
-        bench = asyncio.run(measure(folder.path, pairs, options))
+    bench = run_guarded(measure(folder.path, pairs, options))
     note = (
         f"loads of {options.seconds:g} s, seed {options.seed}, {'sentences of ' + pairs if pairs else 'made up sentences'}; "
         f"capacity {bench.capacity:.1f} requests/s of this mix ({bench.best.name})"

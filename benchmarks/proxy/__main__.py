@@ -11,17 +11,15 @@ are medians. Exit status 1 when a target is missed. The report is OUT/report.md,
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.harness.program import integers, options_parser
+from benchmarks.harness.program import integers, options_parser, run_guarded
 from benchmarks.harness.report import RunFolder
 from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge, tables
 from benchmarks.proxy.peers.definitions import BEFORE, PEERS, VERSIONS, Peer
 from benchmarks.proxy.servers import running_proxies
-from shared.runtime.process_guard import ProcessGuard
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -78,8 +76,7 @@ def main() -> int:
     if before is not None and not (before / "proxy" / "__main__.py").is_file():
         raise SystemExit(f"bench-proxy: {before} is no checkout of Pairway")
     peers, folder, missing = chosen(options.peers, before), RunFolder(options.out), dict[str, str]()
-    with ProcessGuard("PAIRWAY_BENCH_PROXY", 0):
-        rounds = Rounds(asyncio.run(measure(peers, folder.path, missing, options)))
+    rounds = Rounds(run_guarded(measure(peers, folder.path, missing, options)))
     checks = judge(rounds, [peer.name for peer in peers], options.concurrency)
     note = (
         f"medians of {options.rounds} interleaved rounds, {options.seconds:g} s each after {options.warm_up:g} s that do "

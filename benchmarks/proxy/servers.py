@@ -19,7 +19,7 @@ from benchmarks.harness.processes import Server, free_port, free_ports, redis_se
 from benchmarks.harness.replicas import TRANSLATION, SimulatedFleet
 from benchmarks.harness.texts import TextSource
 from benchmarks.harness.waiting import wait_until
-from benchmarks.proxy.peers.definitions import HERE, NotInstalledError, Peer
+from benchmarks.proxy.peers.definitions import HERE, Peer, PeerMissingError
 
 # LiteLLM imports for half a minute on one slow core.
 START_SECONDS: Final = 120.0
@@ -31,10 +31,6 @@ MIN_RESPONSES: Final = 50
 MAX_EXTENSION: Final = 4
 # Each text is another one, for equal ones in flight would be shared; all are equally long.
 TEXTS: Final = TextSource(template="Where is the station, please, {}?", expected=TRANSLATION, offset=1_000_000_000)
-
-
-class NotStartedError(Exception):
-    """The proxy gave no good response; the message is the end of its log."""
 
 
 def cores() -> tuple[int, int]:
@@ -89,7 +85,7 @@ class ProxyProcess:
         """Start it, and stop it again when it gave good responses.
 
         Raises:
-            NotStartedError: it gave none.
+            PeerMissingError: it gave none.
         """
         if self._server is not None:
             self._server.start()
@@ -104,7 +100,7 @@ class ProxyProcess:
             with suppress(AssertionError):
                 await wait_until(lambda: self._has_ended() or self._is_good(), START_SECONDS)
             if not await self._is_good():
-                raise NotStartedError(self._server.tail(5) if self._server else "the replicas do not answer")
+                raise PeerMissingError(self._server.tail(5) if self._server else "the replicas do not answer")
             yield
         finally:
             self._signal(signal.SIGSTOP)
@@ -158,7 +154,7 @@ async def running_proxies(
                 with on_core(proxy_core):
                     await proxy.start()
                 proxies.append(proxy)
-            except (NotInstalledError, NotStartedError) as error:
+            except PeerMissingError as error:
                 missing[peer.name] = str(error)
                 print(f"{peer.name} is left out: {error}", flush=True)
         yield proxies

@@ -27,50 +27,38 @@ AGAIN: Final = "pairway-again"
 BEFORE: Final = "pairway-before"
 RUST: Final = "vllm-router"
 ASGI: Final = "asgi-aiohttp"
-TRANSLATE: Final = ("/translate", TRANSLATE_BODY)
-CHAT: Final = ("/v1/chat/completions", f'{{"model":"m","messages":[{{"role":"user","content":{TEXT}}}]}}')
-
-
+CHAT: Final = "/v1/chat/completions", f'{{"model":"m","messages":[{{"role":"user","content":{TEXT}}}]}}'
 # A copy of the pins, put there last: an environment without it, or with another one, is made anew.
 STAMP: Final = "installed.txt"
 INSTALL_SECONDS: Final = 900.0
 
 
-class NotInstalledError(Exception):
+class PeerMissingError(Exception):
     """The peer cannot be had here; the message says why."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A proxy: its name, how it is started, what it is sent (path and body)."""
+    """A proxy: its name, how it is started, what it is sent: ``body`` is JSON in which ``TEXT`` stands for a text."""
 
     name: str
     command: str
-    request: tuple[str, str]
+    path: str = "/translate"
+    body: str = TRANSLATE_BODY
     config: str = ""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def path(self) -> str:
-        """Where it takes translations."""
-        return self.request[0]
-
-    @property
-    def body(self) -> str:
-        """JSON in which ``TEXT`` stands for a text."""
-        return self.request[1]
 
     def programs(self, environments: Path) -> Path:
         """Return the folder with its programs, after installing them where they are missing; pip installs, as in deploy/environment.py.
 
         Raises:
-            NotInstalledError: they cannot be had.
+            PeerMissingError: they cannot be had.
         """
         folder, pins = environments / self.name, HERE / f"{self.name}.txt"
         if not pins.exists():
             program = self.command.split(" ", 1)[0]
             if program and "$" not in program and shutil.which(program) is None:
-                raise NotInstalledError(f"{program} is not on the PATH (Debian: apt install {program})")
+                raise PeerMissingError(f"{program} is not on the PATH (Debian: apt install {program})")
             return folder / "bin"
         stamp = folder / STAMP
         if not stamp.exists() or stamp.read_text() != pins.read_text():
@@ -86,10 +74,10 @@ def _run(command: list[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
     except subprocess.TimeoutExpired:
-        raise NotInstalledError(f"it could not be installed within {INSTALL_SECONDS:g} s") from None
+        raise PeerMissingError(f"it could not be installed within {INSTALL_SECONDS:g} s") from None
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
-        raise NotInstalledError(f"it cannot be installed: {lines[-1]}")
+        raise PeerMissingError(f"it cannot be installed: {lines[-1]}")
 
 
 def _pairway(name: str, command: str = "$python -m proxy", **settings: str) -> Peer:
@@ -100,7 +88,7 @@ def _pairway(name: str, command: str = "$python -m proxy", **settings: str) -> P
         "PROXY_REDIS_URL": "redis://127.0.0.1:$redis/0",
         "PROXY_REDIS_PREFIX": f"{name}:",
     }
-    return Peer(name, command, TRANSLATE, variables={**variables, **settings})
+    return Peer(name, command, variables={**variables, **settings})
 
 
 _ROUTER: Final = (
@@ -115,14 +103,14 @@ _LITELLM_ALONE: Final = {
 }
 
 PEERS: Final = (
-    Peer(DIRECT, "", TRANSLATE),
+    Peer(DIRECT, ""),
     _pairway(OURS),
     # vllm-router, nginx and asgi-aiohttp write no line for a request.
     _pairway("pairway-quiet", PROXY_LOG_LEVEL="warning"),
-    Peer(RUST, _ROUTER, CHAT),
-    Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", TRANSLATE, "nginx.conf"),
-    Peer(ASGI, "$python -m benchmarks.proxy.peers.asgi_aiohttp $port $first $second", TRANSLATE),
-    Peer("litellm", _LITELLM, CHAT, "litellm.yaml", _LITELLM_ALONE),
+    Peer(RUST, _ROUTER, *CHAT),
+    Peer("nginx", "nginx -e stderr -p $folder -c $folder/nginx.conf", config="nginx.conf"),
+    Peer(ASGI, "$python -m benchmarks.proxy.peers.asgi_aiohttp $port $first $second"),
+    Peer("litellm", _LITELLM, *CHAT, "litellm.yaml", _LITELLM_ALONE),
 )
 # Our proxy from another checkout, in its folder; and ours a second time: what the two differ by is noise.
 VERSIONS: Final = (_pairway(OURS), _pairway(AGAIN), _pairway(BEFORE, "env --chdir=$before $python -m proxy"))

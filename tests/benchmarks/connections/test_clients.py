@@ -25,9 +25,10 @@ async def test_every_answer_on_a_connection_is_counted() -> None:
         port = server.sockets[0].getsockname()[1]
         ended = await ClientRunner(ClientGroup("smuggled requests", 3, port, "127.0.0.2", HOLD_SECONDS)).run()
 
-    assert (ended["open"], ended["refused"]) == (3, {})
-    assert ended["statuses"] == {"400": 3, "200": 3}
-    assert (ended["most_answers"], ended["closed"]) == (2, 3)
+    assert ended["open"].startswith("3 in ")
+    assert ended["closed"].startswith("3 after ")
+    assert " (answered 400: 3, 200: 3, after " in ended["closed"]
+    assert (ended["most_answers"], ended["refused"]) == (2, {})
 
 
 async def test_refused_connections_are_counted() -> None:

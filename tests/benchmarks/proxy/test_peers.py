@@ -17,10 +17,9 @@ from benchmarks.proxy.peers.definitions import (
     PEERS,
     RUST,
     STAMP,
-    TRANSLATE,
     VERSIONS,
-    NotInstalledError,
     Peer,
+    PeerMissingError,
 )
 
 
@@ -46,5 +45,5 @@ def test_installed_peer_is_not_installed_again(tmp_path: Any) -> None:
     (tmp_path / RUST).mkdir()
     (tmp_path / RUST / STAMP).write_text((HERE / f"{RUST}.txt").read_text())
     assert peer.programs(tmp_path) == tmp_path / RUST / "bin"
-    with pytest.raises(NotInstalledError, match="not on the PATH"):
-        Peer("another", "no-such-program-anywhere -x", TRANSLATE).programs(tmp_path)
+    with pytest.raises(PeerMissingError, match="not on the PATH"):
+        Peer("another", "no-such-program-anywhere -x").programs(tmp_path)
