@@ -32,7 +32,9 @@ class ModelTokenizer:
 
     def encode_text(self, text: str, *, first: bool = True) -> list[int]:
         """Tokenise words; control tokens in them are split into ordinary ones. ``first``: no control token is before."""
-        return (self._first if first else self._later).encode(text, add_special_tokens=False).ids
+        # One text as a batch: there, the ids can be had without their places in the text, which costs a fifth less.
+        words = self._first if first else self._later
+        return words.encode_batch_fast([text], add_special_tokens=False)[0].ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of an answer; control tokens leave no trace in it, nor does a character cut off at the end."""

@@ -36,6 +36,8 @@ ENVIRONMENT: Final = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     # Without it every engine starts a thread per core, and they fight.
     "OMP_NUM_THREADS": "1",
+    # We tokenise one text at a time, which needs no threads; and a process with such threads should not be forked.
+    "TOKENIZERS_PARALLELISM": "false",
     # Its lines go through our logging, in our form.
     "VLLM_CONFIGURE_LOGGING": "0",
     # Nothing leaves the machine unasked.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import ValidationError
-from pydantic_core import to_json
 
 from proxy.cache.fingerprints import INLINE_CHARS, text_fingerprints
 from proxy.cache.memory_cache import MemoryCache
@@ -48,7 +47,7 @@ class CacheLookup:
         languages = self.route.languages
         has_route = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
         has_model = result.model in model_names(self.served_by) or (result.model is None and result.translation == text)
-        value = encode(result)
+        value = result.to_json()
         is_valid = has_route and has_model and result.translation is not None and result.detected is None
         return value if is_valid and len(value) <= _max_entry_bytes(text) else None
 
@@ -114,11 +113,6 @@ class TranslationCache:
         self._metrics.cache_bytes.set(self._memory_cache.size)
         self._metrics.cache_entries.set(len(self._memory_cache))
         self._metrics.cache_evictions.inc(self._memory_cache.take_evicted())
-
-
-def encode(result: Translation) -> bytes:
-    """Return a translation's JSON, as in an answer and in the cache."""
-    return to_json(result.to_json())
 
 
 def _validated(lookup: CacheLookup, text: str, value: bytes) -> bytes | None:

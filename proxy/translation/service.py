@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from proxy.cache.coalescing import RequestCoalescer
-from proxy.cache.translation_cache import CacheLookup, TranslationCache, encode
+from proxy.cache.translation_cache import CacheLookup, TranslationCache
 from proxy.call import TranslationCall
 from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
@@ -118,7 +118,7 @@ class TranslationService:
         except RelayedError as error:
             raise with_note(error, f"Counted among the {len(missing)} texts that are not in the cache.") from error
         results = read_results(rest.request, body)
-        computed = {index: encode(result) for index, result in zip(missing, results, strict=True)}
+        computed = {index: result.to_json() for index, result in zip(missing, results, strict=True)}
         return Answer(_join(call.request, {**lookup.values, **computed}), AnswerSource.PARTIAL)
 
     async def _compute(self, call: TranslationCall, lookup: CacheLookup | None) -> tuple[bytes, bool]:

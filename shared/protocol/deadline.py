@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from shared.protocol.errors import DeadlineExceededError, InvalidRequestError
@@ -57,14 +57,15 @@ class Deadline:
         if not _MILLISECONDS.fullmatch(value) or int(value) == 0:
             raise InvalidRequestError([(TIMEOUT_HEADER, f"a whole number of milliseconds > 0, not {value[:20]!r}")])
         requested = int(value) / 1000
-        return replace(cls.after(min(requested, cap), clock), requested=requested)
+        seconds = min(requested, cap)
+        return cls(clock() + seconds, seconds, clock, requested)
 
     def extended(self, cap: float) -> Deadline:
         """Return the deadline as if it had been started with that cap (seconds): what the client asked for still holds."""
         seconds = min(self.requested, cap)
         if seconds == self.seconds:
             return self
-        return replace(self, expires_at=self.expires_at - self.seconds + seconds, seconds=seconds)
+        return Deadline(self.expires_at - self.seconds + seconds, seconds, self.clock, self.requested)
 
     def remaining(self) -> float:
         """Return the seconds left, never below 0."""

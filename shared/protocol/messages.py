@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Final, cast
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +21,7 @@ from pydantic import (
     WithJsonSchema,
     field_validator,
 )
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from shared.languages import canonical_tag
 from shared.protocol.errors import BadRequestError, TooLargeError
@@ -135,7 +135,7 @@ class TranslateRequest(BaseModel):
     def answer(self, results: Sequence[Translation]) -> bytes:
         """Return the answer's JSON: one object for one text, a list of them for a list."""
         each = [result.to_json() for result in results]
-        return to_json(each[0] if isinstance(self.text, str) else {"results": each})
+        return each[0] if isinstance(self.text, str) else b'{"results":[%s]}' % b",".join(each)
 
 
 class Detected(BaseModel):
@@ -163,9 +163,9 @@ class Translation(BaseModel):
     detected: Detected | None = None
     warnings: list[Notice] = Field(default_factory=list[Notice], json_schema_extra={"default": []})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> bytes:
         """Return the object as it goes over the wire: ``detected`` only where a language was detected."""
-        return self.model_dump(exclude={"detected"} if self.detected is None else None)
+        return self.model_dump_json(exclude={"detected"} if self.detected is None else None).encode()
 
 
 class Translations(BaseModel):

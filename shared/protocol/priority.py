@@ -61,7 +61,7 @@ class Lane(IntEnum):
     @classmethod
     def of(cls, priority: Priority, *, is_long: bool) -> Lane:
         """Return the lane of a class's requests: those with a long text among theirs, or those of short texts only."""
-        return cls(2 * priority.rank + is_long)
+        return _LANES[2 * priority.rank + is_long]
 
     @property
     def is_long(self) -> bool:
@@ -69,6 +69,7 @@ class Lane(IntEnum):
         return self in _LONG
 
 
+_LANES: Final = tuple(Lane)
 _LONG: Final = frozenset({Lane.INTERACTIVE_LONG, Lane.STANDARD_LONG, Lane.BULK_LONG})
 
 

@@ -68,6 +68,12 @@ LOADED = ModelTokenizer(Loaded())
 
 
 @settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(sorted(CONTROL)) | st.text(max_size=12), max_size=8).map("".join))
+def test_encode_text_gives_the_ids_of_the_words(text: str) -> None:
+    assert LOADED.encode_text(text) == TEXT.encode(text, add_special_tokens=False).ids
+
+
+@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=20))
 def test_decoding_at_once_equals_token_by_token(text: str) -> None:
     ids = LOADED.encode_text(text)

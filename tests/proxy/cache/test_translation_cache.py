@@ -9,7 +9,7 @@ import pytest
 from proxy.cache.memory_cache import MemoryCache
 from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import RedisCache
-from proxy.cache.translation_cache import TranslationCache, encode
+from proxy.cache.translation_cache import TranslationCache
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.protocol.messages import TranslateRequest, Translation
@@ -83,11 +83,11 @@ async def test_redis_entry_is_validated_before_use(
     redis_cache = RedisCache(redis.url, PREFIX, clock, HandClock())
     lookup = await cache(redis_cache, clock).look_up(REQUEST, EN_DE)
     assert lookup is not None
-    entry = {**GOOD.to_json(), **changed}
+    entry = {**json.loads(GOOD.to_json()), **changed}
     redis_cache.write(lookup.keys[0], json.dumps(entry, indent=1).encode(), clock.now + 60)
     await redis_cache.flush()
     answered = await cache(redis_cache, clock).look_up(REQUEST, EN_DE)
     await redis_cache.close()
     assert answered is not None
-    assert answered.values == ({0: encode(Translation.model_validate(entry))} if is_used else {})
+    assert answered.values == ({0: Translation.model_validate(entry).to_json()} if is_used else {})
     assert b"more" not in answered.values.get(0, b"")
