@@ -113,8 +113,8 @@ class ClientGoneError(PairwayError, status=499, code="client-gone", title="The c
 class HeadTooLargeError(PairwayError, status=431, code="head-too-large", title="Request head too large"):
     """The request line and the headers pass a limit; it is named."""
 
-    def __init__(self, *, limit: int, unit: str) -> None:
-        super().__init__(f"The request's head has more than {limit} {unit}.", facts={"limit": limit, "unit": unit})
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(f"The request's head has more than {limit} bytes.", facts={"limit": limit, "unit": "bytes"})
 
 
 class InternalError(PairwayError):

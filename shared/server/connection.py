@@ -86,7 +86,7 @@ class Connection(UpgradeIgnoringProtocol):
         if self._refusal is not None:
             return
         if self._parsing_bytes > MAX_HEAD_BYTES:  # of trailers, or of a chunk's header, as well
-            self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
+            self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES))
         elif self._timer is None and (self._is_head_open or self._is_body_open or self._parsing_bytes):
             timeouts = self._limiter.timeouts
             self._timer = self.loop.call_later(
@@ -128,7 +128,7 @@ class Connection(UpgradeIgnoringProtocol):
         if self._parsing_bytes > MAX_HEAD_BYTES:  # a body may be among them
             head_bytes = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
             if head_bytes > MAX_HEAD_BYTES:
-                raise self._recorded(HeadTooLargeError(limit=MAX_HEAD_BYTES, unit="bytes"))
+                raise self._recorded(HeadTooLargeError(limit=MAX_HEAD_BYTES))
         super().on_headers_complete()
         self._stop_timer()
         self._parsing_bytes, self._is_head_open, self._is_body_open = 0, False, True

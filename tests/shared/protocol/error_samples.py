@@ -27,7 +27,7 @@ def every_error() -> list[errors.PairwayError]:
         errors.UnsupportedMediaError("x"),
         errors.RateLimitedError("x", retry_after=3),
         errors.KeysUnavailableError("x"),
-        errors.HeadTooLargeError(limit=3, unit="bytes"),
+        errors.HeadTooLargeError(limit=3),
         errors.InvalidRequestError([("text", "is required")]),
         errors.LanguageUndetectedError("text", [("en", 0.51239)]),
         errors.ClientGoneError(),
