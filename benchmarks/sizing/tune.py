@@ -43,20 +43,12 @@ HEADINGS: Final = ("max_num_batched_tokens", "max_num_seqs", "units/s", "texts/s
 
 
 class TuningRow(NamedTuple):
-    """One measurement: throughput per second, latencies and steps in ms."""
+    """One measurement: units of cost a second, and all figures as a row of the table."""
 
     tokens: int
     seqs: int
     units: float
-    texts: float
-    p50: float
-    p95: float
-    step: float
-
-    def cells(self) -> tuple[str, ...]:
-        """Return it as a row of the table."""
-        rates = (f"{self.units:.1f}", f"{self.texts:.1f}")
-        return str(self.tokens), str(self.seqs), *rates, f"{self.p50:.0f}", f"{self.p95:.0f}", f"{self.step:.1f}"
+    cells: tuple[str, ...]
 
 
 def sentences_for(entry: ModelEntry, pair: LanguagePair, folder: Path | None) -> list[str]:
@@ -98,7 +90,8 @@ async def measure(
     tokens = int(model.entry.engine["max_num_batched_tokens"])
     units = sum(sample.units for sample in result.counted) / result.seconds
     step = 1000 * (result.ended - result.began) / (steps or math.nan)
-    return TuningRow(tokens, at_once, units, result.rate, result.latency_ms(50), result.latency_ms(95), step)
+    times = (f"{result.latency_ms(50):.0f}", f"{result.latency_ms(95):.0f}", f"{step:.1f}")
+    return TuningRow(tokens, at_once, units, (str(tokens), str(at_once), f"{units:.1f}", f"{result.rate:.1f}", *times))
 
 
 def knee(rows: Sequence[TuningRow]) -> TuningRow:
@@ -124,7 +117,7 @@ async def tune(options: argparse.Namespace) -> None:
             await measure(model, pair, texts, min(fitting), WARM_UP_SECONDS)  # the first steps are slow
             for seqs in fitting:
                 rows.append(await measure(model, pair, texts, seqs, options.seconds))
-                print(table(HEADINGS, [rows[-1].cells()])[-1], flush=True)
+                print(table(HEADINGS, [rows[-1].cells])[-1], flush=True)
     best = knee(rows)
     print(f"\nThe knee: {best.seqs} at once have at least {KNEE_SHARE:.0%} of the best throughput. For the catalog:\n")
     print(f"    engine:\n      max_num_seqs: {best.seqs}\n      max_num_batched_tokens: {best.tokens}")
