@@ -132,9 +132,10 @@ def _model(name: str, load: int) -> ModelReport:
 
 
 def as_response(body: object, status: str = "200 OK") -> bytes:
-    """Return the bytes of a response with that JSON."""
-    content = json.dumps(body, separators=(",", ":"))
-    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n{content}".encode()
+    """Return the bytes of a response with that JSON, or with these bytes of JSON."""
+    content = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    return head.encode() + content
 
 
 def fixed_responses() -> dict[bytes, bytes]:
@@ -160,7 +161,7 @@ def report_response(fleet: SimulatedFleet, number: int, look: int, *, without_pa
     report = fleet.report(number, look)
     if without_pairs:
         report = report.without_known_pairs(report.pairs_version)
-    return as_response(report.model_dump(mode="json"))
+    return as_response(report.model_dump_json().encode())
 
 
 class ReplicaResponses:
