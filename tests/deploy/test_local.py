@@ -85,7 +85,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Signals) -> None:
     """Redis, an API server for each model and the proxy start; a signal stops them all, which is no failure."""
-    launcher = await site.launch_until_ready(fake="--ready-after 1")
+    launcher = await site.launch_until_ready(fake="--ready-after 4")  # longer than a pause
     said = site.processes.said()
     for words in (
         "redis              up on port",

@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx
 
+from tests.support.waiting import within_awake
+
 ACCEPT_EVENTS = {"Accept": "text/event-stream"}
 
 
@@ -83,22 +85,24 @@ class StreamClient:
 
     async def until(self, text: bytes, within: float = 5) -> bytes:
         """Read until this has come, and return all that came."""
-        async with asyncio.timeout(within):
-            while text not in self.taken:
-                part = await self.reader.read(65_536)
-                assert part, self.taken[-500:]
-                self.taken += part
+        await within_awake(self._read_until(text), within)
         return self.taken
+
+    async def _read_until(self, text: bytes) -> None:
+        while text not in self.taken:
+            part = await self.reader.read(65_536)
+            assert part, self.taken[-500:]
+            self.taken += part
 
     async def rest(self, within: float = 5) -> bytes:
         """Read until the connection ends, however it does, and return all that came."""
-        try:
-            async with asyncio.timeout(within):
-                while part := await self.reader.read(65_536):
-                    self.taken += part
-        except ConnectionError:
-            pass
+        with suppress(ConnectionError):
+            await within_awake(self._read_rest(), within)
         return self.taken
+
+    async def _read_rest(self) -> None:
+        while part := await self.reader.read(65_536):
+            self.taken += part
 
     def hang_up(self) -> None:
         self.writer.close()

@@ -77,6 +77,22 @@ async def wait_until(condition: Callable[[], T | Awaitable[T]], within: float, w
             await asyncio.sleep(0.02)
 
 
+async def within_awake(work: Awaitable[T], seconds: float) -> T:
+    """Return what the work does; raise TimeoutError, and cancel it, after so many seconds awake."""
+    task = asyncio.ensure_future(work)
+    try:
+        with Awake() as awake:
+            while not task.done():
+                left = seconds - awake.seconds
+                if left <= 0:
+                    raise TimeoutError
+                await asyncio.wait({task}, timeout=left)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
 async def again_where_paused(attempt: Callable[[], Awaitable[T]]) -> T:
     """Return what the attempt does; one that fails is made again where the machine paused meanwhile, and only there.
 

@@ -17,7 +17,7 @@ from apiserver.settings import ApiServerSettings
 from shared.protocol.priority import Priority
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
-from tests.support.waiting import wait_until
+from tests.support.waiting import again_where_paused, wait_until
 
 EN_DE, EN_FR = {"en-de", "de-en"}, {"en-fr", "fr-en"}
 
@@ -26,37 +26,39 @@ def code(answer: httpx.Response) -> str:
     return answer.json()["code"]
 
 
-async def test_engine_death_under_load_fails_only_its_requests(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
-    async with serving(factory, settings_for(restart_backoff=1.5)) as served:  # long enough to look meanwhile
-        await served.until_ready()
-        dying, other = factory.engine("en-de"), factory.engine("en-fr")
-        dying.gate.clear()
-        other.gate.clear()
-        doomed = [asyncio.create_task(served.translate("a")) for _ in range(5)]
-        doomed.append(asyncio.create_task(served.translate(["a", "b"], "de-en")))
-        lucky = asyncio.create_task(served.translate("c", "en-fr"))
-        # What has no slot yet dies with the others.
-        await wait_until(lambda: dying.running == 5 and other.running == 1, 5)
-        dying.die()
-        # At once, not at the next look at the engine.
-        assert await served.ready_pairs() == EN_FR
-        answers = await asyncio.gather(*doomed)
-        for answer in answers:
-            assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
-            assert int(answer.headers["retry-after"]) >= 1
-        later = await served.translate("a")
-        assert (later.status_code, code(later)) == (503, "pair-unavailable")
-        assert "died" in later.json()["detail"]
-        other.gate.set()
-        assert (await lucky).json()["translation"] == "[c]"
-        await served.until_ready()
-        assert (await served.translate("a")).json()["translation"] == "[a]"
-        assert dying.stopped == 1
-        assert len(factory.engines["en-de"]) == 2
-        assert len(factory.engines["en-fr"]) == 1
-        assert (await served.report())["in_flight"] == 0
+async def test_engine_death_under_load_fails_only_its_requests(settings_for: Callable[..., ApiServerSettings]) -> None:
+    async def fails_only_them() -> None:
+        factory = ScriptedFactory()
+        async with serving(factory, settings_for(restart_backoff=1.5)) as served:  # long enough to look meanwhile
+            await served.until_ready()
+            dying, other = factory.engine("en-de"), factory.engine("en-fr")
+            dying.gate.clear()
+            other.gate.clear()
+            doomed = [asyncio.create_task(served.translate("a")) for _ in range(5)]
+            doomed.append(asyncio.create_task(served.translate(["a", "b"], "de-en")))
+            lucky = asyncio.create_task(served.translate("c", "en-fr"))
+            # What has no slot yet dies with the others.
+            await wait_until(lambda: dying.running == 5 and other.running == 1, 5)
+            dying.die()
+            # At once, not at the next look at the engine.
+            assert await served.ready_pairs() == EN_FR
+            answers = await asyncio.gather(*doomed)
+            for answer in answers:
+                assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
+                assert int(answer.headers["retry-after"]) >= 1
+            later = await served.translate("a")
+            assert (later.status_code, code(later)) == (503, "pair-unavailable")
+            assert "died" in later.json()["detail"]
+            other.gate.set()
+            assert (await lucky).json()["translation"] == "[c]"
+            await served.until_ready()
+            assert (await served.translate("a")).json()["translation"] == "[a]"
+            assert dying.stopped == 1
+            assert len(factory.engines["en-de"]) == 2
+            assert len(factory.engines["en-fr"]) == 1
+            assert (await served.report())["in_flight"] == 0
+
+    await again_where_paused(fails_only_them)  # a pause is as long as the time to its restart
 
 
 async def test_idle_engine_death_is_detected_and_restarted(served: Served, factory: ScriptedFactory) -> None:
@@ -65,26 +67,28 @@ async def test_idle_engine_death_is_detected_and_restarted(served: Served, facto
     await served.until_ready()
 
 
-async def test_engine_that_fails_to_start_is_retried(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
-    factory.failures["en-de"] = [OSError("no such weights")] * 2
-    async with serving(factory, settings_for(restart_backoff=0.5)) as served:
-        await served.until_ready(EN_FR)
+async def test_engine_that_fails_to_start_is_retried(settings_for: Callable[..., ApiServerSettings]) -> None:
+    async def is_retried() -> None:
+        factory = ScriptedFactory()
+        factory.failures["en-de"] = [OSError("no such weights")] * 2
+        async with serving(factory, settings_for(restart_backoff=0.5)) as served:
+            await served.until_ready(EN_FR)
 
-        async def says_why() -> bool:
-            return await served.why("en-de") == "its engine does not start: OSError: no such weights"
+            async def says_why() -> bool:
+                return await served.why("en-de") == "its engine does not start: OSError: no such weights"
 
-        await wait_until(says_why, 5)
-        answer = await served.translate("a")
-        assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
-        assert "no such weights" in answer.json()["detail"]
-        assert (await served.translate("a", "en-fr")).status_code == 200
-        assert (await served.client.get("/readyz")).status_code == 200
-        await served.until_ready()
-        assert factory.starts.count("en-de") == 3
-        metrics = (await served.client.get("/metrics")).text
-        assert 'pairway_apiserver_engine_starts_total{model="en-de",outcome="failed"} 2.0' in metrics
+            await wait_until(says_why, 5)
+            answer = await served.translate("a")
+            assert (answer.status_code, code(answer)) == (503, "pair-unavailable")
+            assert "no such weights" in answer.json()["detail"]
+            assert (await served.translate("a", "en-fr")).status_code == 200
+            assert (await served.client.get("/readyz")).status_code == 200
+            await served.until_ready()
+            assert factory.starts.count("en-de") == 3
+            metrics = (await served.client.get("/metrics")).text
+            assert 'pairway_apiserver_engine_starts_total{model="en-de",outcome="failed"} 2.0' in metrics
+
+    await again_where_paused(is_retried)  # a pause is as long as the time to its restart
 
 
 async def test_unrenderable_prompt_stops_the_engine(
@@ -295,7 +299,7 @@ async def test_refused_requests_are_counted_by_code(served: Served) -> None:
 async def test_draining_server_serves_and_then_stops(
     factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:
-    async with serving(factory, settings_for(drain_seconds=0.6)) as served:
+    async with serving(factory, settings_for(drain_seconds=4.0)) as served:  # longer than a pause
         await served.until_ready()
         engine = factory.engine("en-de")
         engine.gate.clear()
@@ -318,7 +322,7 @@ async def test_draining_server_serves_and_then_stops(
                 return True
             return False
 
-        await wait_until(refuses, 5, "the socket closes after the drain")
+        await wait_until(refuses, 10, "the socket closes after the drain")
         assert engine.running == 1, "what is in flight is finished first"
         engine.gate.set()
         assert (await in_flight).json()["translation"] == "[a]"

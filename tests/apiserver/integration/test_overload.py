@@ -20,7 +20,7 @@ from apiserver.settings import ApiServerSettings
 from shared.protocol.headers import CALLER_HEADER
 from tests.apiserver.conftest import Served, serving
 from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
-from tests.support.waiting import wait_until
+from tests.support.waiting import again_where_paused, wait_until
 
 CATALOG = """
 models:
@@ -113,33 +113,42 @@ async def test_bulk_keeps_its_share_beside_interactive_work(served: Served, engi
     assert ended["bulk"] == 20
 
 
-async def test_least_urgent_class_is_refused_first(served: Served, engine: ScriptedEngine) -> None:
-    learn(served, 8.0)
-    began = time.monotonic()
-    engine.gate.clear()
-    hold = [asyncio.create_task(served.translate(["wood"] * 14)) for _ in range(2)]  # 28 of 8 + 40 units
-    await wait_until(lambda: in_hand(served) == 3 * 28, 5)
-    before = len(engine.asked)
-    refused = await served.translate("x", headers={"X-Priority": "bulk"})
-    assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
-    assert refused.json()["reason"] == "full"
-    assert refused.headers["retry-after"] == "1"  # 28 of 8 + 20: one unit is soon done
-    assert len(engine.asked) == before
-    hold.append(asyncio.create_task(served.translate(["wood"] * 14, headers={"X-Priority": "standard"})))
-    hold.append(asyncio.create_task(served.translate(["wood"] * 20)))  # of 28 + 20 none is standard's
-    await wait_until(lambda: in_hand(served) == 3 * 48 + 2 * 14, 5)
-    refused = await served.translate(["x"] * 25)
-    assert refused.status_code == 503
-    # 25 units at 8 a second, less the longer it stands still
-    assert 3 <= int(refused.headers["retry-after"]) <= 6 * slowdown_since(began)
-    text = (await served.client.get("/metrics")).text
-    assert 'pairway_apiserver_refused_total{model="en-de",priority="bulk"} 1.0' in text
-    assert 'pairway_apiserver_refused_total{model="en-de",priority="interactive"} 1.0' in text
-    assert 'pairway_apiserver_throughput_units_per_second{model="en-de"} ' in text
-    assert 'pairway_apiserver_limit_units{model="en-de",priority="bulk"} 2' in text
-    engine.gate.set()
-    assert {(await each).status_code for each in hold} == {200}
-    assert in_hand(served) == 0
+async def test_least_urgent_class_is_refused_first(settings_for: Callable[..., ApiServerSettings]) -> None:
+    async def is_refused_first() -> None:
+        factory = ScriptedFactory()
+        async with serving(factory, settings_for(CATALOG, queue_seconds=5)) as served:
+            await served.until_ready({"en-de"})
+            engine = factory.engine("en-de")
+            learn(served, 8.0)
+            began = time.monotonic()
+            engine.gate.clear()
+            hold = [asyncio.create_task(served.translate(["wood"] * 14)) for _ in range(2)]  # 28 of 8 + 40 units
+            await wait_until(lambda: in_hand(served) == 3 * 28, 5)
+            before = len(engine.asked)
+            refused = await served.translate("x", headers={"X-Priority": "bulk"})
+            assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+            assert refused.json()["reason"] == "full"
+            assert refused.headers["retry-after"] == "1"  # 28 of 8 + 20: one unit is soon done
+            assert len(engine.asked) == before
+            hold.append(asyncio.create_task(served.translate(["wood"] * 14, headers={"X-Priority": "standard"})))
+            hold.append(asyncio.create_task(served.translate(["wood"] * 20)))  # of 28 + 20 none is standard's
+            await wait_until(lambda: in_hand(served) == 3 * 48 + 2 * 14, 5)
+            refused = await served.translate(["x"] * 25)
+            assert refused.status_code == 503
+            # 25 units at 8 a second, less the longer it stands still
+            assert 3 <= int(refused.headers["retry-after"]) <= 6 * slowdown_since(began)
+            text = (await served.client.get("/metrics")).text
+            assert 'pairway_apiserver_refused_total{model="en-de",priority="bulk"} 1.0' in text
+            assert 'pairway_apiserver_refused_total{model="en-de",priority="interactive"} 1.0' in text
+            assert 'pairway_apiserver_throughput_units_per_second{model="en-de"} ' in text
+            assert 'pairway_apiserver_limit_units{model="en-de",priority="bulk"} 2' in text
+            engine.gate.set()
+            assert {(await each).status_code for each in hold} == {200}
+            assert in_hand(served) == 0
+
+    await again_where_paused(
+        is_refused_first
+    )  # what waits is refused after 5 s, and a model that stands still takes less
 
 
 async def test_request_too_late_to_finish_is_refused_at_once(served: Served, engine: ScriptedEngine) -> None:

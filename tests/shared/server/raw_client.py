@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from tests.support.serving import Serving
+from tests.support.waiting import within_awake
 
 
 class RawClient:
@@ -24,21 +25,24 @@ class RawClient:
     async def rest(self, within: float = 5) -> bytes:
         """Return all that comes until the server closes; a reset ends it too."""
         parts: list[bytes] = []
-        try:
-            async with asyncio.timeout(within):
-                while part := await self.reader.read(65_536):
-                    parts.append(part)
-        except ConnectionError:
-            pass
+
+        async def read() -> None:
+            while part := await self.reader.read(65_536):
+                parts.append(part)
+
+        with suppress(ConnectionError):
+            await within_awake(read(), within)
         return b"".join(parts)
 
     async def answer(self, within: float = 5) -> tuple[int, dict[str, str], bytes]:
         """Return the next answer: status, headers and body."""
-        async with asyncio.timeout(within):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            line, *lines = head.strip().split("\r\n")
-            headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
-            return int(line.split()[1]), headers, await self.reader.readexactly(int(headers["content-length"]))
+        return await within_awake(self._read_answer(), within)
+
+    async def _read_answer(self) -> tuple[int, dict[str, str], bytes]:
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        line, *lines = head.strip().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in lines)}
+        return int(line.split()[1]), headers, await self.reader.readexactly(int(headers["content-length"]))
 
     async def refused(self, status: int, code: str) -> dict[str, Any]:
         """Take a problem as answer, after which the connection closes."""
