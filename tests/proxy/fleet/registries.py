@@ -17,6 +17,7 @@ from proxy.fleet.store import FleetStore
 from tests.conftest import PREFIX
 
 TIMEOUT = 0.25
+PATIENT = 5.0  # a Redis that pauses is not away
 A, B = "http://a:1", "http://b:1"
 
 
@@ -47,8 +48,9 @@ async def proxy_at(
     clock: Callable[[], float] = time.time,
     monotonic: Callable[[], float] = time.monotonic,
     configured: Sequence[str] = (A, B),
+    patience: float = PATIENT,
 ) -> AsyncGenerator[ProxyParts]:
-    store = FleetStore(url, PREFIX, TIMEOUT, clock)
+    store = FleetStore(url, PREFIX, patience, clock)
     try:
         lease = LeaderLease(store, owner, TIMEOUT, monotonic)
         await lease.renew()
@@ -56,7 +58,7 @@ async def proxy_at(
         yield ProxyParts(
             store,
             lease,
-            Registry(store, lease, configured, report_ttl=5, clock=clock, on_snapshot=local_stats.apply_snapshot),
+            Registry(store, lease, configured, report_ttl=60, clock=clock, on_snapshot=local_stats.apply_snapshot),
         )
     finally:
         await store.close()

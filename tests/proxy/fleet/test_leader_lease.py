@@ -25,7 +25,7 @@ async def test_no_proxy_holds_the_lease_without_redis() -> None:
 
 async def test_holder_stops_leading_when_redis_hangs(own_redis: RedisServer) -> None:
     now = 100.0
-    async with proxy_at(own_redis.url, "a", monotonic=lambda: now) as one:
+    async with proxy_at(own_redis.url, "a", monotonic=lambda: now, patience=3.0) as one:
         now += one.lease.ttl - 0.1
         own_redis.server.signal(signal.SIGSTOP)
         try:
