@@ -13,6 +13,7 @@ from proxy.context import context
 from shared.http.body import read_body
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, InvalidRequestError
+from shared.protocol.messages import refuse_repeated_names
 from shared.protocol.validation_errors import operator_errors
 
 M = TypeVar("M", bound=BaseModel)
@@ -33,6 +34,7 @@ async def read(request: Request, model: type[M]) -> M:
         raise BadRequestError(f"The body is no JSON: {error}.") from None
     if not isinstance(value, dict):
         raise BadRequestError("The body is JSON, but not an object.")
+    refuse_repeated_names(body)
     return validated(model, cast("dict[str, object]", value))
 
 

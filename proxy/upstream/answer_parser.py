@@ -103,13 +103,23 @@ class AnswerParser:
             case b"content-length":
                 self._is_framed, self._length = True, int(value)
             case b"transfer-encoding":
+                self._refuse_encoding(value, b"chunked")
                 self._is_framed = True
+            case b"content-encoding":
+                self._refuse_encoding(value, b"identity")
             case b"content-type":
                 self._is_stream = value.partition(b";")[0].strip().lower() == _EVENT_STREAM
             case b"retry-after":
                 self._retry_after = float(value) if value.isdigit() else None
             case _:
                 pass
+
+    @staticmethod
+    def _refuse_encoding(value: bytes, accepted: bytes) -> None:
+        if value.strip().lower() != accepted:
+            raise BrokenAnswerError(
+                f"an answer encoded as {value[:40].decode(errors='replace')!r}, which was not requested"
+            )
 
     def on_headers_complete(self) -> None:
         """Note the status."""

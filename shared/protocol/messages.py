@@ -230,17 +230,24 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
     if not isinstance(value, dict):
         raise BadRequestError("The body is JSON, but not an object with text and target_lang.")
     members = cast("dict[str, object]", value)
-    if not _is_plainly_unique(body, members):
-        # Numbers stay text: nobody needs them here, and Python refuses to read very long ones.
-        json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
+    is_plainly_unique = _is_plainly_unique(body, members)
     limits.check(members.get("text"))
     unknown = [name for name in members if name not in _FIELDS]
     for name in unknown[MAX_FIELDS_NAMED:]:
         del members[name]
     try:
-        return TranslateRequest.model_validate(members)
+        request = TranslateRequest.model_validate(members)
     except ValidationError as error:
         raise invalid_request(error, _CLIENT_SENTENCES) from None
+    if not is_plainly_unique:  # last: of a valid request little is left to look through
+        refuse_repeated_names(body)
+    return request
+
+
+def refuse_repeated_names(body: bytes) -> None:
+    """Raise BadRequestError if a name stands twice in one object of the JSON."""
+    # Numbers stay text: nobody needs them here, and Python refuses to read very long ones.
+    json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
 
 
 def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:

@@ -49,13 +49,9 @@ class Connection(UpgradeIgnoringProtocol):
         super().connection_made(transport)
         self.write, self.is_closing = transport.write, transport.is_closing
         is_admitted = self._limiter.admit()
-        self._limiter.idle[transport] = None
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+        self._wait_for_request()
         if not is_admitted:
-            self._write_problem(
-                OverloadedError("There are too many connections.", retry_after=CONNECTION_RETRY_AFTER_SECONDS)
-            )
-            transport.close()
+            self._refuse_connection()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
@@ -87,11 +83,17 @@ class Connection(UpgradeIgnoringProtocol):
             return
         if self._parsing_bytes > MAX_HEAD_BYTES:  # of trailers, or of a chunk's header, as well
             self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES))
-        elif self._timer is None and (self._is_head_open or self._is_body_open or self._parsing_bytes):
+        elif self._timer is None and (self._is_head_open or self._is_body_open):
             timeouts = self._limiter.timeouts
             self._timer = self.loop.call_later(
                 timeouts.body if self._is_body_open else timeouts.head, self._read_timed_out
             )
+        elif self._timer is None and self._is_idle():  # an empty line between requests begins none (RFC 9112, 2.2)
+            self._wait_for_request()
+
+    def _wait_for_request(self) -> None:
+        self._limiter.idle[self.transport] = None
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def _is_idle(self) -> bool:
         """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not say)."""
@@ -198,6 +200,18 @@ class Connection(UpgradeIgnoringProtocol):
         self._timer = self.loop.call_later(
             timeouts.linger_idle, self._check_lingering, 0, self.loop.time() + timeouts.linger
         )
+
+    def _refuse_connection(self) -> None:
+        """Answer a connection that is one too many, and discard its request for a moment: a reset would destroy the answer."""
+        self._unset_keepalive_if_required()
+        self._refusal = OverloadedError("There are too many connections.", retry_after=CONNECTION_RETRY_AFTER_SECONDS)
+        self._write_problem(self._refusal)
+        if self._limiter.hold_refused(self.transport):
+            self._is_lingering = True
+            self.transport.write_eof()
+            self._timer = self.loop.call_later(self._limiter.timeouts.linger_refused, self.transport.abort)
+        else:
+            self.transport.close()
 
     def _check_lingering(self, previous_bytes: int, give_up_at: float) -> None:
         if self._lingered_bytes == previous_bytes or self.loop.time() >= give_up_at:

@@ -17,6 +17,8 @@ MAX_PIPELINED_REQUESTS: Final = 16
 MAX_LINGER_BYTES: Final = 64 * 1024 * 1024
 # Far more than a proxy serves at once; each idle one costs some 10 KiB.
 DEFAULT_MAX_CONNECTIONS: Final = 16_384
+# Refused connections that are kept open for a moment, beyond the cap: a quarter of the open files is left for them and others.
+MAX_HELD_REFUSED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class PeerTimeouts:
     """How long the rest of a body is discarded after its answer, as nginx does."""
     linger_idle: float = 5.0
     """How long of that time nothing may come."""
+    linger_refused: float = 1.0
+    """How long the request on a refused connection is discarded after its answer."""
 
 
 DEFAULT_PEER_TIMEOUTS: Final = PeerTimeouts()
@@ -44,6 +48,7 @@ class ConnectionLimiter:
     timeouts: PeerTimeouts = DEFAULT_PEER_TIMEOUTS
     open_count: int = 0
     idle: dict[asyncio.Transport, None] = field(default_factory=dict["asyncio.Transport", None])
+    refused: set[asyncio.Transport] = field(default_factory=set["asyncio.Transport"])
     _is_refusing: bool = False
 
     def admit(self) -> bool:
@@ -62,7 +67,19 @@ class ConnectionLimiter:
         self._is_refusing = True
         return False
 
+    def hold_refused(self, transport: asyncio.Transport) -> bool:
+        """Return whether a refused connection may stay for a moment; it is counted apart."""
+        self.idle.pop(transport, None)
+        if len(self.refused) >= MAX_HELD_REFUSED:
+            return False
+        self.refused.add(transport)
+        self.open_count -= 1
+        return True
+
     def release(self, transport: asyncio.Transport) -> None:
         """Count one less."""
-        self.open_count -= 1
         self.idle.pop(transport, None)
+        if transport in self.refused:
+            self.refused.remove(transport)
+        else:
+            self.open_count -= 1

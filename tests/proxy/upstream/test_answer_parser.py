@@ -90,6 +90,8 @@ async def test_body_may_end_with_its_connection(callers: Callers, answer: bytes)
         [HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}"],
         [HEAD + b"Content-Length: -2\r\n\r\n{}"],
         [HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n{}"],
+        [HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"],
+        [HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n", chunk(b"{}"), b"0\r\n\r\n"],
     ],
 )
 async def test_answer_that_is_cut_or_none_is_broken(callers: Callers, parts: list[bytes]) -> None:

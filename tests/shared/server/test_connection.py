@@ -16,6 +16,7 @@ from shared.http.app_setup import configure_app
 from shared.http.body import WHOLE_BODY_EXTENSION
 from shared.server.limits import (
     MAX_HEAD_BYTES,
+    MAX_HELD_REFUSED,
     MAX_LINGER_BYTES,
     MAX_PIPELINED_REQUESTS,
     ConnectionLimiter,
@@ -394,6 +395,47 @@ async def test_connection_limit_without_idle_ones_is_503() -> None:
         for each in (one, other):
             each.send(b"x")
             assert (await each.answer())[2] == b"1"
+
+
+async def test_refused_connection_does_not_lose_its_503() -> None:
+    """A client sends before it reads: bytes that nobody read would make the close a reset."""
+    async with serving(make_app(), ConnectionLimiter(1)) as server, raw_client(server) as one:
+        one.send(POST + b"Content-Length: 1\r\n\r\n")
+        await wait_until(lambda: server.begun == 1, 5, "it is in flight")
+        for _ in range(20):
+            async with raw_client(server) as refused:
+                refused.send(POST + b"Content-Length: 200000\r\n\r\n")
+                refused.send(b"x" * 200_000)
+                assert (await refused.answer())[0] == 503
+        assert len(server.limiter.refused) <= MAX_HELD_REFUSED
+        one.send(b"x")
+        assert (await one.answer())[2] == b"1"
+        await wait_until(lambda: not server.limiter.refused, 5, "they are closed")
+        assert server.limiter.open_count == 1
+
+
+async def test_held_refused_connections_are_bounded() -> None:
+    async with serving(make_app(), ConnectionLimiter(1)) as server, raw_client(server) as one:
+        one.send(POST + b"Content-Length: 1\r\n\r\n")
+        await wait_until(lambda: server.begun == 1, 5, "it is in flight")
+        with ExitStack() as held:
+            for _ in range(MAX_HELD_REFUSED + 20):
+                held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+                assert len(server.limiter.refused) <= MAX_HELD_REFUSED
+
+
+async def test_empty_line_between_requests_leaves_connection_idle() -> None:
+    async with (
+        serving(make_app(), ConnectionLimiter(2, PeerTimeouts(head=0.1))) as server,
+        raw_client(server) as client,
+    ):
+        client.send(GOOD)
+        assert (await client.answer())[0] == 200
+        client.send(b"\r\n")
+        await wait_until(lambda: server.limiter.idle, 5, "it is idle")
+        await asyncio.sleep(0.3)  # three times what a head may take
+        client.send(GOOD)
+        assert (await client.answer())[0] == 200, "and no 408 came before"
 
 
 async def test_connection_limit_evicts_idle_ones_with_unread_answers() -> None:
