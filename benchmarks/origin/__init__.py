@@ -4,9 +4,9 @@
 - ``designs/``: the servers A to F and the bare engine.
 - ``model``: the model under every design.
 - ``texts``: the texts of every design.
-- ``loads``: sends the load of one point.
+- ``loads``: the load of one point.
 - ``rounds``: the points, and their measurement.
-- ``processes``: starts every design.
+- ``processes``: the designs as running processes.
 - ``device_usage``: CPU and GPU over time.
 - ``measurements``: figures of a point.
 - ``report``: tables and targets.

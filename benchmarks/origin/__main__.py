@@ -12,107 +12,95 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import subprocess
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from apiserver.catalog.model_entry import ModelEntry
+import uvloop
+
+from benchmarks.harness.load import raise_priority
+from benchmarks.harness.program import add_names, integers, options_parser
 from benchmarks.harness.report import RunFolder
-from benchmarks.origin.device_usage import NoGpuError, find_gpu
-from benchmarks.origin.model import ANSWER_TOKENS, SHAPES, read_entry, use_random_weights, write_catalog
+from benchmarks.origin.device_usage import find_gpu
+from benchmarks.origin.model import ANSWER_TOKENS, SHAPES, write_catalog
 from benchmarks.origin.processes import TITLES, Designs, environment
-from benchmarks.origin.report import judge, report
-from benchmarks.origin.rounds import CONCURRENCIES, DESIGNS, OriginBench, RunSelection
-from benchmarks.origin.texts import KINDS, is_chosen, text_key
+from benchmarks.origin.report import judge, tables
+from benchmarks.origin.rounds import OriginBench, RunSelection
+from benchmarks.origin.texts import KINDS, TEXTS_JSON, choose, texts_name
 from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.
 GRACE_SECONDS = 10.0
 
 
+def shares(text: str) -> list[float]:
+    """Return comma-separated parts, perhaps none."""
+    return [float(each) for each in text.split(",") if each]
+
+
 def arguments() -> argparse.ArgumentParser:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.origin", description="The origin's experiment.")
+    parser = options_parser("origin", "The origin's experiment.")
     parser.add_argument("--pairs", type=Path, required=True, help="file of english<TAB>other lines, not trained on")
     parser.add_argument("--shape", choices=tuple(SHAPES), help="random weights of this shape in the model's place")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="(default: %(default)s)")
-    parser.add_argument("--texts", type=Path, help="file that keeps the chosen texts (default: beside OUT)")
-    for name, kind, default, meaning in (
-        ("catalog", Path, "deploy/models/demo.yaml", ""),
-        ("model", str, "en-de", "of the catalog "),
-        ("rounds", int, 5, ""),
-        ("seconds", float, 2.5, "that count of each point "),
-        ("concurrency", str, ",".join(map(str, CONCURRENCIES)), ""),
-        ("open", str, "0.5,1", "open loops, parts of D's best rate "),
-        ("architectures", str, ",".join(DESIGNS), ""),
-        ("kinds", str, ",".join(KINDS), "of inputs "),
-        ("seed", int, 1, ""),
-        ("out", Path, ".run/origin", ""),
-    ):
-        parser.add_argument(f"--{name}", type=kind, default=default, help=f"{meaning}(default: %(default)s)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--catalog", type=Path, default="deploy/models/demo.yaml")
+    parser.add_argument("--model", default="en-de", help="of the catalog")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.5, help="that count of each point")
+    parser.add_argument("--concurrency", type=integers, default="1,2,5,10,25,64", help="of closed loops")
+    parser.add_argument("--open", type=shares, default="0.5,1", help="open loops, parts of D's best rate")
+    add_names(parser, "--architectures", tuple(TITLES))
+    add_names(parser, "--kinds", KINDS)
+    parser.add_argument("--seed", type=int, default=1)
     return parser
 
 
-def choose_texts(texts: Path, entry: ModelEntry, catalog: Path, options: argparse.Namespace) -> None:
-    """Make the file of texts, unless there is one that will do."""
-    if is_chosen(texts, text_key(entry, options.pairs, options.seed)):
-        return
-    print("choosing texts", flush=True)
-    command = [sys.executable, "-m", "benchmarks.origin.texts", "--catalog", str(catalog), "--out", str(texts)]
-    command += ["--pairs", str(options.pairs), "--seed", str(options.seed)]
-    with (options.out / "texts.log").open("wb") as log:
-        subprocess.run(command, check=True, env=environment(options.device), stderr=log)
-
-
-async def measure(options: argparse.Namespace, bench: OriginBench) -> None:
+async def measure(bench: OriginBench, selection: RunSelection, rounds: int) -> None:
     """Start everything and measure the rounds."""
-    selection = RunSelection(
-        names=[name for name in DESIGNS if name in options.architectures.split(",")],
-        concurrencies=[int(one) for one in options.concurrency.split(",")],
-        shares=[float(one) for one in options.open.split(",") if one],
-        kinds=options.kinds.split(","),
-    )
-    async with bench.fleet.running(selection.names):
+    async with bench.fleet.running():
+        raise_priority()
         await bench.warm_up(selection)
-        for number in range(options.rounds):
+        for number in range(rounds):
             await bench.round(number, selection)
 
 
 def main() -> int:
     """Choose the texts, measure, write, print."""
     options = arguments().parse_args()
+    selection = RunSelection(options.architectures, options.concurrency, options.open, options.kinds)
     if not options.pairs.is_file():
         raise SystemExit(f"bench-origin: there is no {options.pairs}; PAIRS= names the folder of en-de.valid.tsv")
+    os.environ.update(environment(options.device))
     try:
-        read_gpu = find_gpu(options.device)
-        folder = RunFolder(options.out)
-        options.out = folder.path
-        texts: Path = (options.texts or options.out.with_name(f"{options.out.name}-texts.jsonl")).resolve()
-        (options.out / "answers").mkdir()
-        catalog, model = options.out / "catalog.yaml", options.model
+        read_gpu, folder = find_gpu(options.device), RunFolder(options.out)
+        catalog, model = folder.path / "catalog.yaml", options.model
         entry = write_catalog(options.catalog, model, catalog, options.device)
-        with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
-            choose_texts(texts, entry, catalog, options)
-            if options.shape:
-                billions = use_random_weights(SHAPES[options.shape], catalog, options.out / options.shape) / 1e9
-                model = f"{options.shape}, {billions:.2f} billion random weights, {ANSWER_TOKENS} tokens an answer,"
-            began = time.monotonic()
-            bench = OriginBench(
-                Designs(options.out, catalog, texts, environment(options.device)), options.seconds, read_gpu
-            )
-            asyncio.run(measure(options, bench))
-    except (NoGpuError, ValueError) as error:
+    except ValueError as error:
         raise SystemExit(f"bench-origin: {error}") from None
-    machine = (
-        f"{folder.machine}, {options.device}, {time.monotonic() - began:.0f} s; {model} {read_entry(catalog).engine}; "
-        f"{options.rounds} rounds, {options.seconds:g} s a point."
+    texts = folder.path.with_name(f"{folder.path.name}-{texts_name(entry, options.pairs, options.seed)}")
+    with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
+        if not texts.is_file():
+            print("choosing texts", flush=True)
+            texts.write_bytes(TEXTS_JSON.dump_json(asyncio.run(choose(entry, options.pairs, options.seed))))
+        if options.shape:
+            entry = write_catalog(options.catalog, model, catalog, options.device, options.shape)
+            model = f"{options.shape}, random weights, {ANSWER_TOKENS} tokens an answer,"
+        began = time.monotonic()
+        designs = Designs(folder.path, catalog, texts, selection.names)
+        bench = OriginBench(designs, options.seconds, read_gpu)
+        uvloop.run(measure(bench, selection, options.rounds))
+    note = (
+        f"{options.device}, {time.monotonic() - began:.0f} s; {model} {entry.engine}; "
+        f"{options.rounds} rounds, {options.seconds:g} s a point"
     )
-    checks, rows = judge(bench.rows), [asdict(row) for row in bench.rows]
-    results = {"machine": machine, "targets": list(map(vars, checks)), "rows": rows, "memory": bench.memory}
-    status = folder.write(report(machine, bench.rows, checks, bench.memory, TITLES), results, checks)
-    subprocess.run([sys.executable, "-m", "benchmarks.origin.plots", str(options.out)], check=False)
+    results = {"rows": list(map(asdict, bench.rows)), "memory": bench.memory}
+    lines = tables(bench.rows, bench.memory)
+    status = folder.publish("The origin's experiment", note, lines, results, judge(bench.rows))
+    subprocess.run([sys.executable, "-m", "benchmarks.origin.plots", str(folder.path)], check=False)
     return status
 
 

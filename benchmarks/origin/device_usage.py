@@ -18,6 +18,8 @@ INTERVAL_SECONDS: Final = 0.2
 # Looks kept: 5 minutes, far longer than any point lasts.
 MAX_READINGS: Final = 1500
 MEBIBYTE: Final = 1 << 20
+# Returns how busy the GPU is, per cent, and its memory taken, MiB.
+ReadGpu = Callable[[], tuple[float, float]]
 
 
 class Reading(NamedTuple):
@@ -28,16 +30,8 @@ class Reading(NamedTuple):
     gpu: tuple[float, float] | None = None
 
 
-class NoGpuError(Exception):
-    """There is no GPU whose figures can be read."""
-
-
-# Returns how busy the GPU is, per cent, and its memory taken, MiB.
-ReadGpu = Callable[[], tuple[float, float]]
-
-
 def gpu_reader(nvml: Any) -> ReadGpu:
-    """Return the reader of the first visible GPU, which is the one that vLLM takes; raises NoGpuError where it tells no figures."""
+    """Return the reader of the first visible GPU, which is the one that vLLM takes; raises ValueError where it gives no figures."""
     name = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
 
     def read() -> tuple[float, float]:
@@ -49,7 +43,7 @@ def gpu_reader(nvml: Any) -> ReadGpu:
         gpu = by_index(int(name)) if name.isdecimal() else by_uuid(name)
         read()
     except nvml.NVMLError as error:
-        raise NoGpuError(f"--device cuda: GPU {name} can not be watched: {error}") from None
+        raise ValueError(f"--device cuda: GPU {name} cannot be watched: {error}") from None
     return read
 
 
@@ -72,23 +66,21 @@ async def watched(spent: Callable[[], float], read_gpu: ReadGpu | None) -> Async
             await asyncio.sleep(INTERVAL_SECONDS)
             readings.append(Reading(time.monotonic(), spent(), read_gpu and read_gpu()))
 
-    looking = asyncio.create_task(look())
-    try:
+    async with asyncio.TaskGroup() as group:
+        looking = group.create_task(look())
         yield readings
-    finally:
         looking.cancel()
-        await asyncio.wait({looking})
-    if not looking.cancelled():
-        looking.result()
 
 
 def timelines(
     readings: Sequence[Reading], since: float, until: float
 ) -> tuple[list[tuple[float, float]], list[tuple[float, float, float]]]:
     """Return the cores taken up to each look in the time that counts, and the looks at the GPU, seconds from its beginning."""
-    looks = [(before, after) for before, after in itertools.pairwise(readings) if since <= after.at < until]
-    cores = [
-        (round(after.at - since, 3), round((after.cpu - before.cpu) / (after.at - before.at), 3))
-        for before, after in looks
-    ]
-    return cores, [(round(after.at - since, 3), *after.gpu) for _, after in looks if after.gpu]
+    cores: list[tuple[float, float]] = []
+    gpu: list[tuple[float, float, float]] = []
+    for before, after in itertools.pairwise(readings):
+        if since <= after.at < until:
+            at = round(after.at - since, 3)
+            cores.append((at, round((after.cpu - before.cpu) / (after.at - before.at), 3)))
+            gpu += [(at, *after.gpu)] if after.gpu else []
+    return cores, gpu

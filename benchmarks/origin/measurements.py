@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
@@ -46,9 +46,9 @@ class PointMeasurement:
     driver_cpu: float
     batch: float
     step_cpu_ms: float
-    steps: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]], repr=False)
-    cpu_timeline: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]], repr=False)
-    gpu_timeline: list[tuple[float, float, float]] = field(default_factory=list[tuple[float, float, float]], repr=False)
+    steps: list[tuple[float, int]]
+    cpu_timeline: list[tuple[float, float]]
+    gpu_timeline: list[tuple[float, float, float]]
 
     @property
     def whole_cpu_ms(self) -> float:
@@ -72,25 +72,29 @@ def summarize(load: LoadResult, did: EngineWork, cpu: Mapping[str, float], *, is
     Latencies are of the texts that were answered in the time that counts; in an open loop of those that were due in it, for else the
     ones that waited longest would be left out, and those that failed by then.
     """
-    good = [sample for sample in load.samples if not sample.failed]
     latencies = [sample.ended - sample.due for sample in (load.due if is_open else load.counted)]
+    failed = Counter(sample.code for sample in load.samples if sample.failed)
+    good = len(load.samples) - failed.total()
     expected = int(sum(sample.units for sample in load.samples))
     is_single = all(sample.units == 1 for sample in load.samples)
     took = sum(sample.ended - sample.due for sample in load.samples)
     return {
         "rate": load.rate,
-        "p50": percentile_ms(latencies, 50),
-        "p95": percentile_ms(latencies, 95),
-        "p99": percentile_ms(latencies, 99),
-        "failed": dict(Counter(sample.code for sample in load.samples if sample.failed)),
+        **{f"p{percent}": percentile_ms(latencies, percent) for percent in (50, 95, 99)},
+        "failed": dict(failed),
         "outside": 1 - did.seconds / took if is_single and took else math.nan,
-        "requests": did.requests / expected if expected else math.nan,
+        "requests": ratio(did.requests, expected),
         "due": expected,
-        "cpu_ms": {role: 1000 * spent / len(good) if good else math.nan for role, spent in cpu.items()},
+        "cpu_ms": {role: ratio(1000 * spent, good) for role, spent in cpu.items()},
         "driver_cpu": load.cpu_share,
-        "batch": did.tokens / did.steps if did.steps else math.nan,
-        "step_cpu_ms": 1000 * cpu.get("engine", math.nan) / did.steps if did.steps else math.nan,
+        "batch": ratio(did.tokens, did.steps),
+        "step_cpu_ms": ratio(1000 * cpu.get("engine", math.nan), did.steps),
     }
+
+
+def ratio(value: float, of: float) -> float:
+    """Return the quotient; NaN where there is nothing to divide by."""
+    return value / of if of else math.nan
 
 
 def select(
@@ -107,15 +111,17 @@ def known_median(figures: Iterable[float]) -> float:
     return median(values) if values else math.nan
 
 
-def median_over(rows: Iterable[PointMeasurement], value: Callable[[PointMeasurement], float]) -> float:
-    """Return the median over the rounds; NaN of none."""
-    return known_median(map(value, rows))
+def median_of(rows: Iterable[PointMeasurement], figure: str) -> float:
+    """Return the median of a figure over the rounds; NaN of none."""
+    return known_median(getattr(row, figure) for row in rows)
 
 
 def median_comparison(
     ours: Mapping[int, PointMeasurement],
     theirs: Mapping[int, PointMeasurement],
-    value: Callable[[PointMeasurement, PointMeasurement], float],
+    figure: str,
+    compare: Callable[[float, float], float] = ratio,
 ) -> float:
-    """Return the median of what two designs' figures of the same round give; NaN without such rounds."""
-    return known_median(value(ours[number], theirs[number]) for number in ours.keys() & theirs.keys())
+    """Return the median of what two designs' figures of the same round give, by default their ratio; NaN without such rounds."""
+    shared = ours.keys() & theirs.keys()
+    return known_median(compare(getattr(ours[number], figure), getattr(theirs[number], figure)) for number in shared)

@@ -50,10 +50,15 @@ def medians(rows: list[dict[str, Any]], kind: str, field: str, scale: float = 1.
     }
 
 
-def times_a(rows: list[dict[str, Any]], kind: str) -> dict[str, float]:
+def times_a(rates: Lines) -> dict[str, float]:
     """Return each design's rate at 25 as so many times A's; empty where A was not measured."""
-    at = {name: by[25] for name, by in medians(rows, kind, "rate").items() if 25 in by}
-    return {name: rate / at["A"] for name, rate in at.items()} if at.get("A") else {}
+    a = rates.get("A", {}).get(25)
+    return {name: by[25] / a for name, by in rates.items() if 25 in by} if a else {}
+
+
+def measured(panels: dict[str, Any]) -> dict[str, Any]:
+    """Return the panels that have something to show: a run may leave kinds of texts and designs out."""
+    return {title: panel for title, panel in panels.items() if panel}
 
 
 def main() -> int:
@@ -66,41 +71,33 @@ def main() -> int:
     plt.switch_backend("agg")
     out = Path(sys.argv[1])
     rows: list[dict[str, Any]] = json.loads((out / "results.json").read_text())["rows"]
-    throughput = {"published": PUBLISHED_RATES, **{kind: medians(rows, kind, "rate") for kind in (*KINDS, "both")}}
+    rates = {kind: medians(rows, kind, "rate") for kind in (*KINDS, "both")}
     latency = {"published": PUBLISHED_SECONDS, **{kind: medians(rows, kind, "p50", 0.001) for kind in KINDS}}
-    times = {"published": PUBLISHED_TIMES, **{kind: times_a(rows, kind) for kind in KINDS}}
+    times = {"published": PUBLISHED_TIMES, **{kind: times_a(rates[kind]) for kind in KINDS}}
     uniform = [row for row in rows if row["kind"] == "uniform"]
     figures = {
-        "throughput": _lines(plt, measured(throughput), "texts/s"),
-        "latency": _lines(plt, measured(latency), "seconds (p50)", "log"),
+        "throughput": _lines(plt, measured({"published": PUBLISHED_RATES, **rates}), ylabel="texts/s", ylim=(0, None)),
+        "latency": _lines(plt, measured(latency), ylabel="seconds (p50)", yscale="log"),
         "times": _times(plt, measured(times)),
-        "busyness": _timeline(plt, [row for row in uniform if row["steps"]]),
+        "busyness": _busyness(plt, [row for row in uniform if row["steps"]]),
         "devices": _devices(plt, [row for row in uniform if (row["concurrency"], row["round"]) == (25, 0)]),
         "cpu": _cpu(plt, [row for row in uniform if row["concurrency"] == 64]),
     }
-    for name, figure in figures.items():
-        if figure is not None:
-            figure.tight_layout()
-            figure.savefig(out / f"{name}.png", dpi=120)
+    for name, figure in measured(figures).items():
+        figure.tight_layout()
+        figure.savefig(out / f"{name}.png", dpi=120)
     print(f"plots are in {out}")
     return 0
 
 
-def measured(panels: dict[str, Any]) -> dict[str, Any]:
-    """Return the panels that have something to show: a run may leave kinds of texts and designs out."""
-    return {title: panel for title, panel in panels.items() if panel}
-
-
-def _lines(plt: Any, panels: dict[str, Lines], label: str, scale: str = "linear") -> Any:
+def _lines(plt: Any, panels: dict[str, Lines], **settings: Any) -> Any:
     figure, all_axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 4), squeeze=False)
     for axes, (title, series) in zip(all_axes[0], panels.items(), strict=True):
         for name, values in series.items():
             axes.plot(list(values), list(values.values()), "o-", color=COLOURS[name], label=name)
-        axes.set(title=title, xlabel="at once", ylabel=label, xscale="log", yscale=scale)
-        if scale == "log":
+        axes.set(title=title, xlabel="at once", xscale="log", **settings)
+        if "yscale" in settings:
             axes.set_yticks(LATENCIES, [f"{seconds:g}" for seconds in LATENCIES])
-        else:
-            axes.set_ylim(0, None)
         axes.set_xticks(CONCURRENCIES, list(map(str, CONCURRENCIES)))
         axes.minorticks_off()
         axes.legend()
@@ -117,18 +114,18 @@ def _times(plt: Any, panels: dict[str, dict[str, float]]) -> Any:
     return figure
 
 
-def _stacked(plt: Any, rows: list[dict[str, Any]], title: str, height: float) -> tuple[Any, list[Any]]:
-    """Return a figure over seconds with axes for each row, one below the other."""
-    figure, all_axes = plt.subplots(len(rows), 1, figsize=(10, height * len(rows)), sharex=True, squeeze=False)
+def _stacked(plt: Any, count: int, title: str, height: float) -> tuple[Any, Any]:
+    """Return a figure over seconds with so many axes, one below the other."""
+    figure, all_axes = plt.subplots(count, 1, figsize=(10, height * count), sharex=True, squeeze=False)
     all_axes[0][0].set_title(title)
     all_axes[-1][0].set_xlabel("seconds")
-    return figure, [axes for (axes,) in all_axes]
+    return figure, all_axes[:, 0]
 
 
-def _timeline(plt: Any, rows: list[dict[str, Any]]) -> Any:
+def _busyness(plt: Any, rows: list[dict[str, Any]]) -> Any:
     if not rows:
         return None
-    figure, all_axes = _stacked(plt, rows, "batch of each engine step, 25 at once, uniform", 1.3)
+    figure, all_axes = _stacked(plt, len(rows), "batch of each engine step, 25 at once, uniform", 1.3)
     for axes, row in zip(all_axes, sorted(rows, key=lambda row: row["name"]), strict=True):
         times, batches = zip(*row["steps"], strict=True)
         axes.vlines(times, 0, batches, color=COLOURS[row["name"]], linewidth=0.7)
@@ -137,18 +134,16 @@ def _timeline(plt: Any, rows: list[dict[str, Any]]) -> Any:
 
 
 def _devices(plt: Any, rows: list[dict[str, Any]]) -> Any:
-    """Draw CPU and GPU over time; older results do not have them."""
-    rows = [row for name in DEVICES_OF for row in rows if row["name"] == name and row.get("cpu_timeline")]
+    rows = [row for name in DEVICES_OF for row in rows if row["name"] == name and row["cpu_timeline"]]
     if not rows:
         return None
     title = "CPU of all processes of a design, and GPU where there is one: 25 at once, uniform"
-    figure, all_axes = _stacked(plt, rows, title, 2)
+    figure, all_axes = _stacked(plt, len(rows), title, 2)
     most = max(cores for row in rows for _, cores in row["cpu_timeline"])
     for axes, row in zip(all_axes, rows, strict=True):
-        times, cores = zip(*row["cpu_timeline"], strict=True)
-        axes.plot(times, cores, color=COLOURS[row["name"]])
+        axes.plot(*zip(*row["cpu_timeline"], strict=True), color=COLOURS[row["name"]])
         axes.set(ylabel=f"{row['name']}: cores", ylim=(0, 1.1 * most))
-        if row.get("gpu_timeline"):
+        if row["gpu_timeline"]:
             times, busy, _ = zip(*row["gpu_timeline"], strict=True)
             beside = axes.twinx()
             beside.plot(times, busy, "--", color="grey")
@@ -164,7 +159,7 @@ def _cpu(plt: Any, rows: list[dict[str, Any]]) -> Any:
     bottom = [0.0] * len(names)
     figure, axes = plt.subplots(figsize=(8, 4))
     for role in dict.fromkeys(role for row in rows for role in row["cpu_ms"]):
-        heights = [median(row["cpu_ms"].get(role, 0.0) or 0.0 for row in rows if row["name"] == name) for name in names]
+        heights = [median(row["cpu_ms"].get(role) or 0.0 for row in rows if row["name"] == name) for name in names]
         axes.bar(names, heights, bottom=bottom, label=role)
         bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
     axes.set(title="CPU for a text, 64 at once, uniform (without A and B)", ylabel="ms")

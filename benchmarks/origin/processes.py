@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import sys
-import urllib.request
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.vllm_engine import ENVIRONMENT
-from benchmarks.harness.processes import Server, free_port, http_get, proxy_server, python_server, redis_server, running
+from benchmarks.harness.http_client import HttpClient
+from benchmarks.harness.load import RESULT_JSON, LoadResult
+from benchmarks.harness.processes import (
+    Server,
+    free_port,
+    http_get,
+    proxy_server,
+    python_server,
+    ready_replicas,
+    redis_server,
+    running,
+)
 from benchmarks.origin.designs.serving import EngineWork
-from benchmarks.origin.loads import PointPlan
-from benchmarks.origin.model import command_line, engine_arguments, read_entry
+from benchmarks.origin.loads import PointPlan, http_sender, run_plan
+from benchmarks.origin.model import engine_arguments, has_random_weights, read_entry
+from benchmarks.origin.texts import TextPool
 
 # vLLM is imported and the model loaded within this, with as many others beside it.
 READY_SECONDS: Final = 400.0
@@ -30,7 +41,7 @@ MAX_STARTING: Final = 2
 # A point with its warm-up and last answers, each as long as it may be.
 PLAN_SECONDS: Final = 240.0
 # A process that is no server's first and has this much is one with an engine.
-ENGINE_BYTES: Final = 300 * 1024 * 1024
+ENGINE_BYTES: Final = 300 << 20
 TITLES: Final = {
     "A": "queue, 1 worker",
     "B": "queue, 2 workers",
@@ -41,12 +52,14 @@ TITLES: Final = {
     "bare": "AsyncLLM, no HTTP",
     "openai": "vLLM's own server",
 }
+# Programs in designs/, and their options.
 PROGRAMS: Final = {
-    "A": ("designs.queue_design",),
-    "B": ("designs.queue_design", "--workers", "2"),
-    "C": ("designs.queue_design", "--batch", "16"),
-    "D": ("designs.async_engine",),
-    "F": ("designs.async_engine", "--engines", "2"),
+    "A": ("queue_design",),
+    "B": ("queue_design", "--workers", "2"),
+    "C": ("queue_design", "--batch", "16"),
+    "D": ("async_engine",),
+    "F": ("async_engine", "--engines", "2"),
+    "bare": ("async_engine",),
 }
 # Nothing is refused, whatever the rate: every design has all of a point's texts in hand. No server writes a line for each request.
 SETTINGS: Final = {
@@ -66,32 +79,33 @@ METRICS: Final = (
 
 @dataclass
 class Design:
-    """One of them; ``roles`` are its processes, known when it has started.
+    """One of them; ``url`` takes the texts, ``record`` says what the engine did (``/metrics``: in vLLM's words).
 
-    ``url`` takes the texts, ``record`` tells what the engine did (``/metrics``: in vLLM's words), ``plans`` is who sends its load.
+    ``roles`` are its processes, known when it has started: from the first one of each server on.
     """
 
     name: str
     servers: list[Server]
     url: str
-    ready: str
     record: str
-    plans: str
+    is_ready: Callable[[], object]
     roles: list[tuple[str, psutil.Process]] = field(default_factory=list[tuple[str, psutil.Process]])
+    _counted: tuple[float, ...] = (0, 0, 0, 0)
 
     def find_roles(self) -> None:
-        """Note every process, from the first one of each server on."""
+        """Note every process; a helper is a manager, a tracker, a guard."""
         for server in self.servers:
             first = psutil.Process(server.pid)
             self.roles.append((server.log.stem.rpartition("-")[2], first))
-            self.roles += [(role_of(child), child) for child in first.children(recursive=True)]
+            for child in first.children(recursive=True):
+                self.roles.append(("engine" if child.memory_info().rss > ENGINE_BYTES else "helper", child))
 
     def by_role(self, value: Callable[[psutil.Process], float]) -> dict[str, float]:
         """Return the sums of a figure of the processes."""
-        sums = dict.fromkeys((role for role, _ in self.roles), 0.0)
+        sums: defaultdict[str, float] = defaultdict(float)
         for role, process in self.roles:
             sums[role] += value(process)
-        return sums
+        return dict(sums)
 
     def signal_engines(self, number: signal.Signals) -> None:
         """Stop the engines, whose native threads take 2 % of a core even when there is nothing to do, or let them run again.
@@ -103,19 +117,22 @@ class Design:
                 process.send_signal(number)
 
     def engine_work(self) -> EngineWork:
-        """Return what the engines did so far."""
+        """Return what the engines did since the last look."""
         body = http_get(self.record)
-        return counted_work(body.decode()) if self.record.endswith("/metrics") else EngineWork(**json.loads(body))
+        if not self.record.endswith("/metrics"):
+            return EngineWork(**json.loads(body))
+        before, self._counted = self._counted, counted_work(body.decode())
+        requests, seconds, steps, tokens = (now - then for now, then in zip(self._counted, before, strict=True))
+        return EngineWork(requests, seconds, steps, tokens)
 
 
-def counted_work(metrics: str) -> EngineWork:
-    """Return what vLLM's metrics say."""
-    sums: Counter[str] = Counter()
+def counted_work(metrics: str) -> tuple[float, ...]:
+    """Return what vLLM's metrics count of requests, seconds, steps and tokens."""
+    sums: defaultdict[str, float] = defaultdict(float)
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
-            sums[sample.name] += sample.value  # pyright: ignore[reportArgumentType] - Counter's values may be floats
-    requests, seconds, steps, tokens = (sums[name] for name in METRICS)
-    return EngineWork(requests, seconds, steps, tokens)
+            sums[sample.name] += sample.value
+    return tuple(sums[name] for name in METRICS)
 
 
 def environment(device: str) -> dict[str, str]:
@@ -127,99 +144,95 @@ def environment(device: str) -> dict[str, str]:
     return {**ENVIRONMENT, **os.environ, **gpus}
 
 
-def role_of(process: psutil.Process) -> str:
-    """Return the role of a child: engine, or helper (a manager, a tracker, a guard)."""
-    is_engine = "EngineCore" in " ".join(process.cmdline()) or process.memory_info().rss > ENGINE_BYTES
-    return "engine" if is_engine else "helper"
+def command_line(arguments: Mapping[str, object]) -> list[str]:
+    """Return engine arguments as vLLM's own server takes them."""
+    options: list[str] = []
+    for name, value in arguments.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            options.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            options += [f"--{option}", json.dumps(value) if isinstance(value, dict) else str(value)]
+    return options
 
 
 class Designs:
     """All designs, which run while the block of :meth:`running` lasts."""
 
-    def __init__(self, folder: Path, catalog: Path, texts: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, catalog: Path, texts: Path, names: Sequence[str]) -> None:
         self.folder = folder
-        self.designs: dict[str, Design] = {}
-        self._catalog = catalog
-        self._texts = ("--texts", str(texts))
-        self._environment = environment
-        self._starting = asyncio.Semaphore(MAX_STARTING)
-        self._clients = self._program("clients", "loads", *self._texts)
-
-    @asynccontextmanager
-    async def running(self, names: Sequence[str]) -> AsyncGenerator[None]:
-        """Start every design, and the clients; leave no process behind."""
+        self._catalog, self._texts = catalog, texts
+        self._entry, self._pool = read_entry(catalog), TextPool.read(texts)
         others = {"E": self._pairway, "openai": self._openai}
-        for name in names:
-            if name == "bare":
-                self.designs[name] = self._program(name, "designs.async_engine", *self._texts)
-            else:
-                self.designs[name] = others[name]() if name in others else self._program(name, *PROGRAMS[name])
-                self.designs[name].plans = self._clients.plans
-        async with AsyncExitStack() as stack:
+        self.designs = {name: others[name]() if name in others else self._program(name) for name in names}
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Start every design; leave no process behind."""
+        starting = asyncio.Semaphore(MAX_STARTING)
+
+        async def start(design: Design) -> None:
+            async with starting:
+                print(f"starting {design.name}: {TITLES[design.name]}", flush=True)
+                ready = running(design.servers, design.is_ready, READY_SECONDS, f"{design.name} is ready")
+                await stack.enter_async_context(ready)
+                design.find_roles()
+
+        async with contextlib.AsyncExitStack() as stack:
             async with asyncio.TaskGroup() as group:
-                for design in (self._clients, *self.designs.values()):
-                    group.create_task(self._start(design, stack))
+                for design in self.designs.values():
+                    group.create_task(start(design))
             for design in self.designs.values():
                 stack.callback(design.signal_engines, signal.SIGCONT)
                 design.signal_engines(signal.SIGSTOP)
             yield
 
-    async def load(self, design: Design, plan: PointPlan) -> bytes:
-        """Send a point's texts to a design; return the result as JSON."""
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(design.plans, json.dumps(asdict(plan)).encode(), headers)  # noqa: S310 - our own server
+    async def load(self, design: Design, plan: PointPlan) -> LoadResult:
+        """Send a point's texts to a design; the bare engine sends them to itself."""
+        with contextlib.closing(HttpClient(design.url, timeout=PLAN_SECONDS)) as client:
+            if design.name == "bare":
+                response = await client.post(json.dumps(asdict(plan)).encode())
+                return RESULT_JSON.validate_json(response.body)
+            is_random = has_random_weights(self._entry)
+            sender = http_sender(client, is_openai=design.name == "openai", is_random=is_random)
+            return await run_plan(plan, self._pool, sender)
 
-        def post() -> bytes:
-            with urllib.request.urlopen(request, timeout=PLAN_SECONDS) as response:  # noqa: S310
-                return response.read()
-
-        return await asyncio.to_thread(post)
-
-    async def _start(self, design: Design, stack: AsyncExitStack) -> None:
-        async with self._starting:
-            print(f"starting {design.name}: {TITLES.get(design.name, 'they send the loads')}", flush=True)
-            ready = running(design.servers, lambda: _is_ready(design.ready), READY_SECONDS, f"{design.name} is ready")
-            await stack.enter_async_context(ready)
-            design.find_roles()
-
-    def _program(self, name: str, module: str, *arguments: str) -> Design:
-        """Return a program of our own, with the URLs that such have."""
+    def _program(self, name: str) -> Design:
         port = free_port()
         url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", f"benchmarks.origin.{module}", *arguments]
+        command = [sys.executable, "-m", f"benchmarks.origin.designs.{PROGRAMS[name][0]}", *PROGRAMS[name][1:]]
         command += ["--catalog", str(self._catalog), "--port", str(port)]
-        server = Server(command, self.folder / f"{name}-web.log", self._environment)
-        return Design(name, [server], f"{url}/translate", f"{url}/readyz", f"{url}/record", f"{url}/plan")
+        if name == "bare":
+            command += ["--texts", str(self._texts)]
+        server, record = Server(command, self.folder / f"{name}-web.log"), f"{url}/record"
+        path = "plan" if name == "bare" else "translate"
+        return Design(name, [server], f"{url}/{path}", record, lambda: _is_there(record))
 
     def _openai(self) -> Design:
         port = free_port()
         url = f"http://127.0.0.1:{port}"
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--port", str(port)]
-        command += [*command_line(engine_arguments(read_entry(self._catalog))), "--disable-uvicorn-access-log"]
-        server = Server(command, self.folder / "openai-web.log", self._environment)
-        return Design("openai", [server], f"{url}/v1/completions", f"{url}/health", f"{url}/metrics", "")
+        command += [*command_line(engine_arguments(self._entry)), "--disable-uvicorn-access-log"]
+        server = Server(command, self.folder / "openai-web.log")
+        return Design("openai", [server], f"{url}/v1/completions", f"{url}/metrics", lambda: _is_there(f"{url}/health"))
 
     def _pairway(self) -> Design:
         redis_port, apiserver_port, proxy_port = free_port(), free_port(), free_port()
-        folder = self.folder / "E"
-        folder.mkdir(exist_ok=True)
-        settings = {**self._environment, **SETTINGS}
-        own = {"APISERVER_CATALOG": str(self._catalog), "APISERVER_PORT": str(apiserver_port)}
-        module = "benchmarks.origin.designs.pairway_server"
-        apiserver = python_server(module, folder, {**settings, **own}, "E-apiserver")
         inside, outside = f"http://127.0.0.1:{apiserver_port}", f"http://127.0.0.1:{proxy_port}"
-        proxy = proxy_server(folder, proxy_port, [inside], redis_port, "E-proxy", settings)
-        redis = redis_server(redis_port, folder)
-        redis.log = folder / "E-redis.log"
-        urls = (f"{outside}/translate", f"{outside}/health", f"{inside}/record", "")
-        return Design("E", [redis, apiserver, proxy], *urls)
+        settings = {**SETTINGS, "APISERVER_CATALOG": str(self._catalog), "APISERVER_PORT": str(apiserver_port)}
+        apiserver = python_server("benchmarks.origin.designs.pairway_server", self.folder, settings, "E-apiserver")
+        proxy = proxy_server(self.folder, proxy_port, [inside], redis_port, "E-proxy", SETTINGS)
+        redis = redis_server(redis_port, self.folder)
+        redis.log = self.folder / "E-redis.log"
+
+        def is_ready() -> bool:
+            return all(ready_replicas(outside, str(pair)) for pair in self._entry.all_pairs)
+
+        return Design("E", [redis, apiserver, proxy], f"{outside}/translate", f"{inside}/record", is_ready)
 
 
-def _is_ready(url: str) -> bool:
-    """Whether a server is ready; a proxy is when its pairs are."""
-    try:
-        body = http_get(url, 5.0)
-    except OSError:
-        return False
-    health: dict[str, Any] = json.loads(body) if body and url.endswith("/health") else {}
-    return all(pair["ready"] for pair in health.get("pairs", {}).values())
+def _is_there(url: str) -> bool:
+    with contextlib.suppress(OSError):
+        http_get(url, 5.0)
+        return True
+    return False

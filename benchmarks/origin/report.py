@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from benchmarks.harness.report import NONE, Checks, table, target_table
-from benchmarks.origin.measurements import PointMeasurement, median_comparison, median_over, select
-from benchmarks.origin.rounds import DESIGNS
+from benchmarks.harness.report import NONE, Checks, table
+from benchmarks.origin.measurements import PointMeasurement, known_median, median_comparison, median_of, select
+from benchmarks.origin.processes import TITLES
 from benchmarks.origin.texts import KINDS, MIXED, UNIFORM
 
 HEADINGS: Final = (
     *("load", "", "texts/s", "p50 / p95 / p99 ms", "outside the engine", "CPU ms a text", "of that", "batch"),
     *("engine CPU ms a step", "cores / GPU busy", "engine requests", "failed", "rounds"),
-)
-LATENCIES: Final[tuple[Callable[[PointMeasurement], float], ...]] = (
-    lambda row: row.p50,
-    lambda row: row.p95,
-    lambda row: row.p99,
 )
 # What the origin's authors published; theirs is another model on a GPU: the ratios are what compares.
 PUBLISHED: Final = (
@@ -41,18 +37,17 @@ MIN_OF_OPENAI: Final = 1.0
 MAX_REQUESTS_OFF: Final = 0.005
 
 
-def report(
-    machine: str,
-    rows: Sequence[PointMeasurement],
-    checks: Checks,
-    memory: Mapping[str, Mapping[str, float]],
-    titles: Mapping[str, str],
-) -> str:
-    """Return everything."""
-    lines = ["# The origin's experiment", "", machine, "", *target_table(checks), ""]
-    lines += [*table(("published", "theirs", "here"), _beside(rows)), ""]
-    lines += [f"{name}: {title}." for name, title in titles.items() if name in memory]
-    lines += ["", *table(HEADINGS, _rows(rows)), ""]
+def tables(rows: Sequence[PointMeasurement], memory: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return everything but the targets."""
+    lines = [*table(("published", "theirs", "here"), _beside(rows)), ""]
+    lines += [f"{name}: {title}." for name, title in TITLES.items() if name in memory]
+    loads = dict.fromkeys((row.point, row.kind, row.concurrency, row.share) for row in rows)
+    measured = (
+        (point, name, list(select(rows, kind, concurrency, name, share).values()))
+        for point, kind, concurrency, share in loads
+        for name in TITLES
+    )
+    lines += ["", *table(HEADINGS, (_row(point, name, rounds) for point, name, rounds in measured if rounds)), ""]
     memory_rows = (
         (name, f"{sum(roles.values()):.0f}", _parts(roles, "{:.0f}"), _failed(row for row in rows if row.name == name))
         for name, roles in memory.items()
@@ -64,39 +59,31 @@ def report(
     lines.append(
         f"All other designs together took at most {busiest:.2f} cores while one was measured, the clients {driver:.2f}; "
         f"everything else on the machine {elsewhere.elsewhere_cpu:.2f} ({elsewhere.point}, {elsewhere.name}, round "
-        f"{elsewhere.round + 1}), half the time no more than {median_over(rows, lambda row: row.elsewhere_cpu):.2f}."
+        f"{elsewhere.round + 1}), half the time no more than {median_of(rows, 'elsewhere_cpu'):.2f}."
     )
     if taken := [mib for row in rows for _, _, mib in row.gpu_timeline]:
         lines += ["", f"Of the GPU's memory all designs together took at most {max(taken):.0f} MiB."]
-    return "\n".join([*lines, ""])
-
-
-def _rows(rows: Sequence[PointMeasurement]) -> Iterable[tuple[str, ...]]:
-    loads = dict.fromkeys((row.point, row.kind, row.concurrency, row.share) for row in rows)
-    for point, kind, concurrency, share in loads:
-        for name in DESIGNS:
-            if rounds := list(select(rows, kind, concurrency, name, share).values()):
-                yield _row(point, name, rounds)
+    return lines
 
 
 def _row(point: str, name: str, rows: Sequence[PointMeasurement]) -> tuple[str, ...]:
-    def shown(value: Callable[[PointMeasurement], float], how: str) -> str:
-        figure = median_over(rows, value)
-        return NONE if math.isnan(figure) and how != "{:.1f}" else how.format(figure)
+    def shown(figure: str, how: str) -> str:
+        value = median_of(rows, figure)
+        return NONE if math.isnan(value) and how != "{:.1f}" else how.format(value)
 
     roles = dict.fromkeys(role for row in rows for role in row.cpu_ms)
-    cpu = {role: median_over(rows, lambda row, role=role: row.cpu_ms.get(role, math.nan)) for role in roles}
+    cpu = {role: known_median(row.cpu_ms.get(role, math.nan) for row in rows) for role in roles}
     return (
         point,
         name,
-        shown(lambda row: row.rate, "{:.1f}"),
-        " / ".join(f"{median_over(rows, latency):.0f}" for latency in LATENCIES),
-        shown(lambda row: row.outside, "{:.0%}"),
-        shown(lambda row: row.whole_cpu_ms, "{:.1f}"),
+        shown("rate", "{:.1f}"),
+        " / ".join(f"{median_of(rows, latency):.0f}" for latency in ("p50", "p95", "p99")),
+        shown("outside", "{:.0%}"),
+        shown("whole_cpu_ms", "{:.1f}"),
         _parts(cpu, "{:.1f}"),
-        shown(lambda row: row.batch, "{:.1f}"),
-        shown(lambda row: row.step_cpu_ms, "{:.1f}"),
-        f"{shown(lambda row: row.cores, '{:.2f}')} / {shown(lambda row: row.gpu_busy, '{:.0f} %')}",
+        shown("batch", "{:.1f}"),
+        shown("step_cpu_ms", "{:.1f}"),
+        f"{shown('cores', '{:.2f}')} / {shown('gpu_busy', '{:.0f} %')}",
         f"{sum(row.requests * row.due for row in rows if row.due):.0f} of {sum(row.due for row in rows)}",
         _failed(rows),
         str(len(rows)),
@@ -108,28 +95,28 @@ def _failed(rows: Iterable[PointMeasurement]) -> str:
     return ", ".join(f"{error}: {count}" for error, count in failed.items()) or "0"
 
 
+def _parts(roles: Mapping[str, float], shown: str) -> str:
+    return ", ".join(f"{role} {shown.format(value)}" for role, value in roles.items())
+
+
 def _beside(rows: Sequence[PointMeasurement]) -> Iterable[tuple[str, str, str]]:
-    kinds = dict.fromkeys(row.kind for row in rows)
+    kinds = [kind for kind in dict.fromkeys(row.kind for row in rows) if kind in KINDS]
     for what, theirs, name in PUBLISHED:
-        shown = [kind for kind in kinds if (UNIFORM in what or MIXED in what) <= (kind in what)]
-        ours = (_rise(rows, kind, name) for kind in shown if kind in KINDS)
+        named = [kind for kind in KINDS if kind in what]
+        ours = (_rise(rows, kind, name) for kind in kinds if kind in (named or KINDS))
         yield what, theirs, "; ".join(rise for rise in ours if rise)
 
 
 def _rise(rows: Sequence[PointMeasurement], kind: str, name: str) -> str:
     """Return how a design does from one at once to 25, and beside A."""
-    one, many = (list(select(rows, kind, concurrency, name).values()) for concurrency in (1, 25))
+    one, many = (select(rows, kind, concurrency, name).values() for concurrency in (1, 25))
     if not one or not many:
         return ""
-    rates = [median_over(rounds, lambda row: row.rate) for rounds in (one, many)]
-    p50s = [median_over(rounds, lambda row: row.p50) / 1000 for rounds in (one, many)]
-    a = median_over(select(rows, kind, 25, "A").values(), lambda row: row.rate)
-    beside = "" if name == "A" or math.isnan(a) else f" ({rates[1] / a:.1f} times A)"
-    return f"{kind}: {rates[0]:.1f} → {rates[1]:.1f} texts/s{beside}, {p50s[0]:.2f} → {p50s[1]:.2f} s"
-
-
-def _parts(roles: Mapping[str, float], shown: str) -> str:
-    return ", ".join(f"{role} {shown.format(value)}" for role, value in roles.items())
+    rate, p50 = median_of(many, "rate"), median_of(many, "p50") / 1000
+    a = median_of(select(rows, kind, 25, "A").values(), "rate")
+    beside = "" if name == "A" or math.isnan(a) else f" ({rate / a:.1f} times A)"
+    before = f"{median_of(one, 'rate'):.1f} → {rate:.1f} texts/s{beside}"
+    return f"{kind}: {before}, {median_of(one, 'p50') / 1000:.2f} → {p50:.2f} s"
 
 
 def judge(rows: Sequence[PointMeasurement]) -> Checks:
@@ -147,28 +134,22 @@ def judge(rows: Sequence[PointMeasurement]) -> Checks:
 
 def _judge_kind(checks: Checks, rows: Sequence[PointMeasurement], kind: str) -> None:
     ours, a = select(rows, kind, 25, "E"), select(rows, kind, 25, "A")
-    ratio = median_comparison(ours, a, lambda e, a: e.rate / a.rate if a.rate else math.inf)
-    checks.at_least(f"E against A, c=25, {kind}: texts/s", ratio, MIN_RATIO_TO_A[kind], "x")
-    ratio = median_comparison(ours, a, lambda e, a: e.p95 / a.p95)
-    checks.at_most(f"E against A, c=25, {kind}: p95", ratio, MAX_P95_OF_A, "x")
-    fall = deepest_fall(rates(rows, kind))
+    times = median_comparison(ours, a, "rate", lambda ours, a: ours / a if a else math.inf)
+    checks.at_least(f"E against A, c=25, {kind}: texts/s", times, MIN_RATIO_TO_A[kind], "x")
+    checks.at_most(f"E against A, c=25, {kind}: p95", median_comparison(ours, a, "p95"), MAX_P95_OF_A, "x")
+    at = sorted({row.concurrency for row in rows if row.name == "E" and row.kind == kind and row.concurrency})
+    fall = deepest_fall([median_of(select(rows, kind, each, "E").values(), "rate") for each in at])
     checks.at_most(f"E, {kind}: deepest fall as load rises", 100 * fall, 100 * MAX_FALL, " %")
     if kind == UNIFORM:
-        outside = median_over(ours.values(), lambda row: row.outside)
+        outside = median_of(ours.values(), "outside")
         checks.at_most("E, c=25, uniform: time outside the engine", 100 * outside, 100 * MAX_OUTSIDE, " %")
     ours, bare, openai = (select(rows, kind, 64, name) for name in ("E", "bare", "openai"))
-    ratio = median_comparison(ours, bare, lambda e, bare: e.rate / bare.rate)
-    checks.at_least(f"E against bare, c=64, {kind}: texts/s", ratio, MIN_OF_BARE, "x")
-    above = median_comparison(ours, bare, lambda e, bare: e.whole_cpu_ms - bare.whole_cpu_ms)
+    times = median_comparison(ours, bare, "rate")
+    checks.at_least(f"E against bare, c=64, {kind}: texts/s", times, MIN_OF_BARE, "x")
+    above = median_comparison(ours, bare, "whole_cpu_ms", operator.sub)
     checks.at_most(f"E above bare, c=64, {kind}: CPU ms a text", above, MAX_CPU_MS_ABOVE_BARE[kind])
-    ratio = median_comparison(ours, openai, lambda e, openai: e.rate / openai.rate)
-    checks.at_least(f"E against vLLM's own server, c=64, {kind}: texts/s", ratio, MIN_OF_OPENAI, "x")
-
-
-def rates(rows: Sequence[PointMeasurement], kind: str) -> list[float]:
-    """Return E's rate at each concurrency, in their order."""
-    at = sorted({row.concurrency for row in rows if row.name == "E" and row.kind == kind and row.concurrency})
-    return [median_over(select(rows, kind, concurrency, "E").values(), lambda row: row.rate) for concurrency in at]
+    times = median_comparison(ours, openai, "rate")
+    checks.at_least(f"E against vLLM's own server, c=64, {kind}: texts/s", times, MIN_OF_OPENAI, "x")
 
 
 def deepest_fall(rates: Sequence[float]) -> float:

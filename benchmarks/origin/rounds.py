@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +13,19 @@ import psutil
 
 from benchmarks.harness.load import RESULT_JSON, Stream, Timing
 from benchmarks.harness.processes import cpu_seconds
-from benchmarks.origin.device_usage import ReadGpu, timelines, watched
+from benchmarks.origin.device_usage import MEBIBYTE, ReadGpu, timelines, watched
 from benchmarks.origin.loads import PointPlan
-from benchmarks.origin.measurements import PointMeasurement, median_over, select, summarize
+from benchmarks.origin.measurements import PointMeasurement, median_of, select, summarize
 from benchmarks.origin.processes import Design, Designs
-from benchmarks.origin.texts import BOTH, KINDS, UNIFORM
+from benchmarks.origin.texts import BOTH, UNIFORM
 
-CONCURRENCIES: Final = (1, 2, 5, 10, 25, 64)
-DESIGNS: Final = ("A", "B", "C", "D", "E", "F", "bare", "openai")
 # Of two engines against one: few points.
 BOTH_CONCURRENCIES: Final = (1, 25, 64)
-# Open loops: parts of D's best.
-OPEN_SHARES: Final = (0.5, 1.0)
 # What the targets compare, and the article. Every other point is measured in the first round alone, for the figures.
 PEERS_AT: Final = {"A": (25,), "C": (25,), "D": (25, 64), "F": (25,), "bare": (64,), "openai": (64,)}
 # At once in a warm-up: what brings the design's largest batch, and in an open loop.
 WARM_UP_AT: Final = {"A": 1, "B": 2, "C": 16}
-MAX_CONCURRENCY: Final = max(CONCURRENCIES)
+MAX_CONCURRENCY: Final = 64
 # A closed loop is warm when there were as many answers as clients; it counts from here on, warm or not: the slowest design's
 # first answer to the last of 64 clients takes longer.
 MAX_WARM_UP_SECONDS: Final = 25.0
@@ -38,13 +33,12 @@ OPEN_WARM_UP_SECONDS: Final = 1.0
 # A closed loop counts until there were as many answers again, so much longer at most: else a slow design would be judged by few.
 MAX_EXTENSION_SECONDS: Final = 7.5
 # Work of clients that left: a queue of 300 requests one by one.
-MAX_SETTLING_SECONDS: Final = 60.0
+MAX_SETTLING_SECONDS: Final = 60
 # A warm-up's texts beyond the first ones.
 WARM_UP_SECONDS: Final = 0.1
 # The timeline of steps is kept of this point, this long.
 TIMELINE_AT: Final = 25
 TIMELINE_SECONDS: Final = 3.0
-MEBIBYTE: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -65,10 +59,10 @@ class Point:
 class RunSelection:
     """What is wanted: designs, concurrencies of closed loops, shares of D's best rate of open ones, kinds of texts."""
 
-    names: Sequence[str] = DESIGNS
-    concurrencies: Sequence[int] = CONCURRENCIES
-    shares: Sequence[float] = OPEN_SHARES
-    kinds: Sequence[str] = KINDS
+    names: Sequence[str]
+    concurrencies: Sequence[int]
+    shares: Sequence[float]
+    kinds: Sequence[str]
 
 
 def round_points(number: int, selection: RunSelection) -> Iterator[Point]:
@@ -83,19 +77,15 @@ def _points(number: int, selection: RunSelection) -> Iterator[tuple[str, list[st
     others = [name for name in names if name != "F"]
     for kind in selection.kinds:
         for at in selection.concurrencies:
-            if wanted := [name for name in others if first or _is_judged(name, at)]:
+            if wanted := [name for name in others if first or name == "E" or at in PEERS_AT.get(name, ())]:
                 yield kind, wanted, at, 0.0
     if {"D", "F"} <= set(names):
         for at in selection.concurrencies:
-            if at in BOTH_CONCURRENCIES and (first or _is_judged("F", at)):
+            if at in (BOTH_CONCURRENCIES if first else PEERS_AT["F"]):
                 yield BOTH, ["D", "F"], at, 0.0
     if first and "D" in names and UNIFORM in selection.kinds:
         for share in selection.shares:
             yield UNIFORM, others, 0, share
-
-
-def _is_judged(name: str, concurrency: int) -> bool:
-    return name == "E" or concurrency in PEERS_AT.get(name, ())
 
 
 def warm_up_points(selection: RunSelection) -> Iterator[Point]:
@@ -142,18 +132,19 @@ class OriginBench:
         }
 
     async def _measure(self, point: Point, name: str, number: int, seconds: float) -> tuple[PointMeasurement, int]:
+        """Return one design's figures at a point, and how many texts it was sent."""
         design = self.fleet.designs[name]
-        plan = self._plan(point, design, seconds)
-        first_work = design.engine_work()
+        design.engine_work()
         before, machine = self._cpu(), machine_cpu()
         design.signal_engines(signal.SIGCONT)
         async with watched(lambda: sum(design.by_role(cpu_seconds).values()), self.read_gpu) as readings:
-            content = await self.fleet.load(design, plan)
+            load = await self.fleet.load(design, self._plan(point, seconds))
         after, machine = self._cpu(), machine_cpu() - machine
         self._plans += 1
-        (self.fleet.folder / "answers" / f"{self._plans:04}-{name}.json").write_bytes(content)
-        load = RESULT_JSON.validate_json(content)
-        work = design.engine_work().since(first_work)
+        answers = self.fleet.folder / "answers"
+        answers.mkdir(exist_ok=True)
+        (answers / f"{self._plans:04}-{name}.json").write_bytes(RESULT_JSON.dump_json(load))
+        work = design.engine_work()
         if any(sample.failed for sample in load.samples):
             await _wait_until_idle(design)
         design.signal_engines(signal.SIGSTOP)
@@ -161,7 +152,6 @@ class OriginBench:
         spent = {who: {role: after[who][role] - cpu for role, cpu in roles.items()} for who, roles in before.items()}
         others = sum(sum(roles.values()) for who, roles in spent.items() if who != name)
         own = sum(spent[name].values()) + (0.0 if name == "bare" else load.cpu)
-        is_kept = point.concurrency == TIMELINE_AT and number == 0
         steps_end = load.since + min(TIMELINE_SECONDS, seconds)
         steps = [(ended - load.since, batch) for ended, batch in work.timeline if load.since <= ended < steps_end]
         cpu_timeline, gpu_timeline = timelines(readings, load.since, load.until)
@@ -176,20 +166,18 @@ class OriginBench:
             elsewhere_cpu=max(0.0, machine - others - own) / lasted,
             cpu_timeline=cpu_timeline,
             gpu_timeline=gpu_timeline,
-            steps=steps if is_kept else [],
+            steps=steps if point.concurrency == TIMELINE_AT and number == 0 else [],
             **summarize(load, work, spent[name], is_open=not point.concurrency),
         )
         return row, len(load.samples)
 
-    def _plan(self, point: Point, design: Design, seconds: float) -> PointPlan:
+    def _plan(self, point: Point, seconds: float) -> PointPlan:
         at = point.concurrency
-        if at:
-            timing = Timing(seconds, MAX_WARM_UP_SECONDS, at, at, MAX_EXTENSION_SECONDS)
-        else:
-            timing = Timing(seconds, OPEN_WARM_UP_SECONDS)
+        closed = Timing(seconds, MAX_WARM_UP_SECONDS, at, at, MAX_EXTENSION_SECONDS)
         stream = Stream("texts", rate=point.share * self._best(point.kind), concurrency=at)
-        first = self._first[point.kind]
-        return PointPlan(design.url, point.kind, first, stream, timing, openai=design.name == "openai")
+        return PointPlan(
+            point.kind, self._first[point.kind], stream, closed if at else Timing(seconds, OPEN_WARM_UP_SECONDS)
+        )
 
     def _cpu(self) -> dict[str, dict[str, float]]:
         return {name: design.by_role(cpu_seconds) for name, design in self.fleet.designs.items()}
@@ -197,8 +185,7 @@ class OriginBench:
     def _best(self, kind: str) -> float:
         """Return D's best rate so far; 0 where it has none."""
         at = {row.concurrency for row in self.rows if row.name == "D" and row.kind == kind and row.concurrency}
-        rates = (median_over(select(self.rows, kind, one, "D").values(), lambda row: row.rate) for one in at)
-        return max(rates, default=0.0)
+        return max((median_of(select(self.rows, kind, one, "D").values(), "rate") for one in at), default=0.0)
 
 
 def machine_cpu() -> float:
@@ -209,10 +196,7 @@ def machine_cpu() -> float:
 
 async def _wait_until_idle(design: Design) -> None:
     """Wait until the engine has done what nobody waits for any more."""
-    until, before = time.monotonic() + MAX_SETTLING_SECONDS, -1.0
-    while time.monotonic() < until:
+    for _ in range(MAX_SETTLING_SECONDS):
         await asyncio.sleep(1)
-        steps = design.engine_work().steps
-        if steps == before:
+        if not design.engine_work().steps:
             return
-        before = steps

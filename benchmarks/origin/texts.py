@@ -1,31 +1,30 @@
 """The run's texts: chosen so that each segment needs exactly one engine request, guards or not, and kept in a file.
 
-``python -m benchmarks.origin.texts`` starts the model's engine and puts candidates through Pairway's whole pipeline; what a guard would have
-asked again is left out. So no design makes a request that another one does not. Uniform texts have about 30 tokens; mixed ones, made of
-uniform and short ones, 10 to 200; those of the other direction are half of what F is sent, and no guard has seen them.
+Candidates go through Pairway's whole pipeline; what a guard would have asked again is left out. So no design makes a request that another one
+does not. Uniform texts have about 30 tokens; mixed ones, made of uniform and short ones, 10 to 200; those of the other direction are half of
+what F is sent, and no guard has seen them.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import itertools
-import json
 import math
 import random
-import sys
-from argparse import ArgumentParser
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import ClassVar, Final, NamedTuple
+
+from pydantic import TypeAdapter
 
 from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_fingerprint import model_revision
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.vllm_engine import VllmEngine
-from benchmarks.harness.engine import LocalModel, TextRequest, running_model, work_item
-from benchmarks.origin.model import Prompts, read_entry
+from benchmarks.harness.engine import LocalModel, TextRequest, running_model
+from benchmarks.origin.model import Prompts
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 
@@ -46,8 +45,8 @@ UNITS: Final = (400, 1500)
 # Mixed lengths come in blocks of so many, each block with a length of each sixteenth of the range (short ones are as
 # frequent as in speech: evenly in the logarithm), so that any short run of them costs about the same.
 BLOCK: Final = 16
-# What is tried for one text before there are no more.
-TRIES: Final = 2000
+# Candidates tried for one kind, and at once by the engine.
+MAX_TRIES: Final = 500_000
 CHUNK: Final = 512
 AND: Final = {"en": "and", "de": "und", "fr": "et"}
 
@@ -63,6 +62,9 @@ class OriginText:
     asks: list[tuple[list[int], int]]
 
 
+TEXTS_JSON: Final = TypeAdapter(list[OriginText])
+
+
 class TextPool:
     """All texts of the run by kind."""
 
@@ -72,11 +74,9 @@ class TextPool:
             self._kinds[row.kind].append(row)
 
     @classmethod
-    def read(cls, file: Path, answer_tokens: int | None = None) -> TextPool:
-        """Return the texts of a file, each answer of exactly so many tokens where a number is given."""
-        _, *lines = file.read_text(encoding="utf-8").split("\n")
-        rows = (OriginText(**json.loads(line)) for line in lines if line)
-        return cls(replace(row, asks=[(ids, answer_tokens or most) for ids, most in row.asks]) for row in rows)
+    def read(cls, file: Path) -> TextPool:
+        """Return the texts of a file."""
+        return cls(TEXTS_JSON.validate_json(file.read_bytes()))
 
     def text(self, kind: str, number: int) -> OriginText:
         """Return a text by its number; after the last comes the first again."""
@@ -86,17 +86,10 @@ class TextPool:
         return rows[number % len(rows)]
 
 
-def text_key(entry: ModelEntry, pairs: Path, seed: int) -> str:
-    """Return what tells whether a file of texts will do: the model by its entry and its files' sizes, the sentences by their content."""
-    folder = Path(entry.path)
-    files = sorted((file.name, file.stat().st_size) for file in folder.iterdir()) if folder.is_dir() else entry.path
-    known = [entry.model_dump(mode="json", exclude={"path"}), files, seed, COUNTS]
-    return hashlib.sha256(json.dumps(known, sort_keys=True, default=str).encode() + pairs.read_bytes()).hexdigest()
-
-
-def is_chosen(texts: Path, key: str) -> bool:
-    """Say whether a file holds the texts of a key."""
-    return texts.is_file() and texts.read_text(encoding="utf-8").split("\n", 1)[0] == key
+def texts_name(entry: ModelEntry, pairs: Path, seed: int) -> str:
+    """Return the name of the file of texts: another model, other sentences or another seed give another one."""
+    known = f"{model_revision(entry, None)} {seed} {COUNTS}".encode()
+    return f"texts-{hashlib.sha256(known + pairs.read_bytes()).hexdigest()[:16]}.json"
 
 
 class Sentence(NamedTuple):
@@ -107,41 +100,32 @@ class Sentence(NamedTuple):
 
 
 def pairs_of(sentences: Sequence[str], conjunction: str, count: Callable[[str], int], seed: str) -> Iterator[Sentence]:
-    """Yield new sentences of two old ones with a conjunction between them, all of about one length, until no more are found."""
+    """Yield new sentences of two old ones with a conjunction between them, all of about one length."""
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
-    known = [Sentence(sentence, count(sentence)) for sentence in sentences]
     seen: set[str] = set()
-    least, most = UNIFORM_TOKENS
-    misses = 0
-    while misses < TRIES:
-        misses += 1
-        first, second = rng.choice(known), rng.choice(known)
-        if not least - 3 <= first.tokens + second.tokens <= most:
-            continue
-        text = f"{first.text.rstrip('.!?')}, {conjunction} {second.text[:1].lower()}{second.text[1:]}"
-        if text not in seen and least <= (tokens := count(text)) <= most:
+    for _ in range(MAX_TRIES):
+        first, second = rng.choice(sentences), rng.choice(sentences)
+        text = f"{first.rstrip('.!?')}, {conjunction} {second[:1].lower()}{second[1:]}"
+        if text not in seen and UNIFORM_TOKENS[0] <= (tokens := count(text)) <= UNIFORM_TOKENS[1]:
             seen.add(text)
-            misses = 0
             yield Sentence(text, tokens)
 
 
 def mixed(units: Sequence[Sentence], seed: str) -> Iterator[str]:
-    """Yield texts of one or more units, lengths spread over the range, until no more are found; no text twice, no unit twice in one."""
+    """Yield texts of one or more units, lengths spread over the range; no text twice, no unit twice in one."""
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    seen: set[str] = set()
     by_length = sorted(units, key=lambda unit: unit.tokens)
-    seen: set[tuple[str, ...]] = set()
     least, most = MIXED_TOKENS
     step = math.log(most / least) / BLOCK
-    misses = 0
-    while misses < TRIES:
+    for _ in range(COUNTS[MIXED]):
         lengths = [round(least * math.exp(step * (number + rng.random()))) for number in range(BLOCK)]
         rng.shuffle(lengths)
         for length in lengths:
-            text = tuple(unit.text for unit in _of_length(by_length, length, rng))
-            misses = misses + 1 if text in seen else 0
-            if not misses:
+            text = " ".join(unit.text for unit in _of_length(by_length, length, rng))
+            if text not in seen:
                 seen.add(text)
-                yield " ".join(text)
+                yield text
 
 
 def _of_length(by_length: Sequence[Sentence], length: int, rng: random.Random) -> list[Sentence]:
@@ -156,92 +140,55 @@ def _of_length(by_length: Sequence[Sentence], length: int, rng: random.Random) -
     return chosen
 
 
-class NotingEngine(VllmEngine):
-    """Engine that notes the requests of each text."""
+class CountingEngine(VllmEngine):
+    """Engine that counts how often it was asked each prompt."""
 
-    requests: defaultdict[str, list[GenerationRequest]]
+    asked: ClassVar = Counter[tuple[int, ...]]()
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate and note it."""
-        self.requests[request_id.rpartition("-")[0]].append(request)
+        """Generate and count it."""
+        self.asked[tuple(request.prompt_ids)] += 1
         return await super().generate(request, request_id)
 
 
-class TextSelector:
-    """Makes the file's rows of one model's two directions."""
+async def choose(entry: ModelEntry, pairs: Path, seed: int) -> list[OriginText]:
+    """Start the engine and choose the texts of the model's two directions."""
+    prompts, lines = Prompts(entry), read_pairs(pairs)
+    english, other = [line.english for line in lines], [line.other for line in lines]
+    forth = next(pair for pair in entry.all_pairs if pair.source == "en")
+    back = LanguagePair(forth.target, forth.source)
+    sentences = (Sentence(sentence, prompts.count(sentence)) for sentence in english)
+    short = (unit for unit in sentences if SHORT_TOKENS[0] <= unit.tokens <= SHORT_TOKENS[1])
+    candidates = pairs_of(english, AND[forth.source], prompts.count, f"{UNIFORM} {seed}")
+    reverse = pairs_of(other, AND[back.source], prompts.count, f"{REVERSE} {seed}")
+    async with running_model(entry, CountingEngine) as model:
+        short = await _passed(model, prompts, forth, short, UNITS[0])
+        uniform = await _passed(model, prompts, forth, candidates, COUNTS[UNIFORM])
 
-    def __init__(self, model: LocalModel, seed: int) -> None:
-        self._model = model
-        self._requests = cast("NotingEngine", model.engine).requests = defaultdict[str, list[GenerationRequest]](list)
-        self._prompts = Prompts(model.entry, model.engine, model.engine.max_model_len)
-        self._forth = next(pair for pair in model.entry.all_pairs if pair.source == "en")
-        self._seed = seed
-        self._numbers = itertools.count()
-
-    async def rows(self, english: Sequence[str], other: Sequence[str]) -> list[OriginText]:
-        """Choose the texts."""
-        forth, back = self._forth, LanguagePair(self._forth.target, self._forth.source)
-        count = self._prompts.count
-        sentences = (Sentence(sentence, count(sentence)) for sentence in english)
-        short = (unit for unit in sentences if SHORT_TOKENS[0] <= unit.tokens <= SHORT_TOKENS[1])
-        short = await self._passed(short, UNITS[0])
-        candidates = pairs_of(english, AND[forth.source], count, f"{UNIFORM} {self._seed}")
-        uniform = await self._passed(candidates, COUNTS[UNIFORM])
-        units = [*short, *uniform[: UNITS[1]]]
-        known = {tuple(ask.prompt_ids) for unit in units for ask in self._prompts.asks(forth, unit.text)}
-        many = (self._row(MIXED, forth, text) for text in mixed(units, f"{MIXED} {self._seed}"))
-        many = (row for row in many if all(tuple(ids) in known for ids, _ in row.asks))
-        reverse = pairs_of(other, AND[back.source], count, f"{REVERSE} {self._seed}")
-        return [
-            *(self._row(UNIFORM, forth, unit.text) for unit in uniform),
-            *itertools.islice(many, COUNTS[MIXED]),
-            *(self._row(REVERSE, back, unit.text) for unit in itertools.islice(reverse, COUNTS[REVERSE])),
-        ]
-
-    async def _passed(self, candidates: Iterator[Sentence], most: int) -> list[Sentence]:
-        """Return those that are one engine request, in their order."""
-        passed: list[Sentence] = []
-        while len(passed) < most and (chunk := list(itertools.islice(candidates, CHUNK))):
-            passed += itertools.compress(chunk, await asyncio.gather(*map(self._is_one, chunk)))
-        return passed[:most]
-
-    async def _is_one(self, unit: Sentence) -> bool:
-        own = [list(ask.prompt_ids) for ask in self._prompts.asks(self._forth, unit.text)]
-        if len(own) != 1:
-            return False
-        request_id = f"screen-{next(self._numbers)}"
-        work = work_item(self._forth, TextRequest(unit.text), request_id)
-        (translation,) = await self._model.translator.translate(work)
-        # What the other designs ask is what Pairway asks.
-        asked = [list(request.prompt_ids) for request in self._requests.pop(f"{request_id}-0", ())]
-        return asked == own and translation.translation is not None
-
-    def _row(self, kind: str, pair: LanguagePair, text: str) -> OriginText:
-        asks = [(list(ask.prompt_ids), ask.max_tokens) for ask in self._prompts.asks(pair, text)]
+    def row(kind: str, pair: LanguagePair, text: str) -> OriginText:
+        asks = [(list(ask.prompt_ids), ask.max_tokens) for ask in prompts.asks(pair, text)]
         return OriginText(kind, pair.source, pair.target, text, asks)
 
-
-async def choose(entry: ModelEntry, pairs: Path, seed: int) -> list[OriginText]:
-    """Start the engine and choose the texts."""
-    lines = read_pairs(pairs)
-    async with running_model(entry, NotingEngine) as model:
-        return await TextSelector(model, seed).rows([pair.english for pair in lines], [pair.other for pair in lines])
-
-
-def main() -> int:
-    """Choose and write."""
-    parser = ArgumentParser(prog="python -m benchmarks.origin.texts")
-    for name in ("--catalog", "--pairs", "--out"):
-        parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    entry = read_entry(options.catalog)
-    rows = asyncio.run(choose(entry, options.pairs, options.seed))
-    lines = [text_key(entry, options.pairs, options.seed)]
-    lines += [json.dumps(asdict(row), ensure_ascii=False) for row in rows]
-    options.out.write_text("\n".join(lines), encoding="utf-8")
-    return 0
+    units = [*short, *uniform[: UNITS[1]]]
+    known = {tuple(ask.prompt_ids) for unit in units for ask in prompts.asks(forth, unit.text)}
+    many = (row(MIXED, forth, text) for text in mixed(units, f"{MIXED} {seed}"))
+    many = (text for text in many if all(tuple(ids) in known for ids, _ in text.asks))
+    return [
+        *(row(UNIFORM, forth, unit.text) for unit in uniform),
+        *itertools.islice(many, COUNTS[MIXED]),
+        *(row(REVERSE, back, unit.text) for unit in itertools.islice(reverse, COUNTS[REVERSE])),
+    ]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+async def _passed(
+    model: LocalModel, prompts: Prompts, pair: LanguagePair, candidates: Iterator[Sentence], most: int
+) -> list[Sentence]:
+    """Return those that are one engine request under every design: the one that Pairway asks, and asks no more."""
+    passed: list[Sentence] = []
+    while len(passed) < most and (chunk := list(itertools.islice(candidates, CHUNK))):
+        translations = await model.translate(pair, [TextRequest(unit.text) for unit in chunk])
+        for unit, translation in zip(chunk, translations, strict=True):
+            counts = [CountingEngine.asked[tuple(ask.prompt_ids)] for ask in prompts.asks(pair, unit.text)]
+            if counts == [1] and translation.translation is not None and not translation.warnings:
+                passed.append(unit)
+    return passed[:most]

@@ -14,137 +14,77 @@ import multiprocessing
 import queue
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from multiprocessing.managers import DictProxy
 from multiprocessing.queues import JoinableQueue, Queue
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final, NamedTuple
 
-from fastapi import FastAPI, HTTPException
+from fastapi import HTTPException
 
 from apiserver.engine.interface import GenerationRequest
-from apiserver.engine.tokenizer import ModelTokenizer
-from benchmarks.origin.designs.serving import EngineRecord, Step, TranslateBody, serve, serving_app
-from benchmarks.origin.model import (
-    Prompts,
-    answer_text,
-    engine_arguments,
-    joined,
-    parameters,
-    program_parser,
-    read_entry,
-)
+from benchmarks.origin.designs.serving import EngineRecord, Step, read_options, serve, serving_app
+from benchmarks.origin.model import Prompts, engine_arguments, parameters, read_entry
 from shared.languages import LanguagePair
 
 QUEUE_SIZE: Final = 300
 TIMEOUT_SECONDS: Final = 30.0
 GATHER_SECONDS: Final = 0.05
-# The task id of a worker whose engine runs.
-READY: Final = "ready"
 
 
-class Task(NamedTuple):
-    """One engine request in the queue."""
-
-    task_id: str
-    ask: GenerationRequest
-
-
-class Completion(NamedTuple):
-    """One answer that lies in the dictionary, the seconds that its ``generate()`` took, and the engine steps noted since."""
-
-    task_id: str
-    seconds: float = 0.0
-    steps: Sequence[Step] = ()
+# One engine request in the queue: its id, and what is asked.
+Task = tuple[str, GenerationRequest]
 
 
 class WorkerChannels(NamedTuple):
-    """What web process and worker share."""
+    """What web process and worker share.
+
+    An event names a task whose answer lies in ``results``, the seconds that its ``generate()`` took, and the engine steps since the last one.
+    ``started`` counts the workers whose engine runs.
+    """
 
     tasks: JoinableQueue[Task]
     results: DictProxy[str, str]
-    events: Queue[Completion]
+    events: Queue[tuple[str, float, list[Step]]]
+    started: Semaphore
 
 
 class QueueService:
-    """Puts requests into the queue and waits for their answers; the workers run while the app does."""
+    """Puts requests into the queue and waits for their answers."""
 
-    def __init__(self, catalog: Path, workers: int, batch: int, record: EngineRecord) -> None:
-        self._catalog, self._workers, self._batch, self._record = catalog, workers, batch, record
-        self._waiting: dict[str, asyncio.Event] = {}
-        self._ready = 0
-        self._channels: WorkerChannels | None = None
-        self._prompts = _prompts_of(catalog)
+    def __init__(self, channels: WorkerChannels, prompts: Prompts, record: EngineRecord) -> None:
+        self._channels, self._prompts, self._record = channels, prompts, record
+        self._waiting: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
 
-    def is_ready(self) -> bool:
-        """Whether every worker's engine runs."""
-        return self._ready == self._workers
-
-    @asynccontextmanager
-    async def lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
-        """Run the workers."""
-        context = multiprocessing.get_context("spawn")
-        with context.Manager() as manager:
-            channels = WorkerChannels(context.JoinableQueue(QUEUE_SIZE), manager.dict(), context.Queue())
-            self._channels, arguments = channels, (self._catalog, self._batch, channels)
-            processes = [context.Process(target=work, args=arguments, daemon=True) for _ in range(self._workers)]
-            for process in processes:
-                process.start()
-            Thread(target=self._consume, args=(channels, asyncio.get_running_loop()), daemon=True).start()
-            yield
-            for process in processes:
-                process.terminate()
-                process.join()
-
-    async def translate(self, body: TranslateBody) -> str:
-        """Return a translation.
-
-        Raises:
-            HTTPException: 504 after 30 s.
-        """
-        asks = self._prompts.asks(LanguagePair(body.source_lang, body.target_lang), body.text)
-        return joined(await asyncio.gather(*map(self._generate, asks)))
+    async def translate(self, pair: LanguagePair, text: str) -> str:
+        """Return a translation; raises HTTPException, 504, after 30 s."""
+        return " ".join(await asyncio.gather(*map(self._generate, self._prompts.asks(pair, text))))
 
     async def _generate(self, ask: GenerationRequest) -> str:
-        if self._channels is None:
-            raise RuntimeError("the app has not started")
-        task = Task(uuid.uuid4().hex, ask)
-        ready = self._waiting[task.task_id] = asyncio.Event()
+        task_id, ready = uuid.uuid4().hex, asyncio.Event()
+        self._waiting[task_id] = asyncio.get_running_loop(), ready
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                await asyncio.to_thread(self._channels.tasks.put, task, timeout=TIMEOUT_SECONDS)
+                await asyncio.to_thread(self._channels.tasks.put, (task_id, ask), timeout=TIMEOUT_SECONDS)
                 await ready.wait()
         except TimeoutError as error:
             raise HTTPException(504, "timed out") from error
         finally:
-            del self._waiting[task.task_id]
-        return self._channels.results.pop(task.task_id)
+            del self._waiting[task_id]
+        return self._channels.results.pop(task_id)
 
-    def _consume(self, channels: WorkerChannels, loop: asyncio.AbstractEventLoop) -> None:
+    def consume(self) -> None:
         """Wake the waiting request of each event, in a thread, for ever."""
         while True:
-            loop.call_soon_threadsafe(self._wake, channels, channels.events.get())
-
-    def _wake(self, channels: WorkerChannels, done: Completion) -> None:
-        if done.task_id == READY:
-            self._ready += 1
-            return
-        self._record.add(done.seconds, done.steps)
-        if (ready := self._waiting.get(done.task_id)) is not None:
-            ready.set()
-        else:  # its client waits no longer
-            channels.results.pop(done.task_id)
-
-
-def _prompts_of(catalog: Path) -> Prompts:
-    """Return the prompts of the catalog's model, read without an engine."""
-    from transformers import AutoTokenizer  # noqa: PLC0415 - seconds; a worker takes its engine's
-
-    entry = read_entry(catalog)
-    tokenizer: Any = AutoTokenizer.from_pretrained(entry.path)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - has no types
-    return Prompts(entry, ModelTokenizer(tokenizer), int(entry.engine["max_model_len"]))
+            task_id, seconds, steps = self._channels.events.get()
+            self._record.add(seconds, steps)
+            if waiting := self._waiting.get(task_id):
+                loop, ready = waiting
+                loop.call_soon_threadsafe(ready.set)
+            else:  # its client waits no longer
+                self._channels.results.pop(task_id)
 
 
 def work(catalog: Path, batch: int, channels: WorkerChannels) -> None:
@@ -159,20 +99,21 @@ def work(catalog: Path, batch: int, channels: WorkerChannels) -> None:
     def noted_step() -> Any:
         running = llm.llm_engine.get_num_unfinished_requests()
         outputs = engine_step()
-        steps.append(Step(time.monotonic(), running))
+        steps.append((time.monotonic(), running))
         return outputs
 
     llm.llm_engine.step = noted_step
-    channels.events.put(Completion(READY))
+    channels.started.release()
     while True:
         tasks = gather_tasks(channels.tasks, batch)
-        prompts = [TokensPrompt(prompt_token_ids=list(task.ask.prompt_ids)) for task in tasks]
+        prompts = [TokensPrompt(prompt_token_ids=list(ask.prompt_ids)) for _, ask in tasks]
+        sampling = [parameters(entry, ask.sampling, ask.max_tokens) for _, ask in tasks]
         began = time.monotonic()
-        outputs = llm.generate(prompts, [parameters(entry, task.ask) for task in tasks], use_tqdm=False)
+        outputs = llm.generate(prompts, sampling, use_tqdm=False)
         seconds = time.monotonic() - began
-        for task, output in zip(tasks, outputs, strict=True):
-            channels.results[task.task_id] = answer_text(entry, output.outputs[0])
-            channels.events.put(Completion(task.task_id, seconds, steps.copy()))
+        for (task_id, _), output in zip(tasks, outputs, strict=True):
+            channels.results[task_id] = output.outputs[0].text
+            channels.events.put((task_id, seconds, steps.copy()))
             steps.clear()
             channels.tasks.task_done()
 
@@ -190,14 +131,19 @@ def gather_tasks(tasks: JoinableQueue[Task], most: int) -> list[Task]:
 
 
 def main() -> None:
-    """Serve until told to stop."""
-    parser = program_parser("designs.queue_design")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--batch", type=int, default=1)
-    options = parser.parse_args()
-    record = EngineRecord()
-    service = QueueService(options.catalog, options.workers, options.batch, record)
-    serve(serving_app(service.lifespan, service.translate, service.is_ready, record), options.port)
+    """Start the workers, and serve until ended."""
+    options, record = read_options(), EngineRecord()
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager:
+        tasks, started = context.JoinableQueue(QUEUE_SIZE), context.Semaphore(0)
+        channels = WorkerChannels(tasks, manager.dict(), context.Queue(), started)
+        for _ in range(options.workers):
+            context.Process(target=work, args=(options.catalog, options.batch, channels), daemon=True).start()
+        for _ in range(options.workers):
+            started.acquire()
+        service = QueueService(channels, Prompts(read_entry(options.catalog)), record)
+        Thread(target=service.consume, daemon=True).start()
+        serve(serving_app(service.translate, record), options.port)
 
 
 if __name__ == "__main__":

@@ -27,5 +27,8 @@ def measurement(name: str, concurrency: int, rate: float, **more: Any) -> PointM
         "driver_cpu": 0.0,
         "batch": 1.0,
         "step_cpu_ms": 1.0,
+        "steps": [],
+        "cpu_timeline": [],
+        "gpu_timeline": [],
     }
     return PointMeasurement(name=name, concurrency=concurrency, rate=rate, **fields | more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.origin.processes import counted_work, environment
+from benchmarks.origin.processes import command_line, counted_work, environment
 
 
 def test_environment_numbers_gpus_as_nvidia_smi(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,6 +25,10 @@ vllm:iteration_tokens_total_count{model_name="m"} 30.0
 # TYPE vllm:generation_tokens_total counter
 vllm:generation_tokens_total{model_name="m"} 200.0
 """
-    work = counted_work(metrics)
-    assert work == (8, 2.5, 30, 200, ())
-    assert work.since(work) == (0, 0, 0, 0, ())
+    assert counted_work(metrics) == (8, 2.5, 30, 200)
+
+
+def test_command_line_of_engine_arguments() -> None:
+    arguments = {"model": "/m", "enforce_eager": True, "enable_prefix_caching": False, "hf_overrides": {"head_dim": 64}}
+    expected = ["--model", "/m", "--enforce-eager", "--no-enable-prefix-caching", "--hf-overrides", '{"head_dim": 64}']
+    assert command_line(arguments) == expected

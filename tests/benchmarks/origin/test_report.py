@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from benchmarks.origin.report import deepest_fall, judge, report
+from benchmarks.origin.report import deepest_fall, judge, tables
 from tests.benchmarks.origin.measurement_samples import measurement
 
 
@@ -33,9 +33,9 @@ def test_judge_leaves_out_what_was_not_measured() -> None:
         "E above bare, c=64, uniform: CPU ms a text": False,
         "engine requests for each segment, off by, the worst point": True,
     }
-    text = report("here", rows, judge(rows), {"E": {"engine": 900.0}}, {"E": "Pairway"})
+    text = "\n".join(tables(rows, {"E": {"engine": 900.0}}))
     assert "| uniform c=64 | E | 61.0 |" in text
-    assert "**missed**" in text
+    assert "E: Pairway." in text
 
 
 def test_judge_sees_repeated_engine_requests() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -15,15 +13,15 @@ from benchmarks.origin.texts import (
     BOTH,
     MIXED_TOKENS,
     REVERSE,
+    TEXTS_JSON,
     UNIFORM,
     UNIFORM_TOKENS,
     OriginText,
     Sentence,
     TextPool,
-    is_chosen,
     mixed,
     pairs_of,
-    text_key,
+    texts_name,
 )
 
 SENTENCES = [
@@ -79,14 +77,17 @@ def test_text_pool_begins_again_at_its_end() -> None:
 
 def test_file_is_of_its_model_and_sentences(tmp_path: Path) -> None:
     (entry, *_) = loader.load(Path("deploy/models/demo.yaml"), ["en-de"])
-    pairs, texts = tmp_path / "pairs.tsv", tmp_path / "texts.jsonl"
+    pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a\tb")
-    key = text_key(entry, pairs, 1)
-    assert not is_chosen(texts, key)
-    texts.write_text("\n".join([key, json.dumps(asdict(row("Ä")), ensure_ascii=False)]), encoding="utf-8")
-    assert is_chosen(texts, key)
-    assert TextPool.read(texts).text(UNIFORM, 0) == OriginText(UNIFORM, "en", "de", "Ä", [([1, 2], 10)])
-    assert TextPool.read(texts, 32).text(UNIFORM, 0).asks == [([1, 2], 32)]
-    assert not is_chosen(texts, text_key(entry, pairs, 2))
+    name = texts_name(entry, pairs, 1)
+    assert name == texts_name(entry, pairs, 1)
+    assert name != texts_name(entry, pairs, 2)
+    assert name != texts_name(entry.model_copy(update={"engine": {}}), pairs, 1)
     pairs.write_text("a\tc")
-    assert not is_chosen(texts, text_key(entry, pairs, 1))
+    assert name != texts_name(entry, pairs, 1)
+
+
+def test_texts_are_read_as_written(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.json"
+    texts.write_bytes(TEXTS_JSON.dump_json([row("Ä")]))
+    assert TextPool.read(texts).text(UNIFORM, 0) == OriginText(UNIFORM, "en", "de", "Ä", [([1, 2], 10)])
