@@ -57,7 +57,12 @@ def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None
         bodies=ByteBudget(settings.max_bodies_bytes),
     )
     app = FastAPI(
-        title="Pairway API server", version=VERSION, lifespan=_lifespan, redirect_slashes=False, redoc_url=None
+        title="Pairway API server",
+        version=VERSION,
+        lifespan=_lifespan,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.context = context
     configure_app(app, translate=api.translate)

@@ -79,7 +79,13 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
 
     root_path = settings.root_path
     app = FastAPI(
-        title="Pairway", version=VERSION, lifespan=lifespan, root_path=root_path, redirect_slashes=False, redoc_url=None
+        title="Pairway",
+        version=VERSION,
+        lifespan=lifespan,
+        root_path=root_path,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.draining = draining
     configure_app(app, settings.cors_origins, translate.translate)
@@ -90,7 +96,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
 
 def create_operator_app(main: FastAPI) -> FastAPI:
     """Build the app of the operators' own port, with the main app's context."""
-    app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, redoc_url=None)
+    app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, docs_url=None, redoc_url=None)
     app.state = main.state
     configure_app(app)
     for routes in OPERATOR_ROUTES:

@@ -6,6 +6,7 @@
 - ``body``: reads a request's body within its limits and the budget of all bodies.
 - ``disconnect``: ends work when its client hangs up.
 - ``event_stream``: responses that stream events.
+- ``docs_page``: the page ``/docs``, with the files of Swagger UI.
 - ``openapi``: documentation that both servers share.
 - ``probes``: ``/livez`` and ``/metrics``.
 """

@@ -13,8 +13,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from shared.http.docs_page import add_docs_page
 from shared.http.problems import JsonBytesResponse, logged_problem_response, problem_response
-from shared.http.request_context import RequestContext, security_headers_for
+from shared.http.request_context import SECURITY_HEADERS, RequestContext
 from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
 from shared.protocol.headers import REQUEST_ID_HEADER, mask_secrets
@@ -39,7 +40,7 @@ _CORS_MAX_AGE_SECONDS: Final = 600
 
 
 def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler | None = None) -> None:
-    """Configure an app as both servers are: one error form, request ids, one log line per request.
+    """Configure an app as both servers are: one error form, request ids, one log line per request, ``/docs``.
 
     Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none. ``translate`` answers
     ``POST /translate`` past FastAPI's layers (docs/decisions/0018-hot-path.md has the figures).
@@ -62,9 +63,10 @@ def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler 
                 response = problem_response(InternalError("Something went wrong on our side."), current)
                 if current is not None:  # this response passes no RequestContext
                     response.headers[REQUEST_ID_HEADER] = current
-                    response.raw_headers.extend(security_headers_for(""))
+                    response.raw_headers.extend(SECURITY_HEADERS)
                 return response
 
+    add_docs_page(app)
     for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
     if origins:

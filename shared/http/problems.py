@@ -9,7 +9,7 @@ from typing import Final
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from shared.http.request_context import add_log_fields, add_response_headers, security_headers_for
+from shared.http.request_context import SECURITY_HEADERS, add_log_fields, add_response_headers
 from shared.protocol.errors import KeyRequiredError, PairwayError, UnsupportedMediaError
 from shared.protocol.headers import REQUEST_ID_HEADER
 from shared.protocol.messages import Problem
@@ -65,7 +65,7 @@ def standalone_problem(error: PairwayError) -> Response:
     request_id = uuid.uuid4().hex
     response = problem_response(error, request_id)
     response.raw_headers += [
-        *security_headers_for(""),
+        *SECURITY_HEADERS,
         (REQUEST_ID_HEADER.lower().encode(), request_id.encode()),
     ]
     return response

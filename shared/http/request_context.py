@@ -29,27 +29,20 @@ _INTERNAL_SERVER_ERROR: Final = 500
 TRANSLATE_PATH: Final = "/translate"
 # Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
-# For every response: it is data, for the client that asked alone.
-_COMMON_HEADERS: Final = (
+# For every response, of data and of the page /docs alike. A script, a style or a request is our own server's or none; the
+# images are those in Swagger UI's style sheet.
+SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
-)
-_DATA_HEADERS: Final = (
-    *_COMMON_HEADERS,
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-)
-DOCS_PATH: Final = "/docs"
-# FastAPI's page: its script and style come from this CDN, a script stands in it, and it may ask nobody but us.
-_DOCS_POLICY: Final = (
-    b"content-security-policy",
     (
-        b"default-src 'none'; script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
-        b"style-src 'unsafe-inline' https://cdn.jsdelivr.net; img-src data: https://fastapi.tiangolo.com; "
-        b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        b"content-security-policy",
+        (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+            b"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        ),
     ),
 )
-_DOCS_HEADERS: Final = (*_COMMON_HEADERS, _DOCS_POLICY)
 
 
 class RequestContext:
@@ -90,7 +83,7 @@ class RequestContext:
                 status = message["status"]
                 own_headers = [*message.get("headers", ()), *answer_headers.items()]
                 names = {name for name, _ in own_headers}
-                security_headers = [header for header in security_headers_for(path) if header[0] not in names]
+                security_headers = [header for header in SECURITY_HEADERS if header[0] not in names]
                 message["headers"] = [*own_headers, *security_headers, (_ENCODED_HEADER, current_id.encode())]
             await send(message)
 
@@ -125,11 +118,6 @@ def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
     """Add headers to the request's answer, whatever it will be."""
     encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
     request.scope["state"]["answer_headers"].update(encoded)
-
-
-def security_headers_for(path: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the security headers of a path's responses; a handler's own headers go before them."""
-    return _DOCS_HEADERS if path == DOCS_PATH else _DATA_HEADERS
 
 
 def route_path(scope: Scope) -> str:

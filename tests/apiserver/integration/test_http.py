@@ -201,6 +201,13 @@ async def test_unknown_path_is_404_and_wrong_method_405(served: Served) -> None:
     assert answer.headers["allow"] == "POST"
 
 
+async def test_docs_page_has_the_policy_of_all_answers(served: Served) -> None:
+    page, report = await served.client.get("/docs"), await served.client.get("/report")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert page.headers["content-security-policy"] == report.headers["content-security-policy"]
+    assert (await served.client.get("/docs/swagger-ui-bundle.js")).status_code == 200
+
+
 async def test_exceeded_limits_are_413(
     factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
 ) -> None:

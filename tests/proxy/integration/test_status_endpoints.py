@@ -183,7 +183,10 @@ async def test_root_path_works_stripped_or_not(prefix: str, caplog: pytest.LogCa
         sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
         assert (await running.client.post(f"{prefix}/translate", json=sent)).status_code == 200
         assert (await running.client.get(f"{prefix}/openapi.json")).json()["servers"] == [{"url": "/mt"}]
-        assert "/mt/openapi.json" in (await running.client.get(f"{prefix}/docs")).text
+        page = running.client.base_url.join(f"{prefix}/docs")
+        loaded = re.findall(r'(?:src|href)="([^":]+)"', (await running.client.get(page)).text)
+        assert "openapi.json" in loaded, "and start.js beside it loads the same"
+        assert [(await running.client.get(page.join(each))).status_code for each in loaded] == [200] * len(loaded)
         caplog.clear()
         with caplog.at_level("INFO"):
             assert (await running.client.get(f"{prefix}/health")).status_code == 200

@@ -23,7 +23,7 @@ class SampleHandlers:
 
 
 def create_sample_app(handlers: SampleHandlers) -> FastAPI:
-    app = FastAPI()
+    app = FastAPI(redirect_slashes=False, docs_url=None, redoc_url=None)
     configure_app(app)
 
     async def fail() -> Response:

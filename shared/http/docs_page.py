@@ -1,0 +1,60 @@
+"""The page ``/docs``: Swagger UI, served from our own files, shows ``/openapi.json``."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+from starlette.routing import Route
+
+from shared.http.request_context import request_header
+
+_FOLDER: Final = Path(__file__).parent / "docs_page_files"
+_JAVASCRIPT: Final = "text/javascript; charset=utf-8"
+# Each path, its file and its media type: nothing else of the folder is served.
+_FILES: Final = (
+    ("/docs", "index.html", "text/html; charset=utf-8"),
+    ("/docs/start.js", "start.js", _JAVASCRIPT),
+    ("/docs/swagger-ui.css", "swagger_ui/swagger-ui.css", "text/css; charset=utf-8"),
+    ("/docs/swagger-ui-bundle.js", "swagger_ui/swagger-ui-bundle.js", _JAVASCRIPT),
+    (
+        "/docs/swagger-ui-bundle.js.LICENSE.txt",
+        "swagger_ui/swagger-ui-bundle.js.LICENSE.txt",
+        "text/plain; charset=utf-8",
+    ),
+)
+# A browser keeps the file, and asks each time whether it is still the same.
+_CACHE_CONTROL: Final = "no-cache"
+
+
+class StaticFile:
+    """A file that is served from memory, with an ``ETag`` of its content."""
+
+    def __init__(self, content: bytes, media_type: str) -> None:
+        self._content = content
+        self._headers = {
+            "content-type": media_type,
+            "cache-control": _CACHE_CONTROL,
+            "etag": f'"{hashlib.sha256(content).hexdigest()}"',
+        }
+
+    async def serve(self, request: Request) -> Response:
+        """Answer with the file, or with 304 where the browser has it."""
+        known = {tag.strip().removeprefix("W/") for tag in (request_header(request, "If-None-Match") or "").split(",")}
+        if not known.isdisjoint({self._headers["etag"], "*"}):
+            return Response(status_code=304, headers={name: self._headers[name] for name in ("cache-control", "etag")})
+        return Response(self._content, headers=self._headers)
+
+
+def add_docs_page(app: FastAPI) -> None:
+    """Add the page and its files to an app, which must have no page of FastAPI's own."""
+    for path, name, media_type in _FILES:
+        app.routes.append(Route(path, _static_file(name, media_type).serve, include_in_schema=False))
+
+
+@cache
+def _static_file(name: str, media_type: str) -> StaticFile:
+    return StaticFile((_FOLDER / name).read_bytes(), media_type)
