@@ -34,7 +34,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
+.PHONY: help up keys browser test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
 	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
 
 help:  ## Show this list.
@@ -56,8 +56,12 @@ keys: environment  ## Create, list, limit and revoke callers' keys. (ARGS="creat
 WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
-test: check  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
+test: check browser  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
 	@$(PYTEST) --cov --cov-report=term:skip-covered
+
+# One of the system's tests opens the page /docs in it.
+browser: dev  ## Install the browser of the tests into .cache/browser: headless Chromium, from the npm registry.
+	@$(BIN)/python -m tests.support.browser_install
 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
 	@$(PYTEST) -m "not engine and not system"

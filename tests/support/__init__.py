@@ -6,5 +6,7 @@
 - ``fake_replica``: an API server at the wire, programmable.
 - ``scripted_engine``: an engine that answers as a test says.
 - ``event_streams``: a reader of event streams that shares nothing with the product's.
+- ``browser``: headless Chromium, driven through its DevTools protocol.
+- ``browser_install``: downloads it, pinned; ``make browser``.
 - ``waiting``: waiting for outcomes, by a clock on which pauses of the machine do not count.
 """

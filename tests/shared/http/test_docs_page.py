@@ -30,10 +30,8 @@ FILES = {
 
 
 def test_vendored_files_are_those_of_the_readme() -> None:
-    recorded = dict(
-        reversed(line.split("  "))
-        for line in re.findall(r"^[0-9a-f]{64}  \S+$", (VENDORED / "README.md").read_text(), re.MULTILINE)
-    )
+    lines = re.findall(r"^([0-9a-f]{64})  (\S+)$", (VENDORED / "README.md").read_text(), re.MULTILINE)
+    recorded = {name: digest for digest, name in lines}
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDORED.iterdir()}
     del found["README.md"]
     assert found == recorded
