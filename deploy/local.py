@@ -204,7 +204,7 @@ class Launcher:
         self.say("launcher", f"ready: {', '.join(pairs)}")
         pair = next((pair for pair in pairs if pair.startswith("en-")), pairs[0])
         source, target = pair.split("-", 1)
-        body = json.dumps({"text": "Hello", "source_lang": source, "target_lang": target})
+        body = json.dumps({"text": "Where is the station?", "source_lang": source, "target_lang": target})
         with contextlib.suppress(OSError):
             print(f"\n  curl -s {self.plan.proxy_url}/translate -H 'content-type: application/json' -d '{body}'\n")
             if self.plan.host != LOOPBACK and self.environment.get("PROXY_KEYS") != "off":

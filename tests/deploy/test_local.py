@@ -96,7 +96,7 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
         f"up at http://127.0.0.1:{site.port}",
         "ready: en-de, xx-yy",
         f"curl -s http://127.0.0.1:{site.port}/translate",
-        '{"text": "Hello", "source_lang": "en", "target_lang": "de"}',
+        '{"text": "Where is the station?", "source_lang": "en", "target_lang": "de"}',
     ):
         assert words in said
     with Awake() as awake:

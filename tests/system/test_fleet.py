@@ -16,6 +16,7 @@ from tests.support.processes import Server
 from tests.support.waiting import Awake, wait_until
 from tests.system.conftest import FLEET_MARK, Fleet
 from tests.system.load import steady_load
+from tests.system.names_and_numbers import KEPT, sentences
 from tests.text_skeleton import skeleton
 
 MEBIBYTE = 1024 * 1024
@@ -25,31 +26,42 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(400)]
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "text", "expected"),
+    ("source", "target", "text", "word"),
     [
-        ("en", "de", "Where is the station?", "Wo ist der Bahnhof?"),
-        ("de", "en", "Wo ist der Bahnhof?", "Where's the station?"),
-        ("en", "fr", "Where is the station?", "Où est la gare ?"),
-        ("fr", "en", "Où est la gare ?", "Where's the station?"),
+        ("en", "de", "Where is the station?", "Bahnhof"),
+        ("de", "en", "Wo ist der Bahnhof?", "station"),
+        ("en", "fr", "Where is the station?", "gare"),
+        ("fr", "en", "Où est la gare ?", "station"),
     ],
 )
-async def test_proxy_translates_every_direction(
-    fleet: Fleet, source: str, target: str, text: str, expected: str
-) -> None:
+async def test_proxy_translates_every_direction(fleet: Fleet, source: str, target: str, text: str, word: str) -> None:
+    """A question comes back as one, about the same thing."""
     response = await fleet.translate(text, source, target)
     assert response.status_code == 200, response.text
     answer = response.json()
-    assert answer["translation"] == expected
+    assert is_question_about(answer["translation"], word)
     assert answer["route"] == [source, target]
     assert answer["model"] in {"en-de", "en-fr"}
     assert answer["warnings"] == []
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en")])
+async def test_most_names_and_numbers_are_kept(fleet: Fleet, source: str, target: str) -> None:
+    """Three names of four, five numbers of six; the models keep more (models/CARD.md)."""
+    response = await fleet.translate(sentences(source), source, target)
+    assert response.status_code == 200, response.text
+    rows = [(result["translation"], kept) for result, kept in zip(response.json()["results"], KEPT, strict=True)]
+    lost = [name for translation, (name, _) in rows if name not in translation]
+    assert len(lost) <= len(KEPT) / 4, lost
+    garbled = [number for translation, (_, number) in rows if number not in translation]
+    assert len(garbled) <= len(KEPT) / 6, garbled
 
 
 async def test_unserved_pair_pivots_through_english(fleet: Fleet) -> None:
     response = await fleet.translate(["Wo ist der Bahnhof?", "Danke."], "de", "fr")
     assert response.status_code == 200, response.text
     results = response.json()["results"]
-    assert results[0]["translation"] == "Où est la gare ?"
+    assert is_question_about(results[0]["translation"], "gare")
     assert all(result["route"] == ["de", "en", "fr"] and result["model"] == "en-de+en-fr" for result in results)
     languages = (await fleet.client.get("/languages")).json()["languages"]
     routes = {(each["lang"], target["lang"]): target["how"] for each in languages for target in each["targets"]}
@@ -69,7 +81,8 @@ async def test_list_of_mixed_languages_keeps_its_order(fleet: Fleet) -> None:
     assert response.status_code == 200, response.text
     results = response.json()["results"]
     assert [result["source_lang"] for result in results] == ["de", "fr", None, "de"]
-    assert results[0]["translation"] == "Where's the station?"
+    assert is_question_about(results[0]["translation"], "station")
+    assert is_question_about(results[1]["translation"], "station")
     assert results[2]["translation"] == ""
     assert results[3]["translation"].startswith("  ")
     assert results[3]["translation"].endswith("\n")
@@ -94,6 +107,8 @@ async def test_memory_stays_within_its_limits(fleet: Fleet) -> None:
 
 async def test_document_of_100_000_characters_beside_others(fleet: Fleet) -> None:
     text = document(100_000)
+    question = (await fleet.translate("Where is the station?", "en", "fr")).json()["translation"]
+    assert is_question_about(question, "gare")
     before = {"proxy": fleet.proxy.resident_bytes(), "fr": fleet.fr.resident_bytes()}
     most = dict(before)
     async with steady_load(fleet.client, "en", "fr", RATE) as load:
@@ -105,7 +120,7 @@ async def test_document_of_100_000_characters_beside_others(fleet: Fleet) -> Non
     assert answer.status_code == 200, answer.text[:1000]
     translation = answer.json()["translation"]
     assert skeleton(translation) == skeleton(text)
-    assert translation.count("Où est la gare ?") >= text.count("Where is the station?") * 0.9
+    assert translation.count(question) >= text.count("Where is the station?") * 0.9
     assert load.failed() == []
     # The engine touches its whole KV cache for the first time: 128 MiB that it reserved when it started.
     kv_cache = 128 * MEBIBYTE
@@ -162,7 +177,8 @@ async def test_restarted_replicas_serve_again(fleet: Fleet) -> None:
         await wait_until(itself_ready, 180, f"the replica itself\n{fleet.logs()}")
     # One sweep: interval 1 s + time-out 1 s, and what a busy machine adds.
     await wait_until(lambda: _is(fleet, "en-fr", 1), 3, "the proxy to see it")
-    assert (await fleet.translate("Where is the station?", "en", "fr")).json()["translation"] == "Où est la gare ?"
+    answer = (await fleet.translate("Where is the station?", "en", "fr")).json()
+    assert is_question_about(answer["translation"], "gare")
     await fleet.until_whole()
 
 
@@ -176,7 +192,8 @@ async def test_killed_engine_takes_only_its_pairs_and_restarts(fleet: Fleet) -> 
         assert response.json()["code"] == "pair-unavailable"
         await wait_until(lambda: _is(fleet, "en-fr", 1), 120, f"its pairs to come back\n{fleet.fr.tail()}")
     assert others.failed() == []
-    assert (await fleet.translate("Where is the station?", "en", "fr")).json()["translation"] == "Où est la gare ?"
+    answer = (await fleet.translate("Where is the station?", "en", "fr")).json()
+    assert is_question_about(answer["translation"], "gare")
 
 
 async def test_frozen_redis_fails_no_request(fleet: Fleet) -> None:
@@ -231,6 +248,10 @@ def _exit_code(server: Server) -> int:
         code = server.process.wait(60)
     assert awake.seconds < 20
     return code
+
+
+def is_question_about(translation: str, word: str) -> bool:
+    return word in translation and translation.endswith("?")
 
 
 def document(chars: int) -> str:

@@ -46,8 +46,8 @@ def count_engines(processes: MarkedProcesses) -> int:
 
 
 def translate(port: int, source: str, target: str) -> dict[str, object]:
-    """Translate a word through the proxy."""
-    body = json.dumps({"text": "Hello", "source_lang": source, "target_lang": target}).encode()
+    """Translate the launcher's example through the proxy."""
+    body = json.dumps({"text": "Where is the station?", "source_lang": source, "target_lang": target}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}/translate", body, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - our own address
         return json.load(answer)
@@ -60,8 +60,10 @@ async def test_launcher_serves_translations_and_stops(processes: MarkedProcesses
     launcher = launch(processes, port)
     await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
     assert "ready: de-en, en-de, en-fr, fr-en" in processes.said()
-    assert str(translate(port, "en", "de")["translation"]).startswith("Hallo")
-    assert translate(port, "en", "fr")["model"] == "en-fr"
+    german, french = translate(port, "en", "de"), translate(port, "en", "fr")
+    assert "Bahnhof" in str(german["translation"])
+    assert "gare" in str(french["translation"])
+    assert french["model"] == "en-fr"
     assert count_engines(processes) == 2
     with Awake() as awake:
         launcher.send_signal(signal.SIGTERM)

@@ -70,17 +70,20 @@ async def test_server_answers_while_the_engine_starts(real: Real) -> None:
 
 
 async def test_both_directions_are_translated(real: Real) -> None:
-    answer = await real.served.translate("Where is the station?")
-    assert answer.json()["translation"] == "Wo ist der Bahnhof?"
-    answer = await real.served.translate("Wo ist der Bahnhof?", "de-en")
-    assert answer.json()["translation"] in {"Where is the station?", "Where's the station?"}
+    """A question comes back as one, about the same thing."""
+    german = (await real.served.translate("Where is the station?")).json()["translation"]
+    assert "Bahnhof" in german
+    assert german.endswith("?")
+    english = (await real.served.translate("Wo ist der Bahnhof?", "de-en")).json()["translation"]
+    assert "station" in english
+    assert english.endswith("?")
 
 
 async def test_texts_of_a_list_keep_order_and_white_space(real: Real) -> None:
+    alone = [(await real.served.translate(text)).json()["translation"] for text in ("Where is the station?", "Yes.")]
+    assert alone[0] != alone[1]
     results = (await real.served.translate([" Where is the station?\n", "", "Yes."])).json()["results"]
-    assert results[0]["translation"] == " Wo ist der Bahnhof?\n"
-    assert results[1]["translation"] == ""
-    assert results[2]["translation"] == "Ja."
+    assert [result["translation"] for result in results] == [f" {alone[0]}\n", "", alone[1]]
 
 
 async def test_tokens_equal_those_of_offline_vllm(real: Real) -> None:
@@ -207,10 +210,12 @@ async def test_request_expired_in_vllms_queue_is_never_computed(real: Real) -> N
 
 async def test_requests_of_one_id_do_not_interfere(real: Real) -> None:
     headers = {"X-Request-Id": "same"}
+    alone = [(await real.served.translate(text)).json()["translation"] for text in (SENTENCES[0], "Yes.")]
+    assert alone[0] != alone[1]
     one, other = await asyncio.gather(
         real.served.translate(SENTENCES[0], headers=headers), real.served.translate("Yes.", headers=headers)
     )
-    assert (one.json()["translation"], other.json()["translation"]) == ("Wo ist der Bahnhof?", "Ja.")
+    assert [one.json()["translation"], other.json()["translation"]] == alone
     doomed = asyncio.create_task(
         real.engine.generate(GenerationRequest(prompt_of(real, "Hello"), RAMBLING, 400), "same-0")
     )
