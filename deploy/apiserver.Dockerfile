@@ -57,6 +57,8 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
 FROM base
 COPY --from=environment /venv /venv
 WORKDIR /app
+# The card has the attribution that the weights' licence asks for.
+COPY models/CARD.md models/CARD.md
 COPY models/en-de models/en-de
 COPY models/en-fr models/en-fr
 COPY deploy/models deploy/models
