@@ -7,10 +7,15 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 
+from apiserver import api
 from apiserver.catalog import loader
 from apiserver.metrics import ApiServerMetrics
+from proxy.app import create_app
 from proxy.metrics import ProxyMetrics
+from proxy.settings import ProxySettings
+from shared.protocol.errors import CODES
 from tests.support.processes import ROOT
 
 OTHERS = (ROOT / "models/CARD.md", ROOT / "benchmarks/README.md")
@@ -52,8 +57,31 @@ def test_documented_settings_metrics_and_targets_exist(document: Path) -> None:
     assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
 
 
+def test_everything_a_user_meets_is_documented() -> None:
+    """Settings, metrics, codes and paths of the product; ``*_NAME`` is a setting of both servers."""
+    text = "\n".join(path.read_text() for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("docs/operations/*.md")))
+    example = (ROOT / ".env.example").read_text()
+    settings = set(re.findall(r"^#((?:PROXY|APISERVER)_[A-Z0-9_]+)=", example, re.MULTILINE))
+    missing = {each for each in settings if not re.search(rf"\b{each}\b|`\*_{each.partition('_')[2]}`", text)}
+    metrics = {metric.name for each in (ProxyMetrics(), ApiServerMetrics()) for metric in each.registry.collect()}
+    missing |= {each for each in metrics if not re.search(rf"\b{each}(_total|\b)", text)}
+    missing |= {code for code in CODES if f"`{code}`" not in text}
+    apps = (create_app(ProxySettings(replicas=("http://127.0.0.1:1",))), api_routes_app())
+    missing |= {
+        path for app in apps for path in app.openapi()["paths"] if f"{path.partition('{')[0].rstrip('/')}" not in text
+    }
+    assert not missing, "documented nowhere: " + ", ".join(sorted(missing))
+
+
+def api_routes_app() -> FastAPI:
+    """Return an app with the API server's routes, which needs no catalog."""
+    app = FastAPI()
+    app.include_router(api.routes)
+    return app
+
+
 def test_catalog_in_the_operators_guide_loads(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/operations.md").read_text(), flags=re.DOTALL)
+    (example,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/operations/models.md").read_text(), flags=re.DOTALL)
     path = tmp_path / "models.yaml"
     path.write_text(textwrap.dedent(example))
     (entry,) = loader.load(path)
