@@ -63,7 +63,7 @@ KINDS: Final = {
     ),
     "pipelines": Behaviour(100, 20.0, (HIDDEN * 100,)),
     "heads of 200 kB": Behaviour(100, 20.0, (POST + b"X-Large: " + b"a" * 200_000 + b"\r\n\r\n",)),
-    "heads of 10,000 lines": Behaviour(
+    "heads of 10000 lines": Behaviour(
         100, 20.0, (POST + b"".join(b"X-%d: a\r\n" % line for line in range(10_000)) + b"\r\n",)
     ),
     "smuggled requests": Behaviour(120, 24.0, SMUGGLING),

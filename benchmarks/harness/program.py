@@ -33,7 +33,7 @@ def add_names(parser: argparse.ArgumentParser, option: str, known: Sequence[str]
             raise argparse.ArgumentTypeError(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
         return chosen
 
-    parser.add_argument(option, type=names, default=",".join(known), help="comma-separated")
+    parser.add_argument(option, type=names, default=list(known), help="comma-separated")
 
 
 def run_guarded(measuring: Coroutine[Any, Any, T]) -> T:
