@@ -1,9 +1,9 @@
 """Text, HTML and Markdown as blocks of words.
 
-- ``parser``: chooses the reader of a text's format; plain text.
+- ``parser``: reads a text in its format; plain text.
 - ``html/``: HTML.
 - ``markdown/``: Markdown.
-- ``document``: a text's blocks, the placeholders in them, and how they are written again.
-- ``tag_nesting``: makes the runs between two borders one block, with as few placeholders as can be.
-- ``document_builder``: puts runs and blocks at their places in the text.
+- ``document``: blocks, their placeholders, and how translations of them are written.
+- ``tag_nesting``: makes one block of the runs between two borders, with as few placeholders as possible.
+- ``document_builder``: puts runs and blocks in their places in the text.
 """

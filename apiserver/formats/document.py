@@ -1,7 +1,7 @@
-"""Document: a text as blocks of words and what stays as it is between them, and how it is joined again.
+"""Document: a text as blocks of words between verbatim parts.
 
-In a block, whatever must not be translated (a tag, a name) is a :class:`Placeholder`, for which one character of a
-private plane stands: a block is a plain string between the parser and the engine.
+In a block, one private-use character replaces each :class:`Placeholder` (a tag, a name). So a block is a plain string
+for all code between the parser and the engine.
 """
 
 from __future__ import annotations
@@ -12,35 +12,36 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-# Planes 15 and 16 are for private use; characters of theirs that a client's text holds become placeholders themselves
-# (protection/placeholders.py), so a placeholder's character never means anything else.
+# The private-use planes 15 and 16. Such characters in a client's text become placeholders themselves
+# (:func:`replace_private_chars`), so they mean nothing else.
 FIRST_PLACEHOLDER: Final = 0xF0000
 LAST_PLACEHOLDER: Final = 0x10FFFD
 MAX_PLACEHOLDERS: Final = LAST_PLACEHOLDER - FIRST_PLACEHOLDER + 1
 PLACEHOLDER_CHAR: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}])")
-# Characters of a client that would be taken for placeholders.
+# A client's own private-use characters.
 _PRIVATE_RUN: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+)")
 _WORD: Final = re.compile(rf"[^\s{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]")
 
 
 class PlaceholderKind(StrEnum):
-    """What a placeholder is for the words around it."""
+    """The role of a placeholder among the words around it."""
 
     OPEN = "open"  # begins a span of words: <b>
     CLOSE = "close"  # ends it: </b>
-    ALONE = "alone"  # stands by itself: <br>, <img>
-    NAME = "name"  # stands for a word or several: a placeholder, an address, a protected name, a term
-    QUANTITY = "quantity"  # stands for a number with its unit
-    EMOJI = "emoji"  # stands for nothing that a grammar needs: an emoji, a bullet
+    ALONE = "alone"  # has no partner: <br>, <img>
+    NAME = "name"  # one or more words: {name}, an address, a protected name, a term
+    QUANTITY = "quantity"  # a number with its unit
+    EMOJI = "emoji"  # has no grammar: an emoji, a bullet
 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """Something that comes back literally: ``source`` in the text, ``target`` in its translation.
+    """A part that is not translated: ``source`` becomes ``target``.
 
-    ``partner`` is the index of what closes or opens it in the same block. ``is_text``: both are words, for the block's
-    ``escape`` to write; else the document's syntax. ``inner_parts`` are the target's parts where it holds words of its
-    own (an image's alternative text); their joined translations are the target then. They nest no deeper.
+    ``partner``: index of the placeholder that closes or opens this one, in the same block.
+    ``is_text``: source and target are words, which the block's ``escape`` writes; otherwise they are syntax.
+    ``inner_parts``: set if the target contains words to translate (an image's alternative text); the target is then
+    their joined translations. They are not nested further.
     """
 
     kind: PlaceholderKind
@@ -52,23 +53,23 @@ class Placeholder:
 
 
 def placeholder_char(index: int) -> str:
-    """Return the character that stands for a block's placeholder of that index."""
+    """Return the character of a block's placeholder."""
     return chr(FIRST_PLACEHOLDER + index)
 
 
 def placeholder_index(char: str) -> int | None:
-    """Return the index of a character's placeholder; None for any other character."""
+    """Return a placeholder's index; None for other characters."""
     code = ord(char)
     return code - FIRST_PLACEHOLDER if FIRST_PLACEHOLDER <= code <= LAST_PLACEHOLDER else None
 
 
 def has_placeholders(text: str) -> bool:
-    """Say whether a placeholder's character stands in the text."""
+    """Return whether the text contains a placeholder's character."""
     return PLACEHOLDER_CHAR.search(text) is not None
 
 
 def has_words(text: str) -> bool:
-    """Say whether anything stands there but white space and placeholders' characters."""
+    """Return whether the text contains more than white space and placeholders."""
     return _WORD.search(text) is not None
 
 
@@ -78,7 +79,7 @@ def without_placeholders(text: str) -> str:
 
 
 def replace_private_chars(words: str, placeholders: list[Placeholder]) -> str:
-    """Replace every run of a client's private characters by a placeholder, added to the list."""
+    """Replace each run of private-use characters with a placeholder; append it."""
     parts = _PRIVATE_RUN.split(words)
     for index in range(1, len(parts), 2):
         placeholders.append(Placeholder(PlaceholderKind.NAME, parts[index], parts[index], is_text=True))
@@ -87,30 +88,30 @@ def replace_private_chars(words: str, placeholders: list[Placeholder]) -> str:
 
 
 def placeholder_char_or_empty(index: int) -> str:
-    """Return a placeholder's character; none beyond the last, where the block is not built."""
+    """Return a placeholder's character; empty above the limit: such blocks are discarded."""
     return placeholder_char(index) if index < MAX_PLACEHOLDERS else ""
 
 
 def unescaped(text: str) -> str:
-    """Return the text as it is: its format needs no escapes."""
+    """Return the text unchanged, for formats without escapes."""
     return text
 
 
-# Text in the document's format, and the placeholder that it is of; None for words.
+# Text in the document's format, and its placeholder; None for words.
 WrittenRun = tuple[str, Placeholder | None]
 
 
 def concatenate(runs: Sequence[WrittenRun]) -> str:
-    """Join words and placeholders of a format in which neighbours do not change each other's meaning."""
+    """Join runs of a format in which neighbours are independent."""
     return "".join(text for text, _ in runs)
 
 
 @dataclass(slots=True)
 class Block:
-    """Words that belong together; ``text`` is as a reader sees it, with a character for each placeholder.
+    """Words that belong together, as displayed, with a character for each placeholder.
 
-    ``source`` is how it was written. ``escape`` writes translated words, never a placeholder, in the document's format;
-    ``join`` puts escaped words and placeholders together.
+    ``source`` is the original markup. ``escape`` writes translated words (never a placeholder) in the document's
+    format; ``join`` joins escaped words and placeholders.
     """
 
     text: str
@@ -120,9 +121,9 @@ class Block:
     join: Callable[[Sequence[WrittenRun]], str] = concatenate
 
     def write(self, text: str) -> str:
-        """Return a translation of the block, or a part of one, in the document's format.
+        """Return a (partial) translation of the block in the document's format.
 
-        ``text`` holds characters of this block's placeholders and of no others; their targets replace them.
+        ``text`` may contain only this block's placeholders; their targets replace them.
         """
         if not self.placeholders:
             return self.join([(self.escape(text), None)])
@@ -138,19 +139,19 @@ class Block:
         return self.join(runs)
 
 
-# A string is verbatim: it comes back as it is.
+# A string is verbatim.
 Part = str | Block
 
 
 @dataclass(slots=True)
 class Document:
-    """The parts of a text in order; verbatim parts and the blocks' sources joined are the text itself."""
+    """The parts of a text; verbatim parts and block sources equal it."""
 
     parts: tuple[Part, ...]
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Every block in order; those inside a block's placeholders stand before it."""
+        """All blocks in order; blocks inside a block's placeholders precede it."""
         return _blocks(self.parts)
 
 

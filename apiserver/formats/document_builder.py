@@ -1,4 +1,4 @@
-"""Document builder: runs and blocks at their places in a text; what is between them stays as it is."""
+"""Document builder: puts blocks in their places between verbatim text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from apiserver.formats.document import (
     replace_private_chars,
 )
 
-# White space that words may hold as it is; any other that was written as a reference stays one.
+# White space that words may contain. Any other that was written as a reference stays a reference.
 PLAIN_SPACES: Final = frozenset(" \u00a0")
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedBlock:
-    """A block and where its source stands in the text."""
+    """A block and the place of its source in the text."""
 
     start: int
     end: int
@@ -31,10 +31,9 @@ class PlacedBlock:
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Words, or something between words that a placeholder may stand for, at its place in the text.
+    """Words, or syntax that may become a placeholder, with its place.
 
-    ``name`` pairs openings and closings. ``inner_blocks`` are inside it; ``target`` differs from the text where it is
-    set.
+    ``name`` pairs openings with closings. ``target``, if set, replaces the text in the translation.
     """
 
     start: int
@@ -49,7 +48,10 @@ class TextRun:
 def word_blocks(
     text: str, start: int, end: int, escape: Callable[[str], str], words: str | None = None
 ) -> tuple[PlacedBlock, ...]:
-    """Return the block of words inside syntax (``words`` where they read otherwise); none where nothing is to translate."""
+    """Return the block of words inside syntax; empty if there are none.
+
+    ``words`` is given if they differ from the source (character references).
+    """
     raw = text[start:end]
     before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
     words = raw if words is None else words
@@ -62,7 +64,7 @@ def word_blocks(
 
 
 class DocumentBuilder:
-    """Collects blocks in the order of their places between two offsets of a text."""
+    """Collects the blocks between two offsets of a text, in order."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -71,13 +73,13 @@ class DocumentBuilder:
         self._parts: list[Part] = []
 
     def place(self, block: PlacedBlock) -> None:
-        """Put a block in its place, behind all others so far."""
+        """Add a block behind all others so far."""
         self._keep_until(block.start)
         self._parts.append(block.block)
         self._position = block.end
 
     def parts(self) -> tuple[Part, ...]:
-        """Return the blocks and the text between them, up to the end offset."""
+        """Return the blocks and the text between, up to the end."""
         self._keep_until(self._end)
         return tuple(self._parts)
 

@@ -1,7 +1,7 @@
-"""Parser: splits a text into what stays as it is and blocks of words.
+"""Parser: splits a text into verbatim parts and blocks of words.
 
-An answer is the text itself with its words replaced, so in every format whatever is not words comes back byte for
-byte, malformed markup included (docs/decisions/0008-markup.md).
+In every format, everything except words comes back byte for byte, even malformed markup
+(docs/decisions/0008-markup.md).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from shared.protocol.messages import TextFormat
 
 
 def parse(text: str, text_format: TextFormat) -> Document:
-    """Parse a text; what a parser does not understand stays as it is.
+    """Parse a text; syntax that the parser does not understand stays verbatim.
 
-    200,000 characters take 0.4 s, the worst markup 2 s: long texts belong in a thread.
+    200,000 characters take 0.4 s, with the worst markup 2 s: parse long texts in a thread.
     """
     match text_format:
         case TextFormat.TEXT:
@@ -27,7 +27,7 @@ def parse(text: str, text_format: TextFormat) -> Document:
 
 
 def _plain_document(text: str) -> Document:
-    """Return one block, or none where nothing is to be translated; its white space is the segmenter's business."""
+    """Return one block, or none without words; the segmenter handles white space."""
     placeholders: list[Placeholder] = []
     words = replace_private_chars(text, placeholders)
     if not has_words(text) or len(placeholders) > MAX_PLACEHOLDERS:

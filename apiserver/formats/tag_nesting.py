@@ -1,4 +1,4 @@
-"""Tag nesting: how the runs between two block borders make one block, with as few placeholders as can be."""
+"""Tag nesting: makes a block of runs, with few placeholders."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from apiserver.formats.document import (
 )
 from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock, TextRun
 
-# HTML's white space (infra.spec.whatwg.org, "ASCII whitespace"), which a browser shows as one space; Markdown's too.
+# White space of HTML (infra.spec.whatwg.org, "ASCII whitespace") and Markdown, displayed as one space.
 _SOFT_SPACE: Final = re.compile(r"[ \t\n\f\r]+")
 
-# Completes a block that starts at an offset with how its translation is written.
+# Adds to a block, which starts at the offset, how its translation is written.
 FinishBlock = Callable[[int, Block], Block]
 
 
 class TagNester:
-    """Decides which runs are a pair, which can stay outside the block, and which share one placeholder.
+    """Pairs tags, leaves outer ones out of the block, and merges neighbours.
 
-    The block's runs are those from ``first`` up to ``end``.
+    The block has the runs from ``first`` up to ``end``.
     """
 
     def __init__(self, text: str, runs: Sequence[TextRun], *, keep_space: bool) -> None:
@@ -39,7 +39,7 @@ class TagNester:
         self._partners = _partners(runs)
         self._word_counts = _word_counts(runs)
         self._placeholders: list[Placeholder] = []
-        # Of closing runs that share a placeholder, by the first: the end of them, and the opening placeholder.
+        # For closings that share a placeholder, by the first one: the index behind them, and the opening placeholder.
         self._closings: dict[int, tuple[int, int]] = {}
         bounds = (0, len(runs))
         while (trimmed := self._trim_once(*bounds)) != bounds:
@@ -47,7 +47,7 @@ class TagNester:
         self.first, self.end = bounds
 
     def block(self, finish: FinishBlock) -> PlacedBlock | None:
-        """Return the runs' block at its place; None where it would hold more placeholders than there are."""
+        """Return the block at its place; None above MAX_PLACEHOLDERS."""
         head, tail = self._runs[self.first], self._runs[self.end - 1]
         start = head.start + _trimmed_length(head, head.words.lstrip())
         end = tail.end - _trimmed_length(tail, tail.words.rstrip())
@@ -72,7 +72,7 @@ class TagNester:
         if self._is_empty_pair(self._partners[last]):
             return first, self._partners[last]
         opening, closing = self._runs[first], self._runs[last]
-        # These enclose all the words, and read in the translation as they do in the text.
+        # A pair around all words that the translation does not change can stay outside.
         if opening.kind is PlaceholderKind.OPEN and self._partners[first] == last and closing.target is None:
             return first + 1, last
         return first, end
@@ -88,13 +88,11 @@ class TagNester:
         )
 
     def _is_empty_pair(self, index: int) -> bool:
-        """Say whether this opens what closes again with no words in between."""
         if index < 0 or self._runs[index].kind is not PlaceholderKind.OPEN or self._partners[index] < 0:
             return False
         return self._word_counts[self._partners[index]] == self._word_counts[index]
 
     def _next_part(self, start: int) -> tuple[str, int]:
-        """Return the text of the runs from ``start`` that belong together, and the index behind them."""
         kind = self._runs[start].kind
         if kind is None:
             end = self._end_of_kind(start)
@@ -119,7 +117,7 @@ class TagNester:
         return end
 
     def _end_of_openings(self, start: int) -> int:
-        """Return the index behind the openings that open and close together, and so share a placeholder."""
+        """Return the index behind openings that also close together."""
         last = start
         while (
             self._partners[last + 1] == self._partners[last] - 1 and self._runs[last + 1].kind is PlaceholderKind.OPEN
@@ -128,7 +126,7 @@ class TagNester:
         return last + 1
 
     def _end_of_alone(self, start: int) -> int:
-        """Return the index behind what can share one placeholder with neighbours that stand alone, white space included."""
+        """Return the index behind adjacent runs without partner, and their spaces."""
         end = start
         while end < self.end:
             if self._is_empty_pair(end):
@@ -169,16 +167,16 @@ class TagNester:
 
 
 def _trimmed_length(run: TextRun, trimmed: str) -> int:
-    """Return how many characters of the text were trimmed off a run; 0 where its words are written otherwise."""
+    """Return the number of characters trimmed; 0 if words and source differ."""
     is_literal = run.kind is None and len(run.words) == run.end - run.start
     return len(run.words) - len(trimmed) if is_literal else 0
 
 
 def _partners(runs: Sequence[TextRun]) -> list[int]:
-    """Return for each run the index of what closes or opens it, -1 for none; pairs never overlap."""
+    """Return each run's partner index, or -1; pairs never overlap."""
     partners = [-1] * len(runs)
     openings: list[int] = []
-    open_names: Counter[str] = Counter()  # so that a stray closing costs nothing
+    open_names: Counter[str] = Counter()  # finds a stray closing in constant time
     for index, run in enumerate(runs):
         if run.kind is PlaceholderKind.OPEN:
             openings.append(index)
@@ -190,7 +188,7 @@ def _partners(runs: Sequence[TextRun]) -> list[int]:
 
 
 def _pop_opening(runs: Sequence[TextRun], openings: list[int], open_names: Counter[str], name: str) -> int:
-    """Take the last opening of that name off the stack, with all that were opened in it."""
+    """Pop the last opening of that name, and all openings inside it."""
     while True:
         opening = openings.pop()
         open_names[runs[opening].name] -= 1
@@ -207,7 +205,7 @@ def _word_counts(runs: Sequence[TextRun]) -> list[int]:
 
 
 class BlockBuilder:
-    """Collects runs until a border, then places their block: one, with as few placeholders as can be."""
+    """Collects runs up to a border, then places their block."""
 
     def __init__(self, text: str, document: DocumentBuilder, finish: FinishBlock) -> None:
         self._text = text
@@ -220,7 +218,7 @@ class BlockBuilder:
         self._runs.append(run)
 
     def end_block(self, *, keep_space: bool = False) -> None:
-        """End the block; white space in it becomes one space unless it is to be kept."""
+        """Place the block; its white space becomes single spaces unless ``keep_space``."""
         runs, self._runs = self._runs, []
         if not any(run.kind is None and has_words(run.words) for run in runs):
             self._place_inner_blocks(runs)

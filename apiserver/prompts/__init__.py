@@ -1,9 +1,9 @@
-"""What a model is asked: prompt families, templates, sampling.
+"""Prompts: families of models, templates, sampling.
 
-- ``family``: how models of one family are asked.
+- ``family``: the prompts of one family of models.
 - ``pair_prompt``: the prompt of one pair, ready to be filled with a text.
-- ``builtin_prompts``: the prompt templates of the families that Pairway knows.
-- ``custom``: prompts that a catalog writes out itself.
+- ``builtin_prompts``: the families that Pairway knows.
+- ``custom``: prompts written in a catalog.
 - ``template_slots``: slots in braces of a template, filled safely.
-- ``sampling``: how the next token is chosen, at first and at a retry.
+- ``sampling``: how the next token is chosen, first and at a retry.
 """

@@ -1,4 +1,4 @@
-"""Custom prompts: templates that a catalog writes out itself; they become families."""
+"""Custom prompts: templates written in a catalog, which become families."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from apiserver.prompts.family import MESSAGE_SLOTS, PAIR_SLOTS, TERM_SLOTS, Mess
 from apiserver.prompts.template_slots import slots_of
 from shared.languages import canonical_tag
 
-# What must stand in each template, once, and what may.
+# The slots that each template must have once, and the slots that it may have.
 _TEMPLATE: Final = (frozenset({"text"}), MESSAGE_SLOTS - {"terms"})
 _TERM_TEMPLATE: Final = (frozenset({"text", "terms"}), MESSAGE_SLOTS)
 _TERM_LINE: Final = (TERM_SLOTS, TERM_SLOTS)
@@ -22,16 +22,16 @@ class CustomPrompt(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    template: str = Field(description="The user's message, or with chat: false the whole prompt.")
-    chat: bool = Field(default=True, description="Whether the model's chat template goes around it.")
-    system: str | None = Field(default=None, description="A system message, where there is a chat template.")
-    names: dict[str, str] = Field(default_factory=dict, description="Languages' names that differ from CLDR's English.")
+    template: str = Field(description="The user's message; with chat: false the whole prompt.")
+    chat: bool = Field(default=True, description="Whether to apply the model's chat template.")
+    system: str | None = Field(default=None, description="The system message; needs chat: true.")
+    names: dict[str, str] = Field(default_factory=dict, description="Language names that differ from CLDR's English.")
     stop: tuple[str, ...] = Field(
-        default=(), strict=False, description="Tokens that end an answer, beside the model's."
+        default=(), strict=False, description="Tokens that end an answer, in addition to the model's."
     )
-    begin: bool = Field(default=False, description="Whether the tokenizer's own beginning goes before the prompt.")
-    term_template: str | None = Field(default=None, description="What replaces the template where terms are given.")
-    term_line: str = Field(default="{term} = {translation}", description="How one of the terms is written.")
+    begin: bool = Field(default=False, description="Whether the tokenizer's beginning tokens precede the prompt.")
+    term_template: str | None = Field(default=None, description="The template for requests with terms.")
+    term_line: str = Field(default="{term} = {translation}", description="The line for each term.")
 
     @field_validator("template")
     @classmethod
@@ -57,7 +57,7 @@ class CustomPrompt(BaseModel):
     @classmethod
     def _canonical_names(cls, value: dict[str, str]) -> dict[str, str]:
         if blank := [tag for tag, name in value.items() if not name.strip()]:
-            raise ValueError(f"the name of {blank[0]} is blank; give the one that the model knows")
+            raise ValueError(f"the name of {blank[0]} is blank; give the name that the model knows")
         return {canonical_tag(tag): name for tag, name in value.items()}
 
     @model_validator(mode="after")
@@ -70,7 +70,7 @@ class CustomPrompt(BaseModel):
 
     @property
     def family(self) -> PromptFamily:
-        """The prompt as a family; it takes any language."""
+        """The prompt as a family for any language."""
         terms = self.term_template
         return PromptFamily(
             "custom",
@@ -88,8 +88,8 @@ def _checked(template: str, required: frozenset[str], allowed: frozenset[str]) -
     slots = slots_of(template)
     if unknown := sorted(slots.keys() - allowed):
         known = ", ".join(f"{{{name}}}" for name in sorted(allowed))
-        raise ValueError(f"{{{unknown[0]}}} is no slot here; there are {known}, and {{{{ is a brace")
+        raise ValueError(f"{{{unknown[0]}}} is not a slot here; slots are {known}, and {{{{ writes a brace")
     for name in sorted(required):
         if slots[name] != 1:
-            raise ValueError(f"{{{name}}} must stand there once; it stands there {slots[name]} times")
+            raise ValueError(f"{{{name}}} must occur once; it occurs {slots[name]} times")
     return template

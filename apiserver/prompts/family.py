@@ -1,7 +1,8 @@
-"""Prompt families: how models of one family are asked, rendered into prompts for one pair.
+"""Prompt families: prompts of one kind of models, rendered for one pair.
 
-A prompt is control tokens, written by us, and text pieces between them, our instruction and the client's text in one: a
-SentencePiece tokenizer puts a space before each piece. What the text holds is never looked at.
+A prompt is control tokens, which we write, and text pieces between them. Instruction and client's text share a piece,
+because a SentencePiece tokenizer puts a space before each. The text is never searched
+(docs/decisions/0006-prompt-families.md).
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ from apiserver.prompts.template_slots import (
 )
 from shared.languages import LanguagePair, stand_in
 
-# Renders messages (``role`` and ``content``; roles system and user) with the model's own chat template and the
-# template's keyword arguments (``enable_thinking``), generation prompt included.
+# Renders messages (``role``: system or user; ``content``) with the model's chat template and its keyword arguments
+# (``enable_thinking``), generation prompt included.
 ChatTemplate = Callable[[Sequence[Mapping[str, str]], Mapping[str, object]], str]
 
-# What a message may have in braces. ``text`` must stand there once; ``terms`` too in a message for terms, nowhere else.
+# The slots of a message. ``text`` must occur once; ``terms`` too in a message for terms, nowhere else.
 MESSAGE_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code", "text", "terms", "delimiter"})
-# What the line of one term may have in braces; both must stand there once.
+# The slots of the line of one term; both must occur once.
 TERM_SLOTS: Final = frozenset({"term", "translation"})
-# The pair's slots: what a system message and the names of control tokens may have in braces.
+# The slots of a system message and of control tokens.
 PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"})
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderStyle:
-    """How placeholders travel inside a prompt: as numbered tags, as words that the model copies, or not at all.
+    """How a prompt spells placeholders: numbered tags, or words to copy.
 
     ``open``, ``close`` and ``alone`` spell placeholder ``{n}``; None: the model keeps no such tags. ``names`` and
-    ``quantities`` stand in for words and numbers, each once, the likeliest first; where empty, ``alone`` does.
+    ``quantities`` replace words and numbers, each used once, the most reliable first; if empty, ``alone`` is used.
     """
 
     names: tuple[str, ...] = ()
@@ -55,18 +56,19 @@ class PlaceholderStyle:
     alone: str | None = None
 
 
-# Where all cards agree with each other and not with CLDR.
+# Names on which all cards agree, but not with CLDR.
 COMMON_NAMES: Final = {("en", "bn"): "Bengali"}
 
-# XLIFF's own names for paired and single tags: what translators of software texts were trained on.
+# XLIFF's names for paired and single tags, which models know from translations of software.
 TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A message with slots in braces (``MESSAGE_SLOTS``), and how it names languages.
+    """A message with slots (``MESSAGE_SLOTS``), and how it names languages.
 
-    Names are CLDR's in ``language``, but for ``names`` (by tag) and ``COMMON_NAMES``. ``term_line`` is written once for each term.
+    Names are CLDR's in ``language``, except ``names`` (by tag) and ``COMMON_NAMES``. ``term_line`` is written for each
+    term.
     """
 
     message: str
@@ -77,14 +79,14 @@ class MessageTemplate:
 
 @dataclass(frozen=True, slots=True)
 class PromptFamily:
-    """One family of models: how they are asked, and what they know.
+    """One family of models: its prompts and languages.
 
-    ``message`` is the user's message in the model's chat template (``chat``, with ``system`` and ``arguments``), else
-    the whole prompt with the control tokens ``tokens``; ``chinese`` replaces it where either language is Chinese,
-    ``terms`` and ``chinese_terms`` where terms are given. ``begin`` puts the tokenizer's own beginning before it;
-    ``stop`` tokens end an answer. ``copies_literals``: literals may stand in the text. ``languages`` are those known
-    (None: any), ``via`` must be on either side, ``groups`` are what one model knows beside that. ``regional`` names a
-    country in full.
+    With ``chat``, ``message`` is the user's message in the model's chat template (with ``system`` and ``arguments``);
+    otherwise it is the whole prompt, with the control tokens ``tokens``. ``chinese`` replaces it if either language is
+    Chinese, ``terms`` and ``chinese_terms`` if terms are given. ``begin`` puts the tokenizer's beginning tokens before
+    it; ``stop`` tokens end an answer. ``copies_literals``: placeholders may be written literally. ``languages`` None
+    means any; one of a pair must be ``via``, if set; a model knows ``via`` and one of the ``groups``. ``regional``:
+    language names include the country.
     """
 
     name: str
@@ -107,13 +109,13 @@ class PromptFamily:
     regional: bool = False
 
     def unknown(self, tag: str) -> str | None:
-        """Say that the family does not know the language, and which it knows; None where it does."""
+        """Return an error message if the family does not know the language."""
         if self.languages is None or stand_in(tag, self.languages) is not None:
             return None
-        return f"prompt {self.name} knows no {tag}; it knows {', '.join(sorted(self.languages))}"
+        return f"prompt {self.name} does not know {tag}; it knows {', '.join(sorted(self.languages))}"
 
     def refusal(self, pair: LanguagePair) -> str | None:
-        """Say why the family can not serve the pair; None where it can."""
+        """Return an error message if the family cannot serve the pair."""
         if (why := self.unknown(pair.source) or self.unknown(pair.target)) is not None:
             return why
         if self.via is not None and self.via not in {self._known(pair.source), self._known(pair.target)}:
@@ -121,7 +123,7 @@ class PromptFamily:
         return None
 
     def mixture(self, pairs: Sequence[LanguagePair]) -> str | None:
-        """Say which languages are of different groups, so that no one model of the family knows both; else None."""
+        """Return an error message if no single model knows all the languages."""
         seen: dict[int, str] = {}
         for tag in dict.fromkeys(tag for pair in pairs for tag in (pair.source, pair.target)):
             for number, group in enumerate(self.groups, 1):
@@ -133,18 +135,18 @@ class PromptFamily:
         return f"a model of {self.name} knows the languages of one group and {self.via}: {groups}"
 
     def for_pair(self, pair: LanguagePair, template: ChatTemplate, controls: Collection[str]) -> PairPrompt:
-        """Render the family's prompt for a pair; ``controls`` are all control tokens of the model's tokenizer.
+        """Render the prompt for a pair; ``controls`` are the tokenizer's control tokens.
 
         Raises:
             PromptError: the family does not know the pair, the tokenizer lacks a control token of the prompt, or the
-                chat template does not carry what it is given through exactly once.
+                chat template does not render the text exactly once.
         """
         if (why := self.refusal(pair)) is not None:
             raise PromptError(why)
         slots = self._pair_slots(pair, self.message)
         for token in (with_slots(token, slots) for token in self.tokens):
             if token not in controls:
-                raise PromptError(f"prompt {self.name} is written with {token}, which the model's tokenizer has not")
+                raise PromptError(f"prompt {self.name} needs {token}, which the model's tokenizer lacks")
         message, terms = self._message_templates(pair)
         return PairPrompt(
             self._parts(pair, message, template, controls),
@@ -169,15 +171,15 @@ class PromptFamily:
                 messages.insert(0, {"role": "system", "content": with_slots(self.system, slots)})
             try:
                 whole = template(messages, self.arguments)
-            except Exception as error:  # the template is a program of the model's own
+            except Exception as error:  # the template is a program of the model
                 raise PromptError(
-                    f"the model's chat template can not render prompt {self.name}: {type(error).__name__}: {error}"
+                    f"the model's chat template cannot render prompt {self.name}: {type(error).__name__}: {error}"
                 ) from error
         expected, rendered = sentinels_in(message), sentinels_in(whole)
         if expected != rendered or expected[TEXT] != 1:
             raise PromptError(
                 f"the model's chat template renders the text of prompt {self.name} {rendered[TEXT]} times; "
-                "it must stand there once, as it is"
+                "it must render it once, unchanged"
             )
         return tuple(
             ControlToken(part) if is_control else cut(part) for part, is_control in _split_at_controls(whole, controls)
@@ -213,7 +215,7 @@ class PromptFamily:
 
 
 def _split_at_controls(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
-    """Split at control tokens, the longest first; each part with whether it is one."""
+    """Split at control tokens, longest first; mark the parts that are one."""
     present = [token for token in controls if token and token in rendered and not sentinels_in(token)]
     if not present:
         return [(rendered, False)]

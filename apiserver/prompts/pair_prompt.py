@@ -1,4 +1,4 @@
-"""One pair's prompt: its pieces of text and control tokens."""
+"""The prompt of one pair: its pieces of text and control tokens."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from apiserver.prompts.template_slots import DELIMITER, TERM, TERMS, TEXT, TRANS
 
 @dataclass(frozen=True, slots=True)
 class ControlToken:
-    """One control token of the model, written by us."""
+    """A control token of the model, written by us."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Everything between two control tokens; to be tokenised in one go with every special token in it split."""
+    """The text between two control tokens.
+
+    It is tokenised at once, with special tokens in it split into ordinary ones.
+    """
 
     text: str
 
@@ -30,7 +33,7 @@ MessagePart = ControlToken | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class PairPrompt:
-    """A family's prompt for one pair and one model, ready to be filled."""
+    """A family's prompt for one pair and model, ready to be filled."""
 
     _plain: tuple[MessagePart, ...]
     _with_terms: tuple[MessagePart, ...] | None
@@ -38,11 +41,14 @@ class PairPrompt:
 
     @property
     def depends_on_text(self) -> bool:
-        """Whether the prompt around a text without terms differs from text to text."""
+        """Whether the prompt around a text depends on it (without terms)."""
         return any(DELIMITER in part for part in self._plain if not isinstance(part, ControlToken))
 
     def pieces(self, text: str, terms: Mapping[str, str] | None = None) -> tuple[Piece, ...]:
-        """Return the prompt around a text. ``terms`` (term to translation) count only where the family has a term prompt."""
+        """Return the prompt around a text.
+
+        ``terms`` (term to translation) are ignored if the family has no prompt for them.
+        """
         parts, values = self._plain, {TEXT: text}
         if terms and self._with_terms is not None:
             parts = self._with_terms

@@ -1,4 +1,4 @@
-"""Sampling: how the next token is chosen, at first and at a retry."""
+"""Sampling: how the next token is chosen, first and at a retry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 
 class Sampling(BaseModel):
-    """How the next token is chosen; greedy by default. Of a catalog's entry only the fields that are written count."""
+    """How the next token is chosen; greedy by default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -22,12 +22,12 @@ class Sampling(BaseModel):
     stop_token_ids: tuple[StrictInt, ...] = Field(default=(), strict=False)
 
     def overridden(self, written: Sampling) -> Sampling:
-        """Return this sampling with every field that ``written`` was given explicitly, and only those, replaced."""
+        """Return this sampling with the explicitly set fields of ``written``."""
         return self.model_copy(update={name: getattr(written, name) for name in written.model_fields_set})
 
 
-# A greedy loop needs a nudge, not another style: warm enough to leave the path, narrow enough to stay a translation,
-# and a penalty for what the answer has said already. Measured in docs/decisions/0011-translation-core.md.
+# Warm enough to leave a greedy loop, narrow enough to stay a translation, with a penalty for repetition. Measured in
+# docs/decisions/0011-translation-core.md.
 WARM: Final[dict[str, float | int]] = {
     "temperature": 0.5,
     "top_p": 0.9,
@@ -35,7 +35,7 @@ WARM: Final[dict[str, float | int]] = {
     # Fixed, so that the same request gets the same answer.
     "seed": 1,
 }
-# What was sampled is decoded greedily, with the same penalty.
+# Greedy, after a sampled first output; with the same penalty.
 COLD: Final[dict[str, float | int | None]] = {
     "temperature": 0.0,
     "top_p": 1.0,
@@ -46,5 +46,5 @@ COLD: Final[dict[str, float | int | None]] = {
 
 
 def retry_sampling(first: Sampling) -> Sampling:
-    """Return a decoding that is unlike the first: sampled where that was greedy, greedy where it was sampled."""
+    """Return a sampling unlike the first: greedy if the first was not."""
     return first.model_copy(update=WARM if first.temperature == 0 else COLD)

@@ -1,8 +1,7 @@
-"""Templates: texts with slots in braces, filled so that no value is ever read as template.
+"""Template slots: slots in braces, filled so that no value becomes template.
 
-A template is filled in two steps. What is the same for every text (the languages' names) is put in as strings. What
-differs from text to text is a sentinel until the rendered prompt has been cut up at the sentinels; then the words are
-put between the cuts, and what they hold is never looked at.
+Values that are equal for all texts (the languages' names) are filled in first. A value that differs between texts is a
+sentinel until the rendered prompt is cut at the sentinels; then it is put between the cuts, and never searched.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Final
 
-# Stand for the slots that differ from text to text while a template is rendered and cut. No template may hold them.
+# Sentinels of the slots that differ from text to text. No template may contain them.
 TEXT: Final = "\ue000"
 TERMS: Final = "\ue001"
 DELIMITER: Final = "\ue002"
@@ -21,33 +20,33 @@ TERM: Final = "\ue003"
 TRANSLATION: Final = "\ue004"
 _SENTINELS: Final = re.compile(f"([{TEXT}-{TRANSLATION}])")
 
-# Names the tags around a text where a prompt delimits it. No text is likely to hold it; where one does, a number follows.
+# The name of the tags around a text. If the text contains it, a number follows.
 DELIMITER_NAME: Final = "source_text"
 _NAMES_WITHIN: Final = re.compile(DELIMITER_NAME + "([0-9]{0,9})", re.IGNORECASE)
 
 
 class PromptError(ValueError):
-    """A prompt can not be rendered for this model or pair; the message says why and what would be right."""
+    """A prompt cannot be rendered for this model or pair."""
 
 
 def slots_of(template: str) -> Counter[str]:
-    """Count the slots of a template by name; ``{{`` and ``}}`` are braces.
+    """Count a template's slots by name; ``{{`` and ``}}`` are braces.
 
     Raises:
-        PromptError: a brace is left open, a slot is more than a name, or a sentinel stands in the template.
+        PromptError: a brace is left open, a slot is more than a name, or the template contains a sentinel.
     """
     if _SENTINELS.search(template):
-        raise PromptError("the private-use characters U+E000 to U+E004 can not stand in a prompt")
+        raise PromptError("a prompt cannot contain the private-use characters U+E000 to U+E004")
     counts: Counter[str] = Counter()
     try:
         fields = list(Formatter().parse(template))
     except ValueError as error:
-        raise PromptError(f"{error}; write {{{{ and }}}} for braces that are no slots") from error
+        raise PromptError(f"{error}; write {{{{ and }}}} for braces that are not slots") from error
     for _, name, form, conversion in fields:
         if name is None:
             continue
         if form or conversion or not name.isidentifier():
-            raise PromptError(f"{{{name}}} is no slot; a slot is a name in braces, and {{{{ is a brace")
+            raise PromptError(f"{{{name}}} is not a slot; a slot is a name in braces, and {{{{ writes a brace")
         counts[name] += 1
     return counts
 
@@ -56,10 +55,10 @@ def with_slots(template: str, values: Mapping[str, str]) -> str:
     """Return the template with its slots filled.
 
     Raises:
-        PromptError: the template is malformed, or has a slot that ``values`` has not.
+        PromptError: the template is malformed, or has a slot that ``values`` lacks.
     """
     if unknown := sorted(slots_of(template).keys() - values.keys()):
-        raise PromptError(f"{{{unknown[0]}}} is no slot here; there are {', '.join(sorted(values))}")
+        raise PromptError(f"{{{unknown[0]}}} is not a slot here; slots are {', '.join(sorted(values))}")
     return "".join(
         literal + ("" if name is None else values[name]) for literal, name, _, _ in Formatter().parse(template)
     )
@@ -71,19 +70,19 @@ def sentinels_in(rendered: str) -> Counter[str]:
 
 
 def cut(rendered: str) -> tuple[str, ...]:
-    """Cut into what stays and the sentinels."""
+    """Split into fixed parts and sentinels."""
     return tuple(part for part in _SENTINELS.split(rendered) if part)
 
 
 def filled(parts: tuple[str, ...], values: Mapping[str, str]) -> str:
-    """Join what ``cut`` returned, with ``values`` in the places of the sentinels."""
+    """Join the parts of ``cut``, with ``values`` in place of the sentinels."""
     return "".join(values.get(part, part) for part in parts)
 
 
 def delimiter_for(text: str) -> str:
-    """Return a name for the tags around the text that no tag within it has, whatever its case.
+    """Return a tag name that the text does not contain (case-insensitive).
 
-    The smallest number that does not follow the name in the text: there are fewer of those than occurrences.
+    Its number is the smallest that follows no occurrence of the name, found in at most one try more than occurrences.
     """
     taken = set(_NAMES_WITHIN.findall(text))
     if not taken:

@@ -1,7 +1,6 @@
-"""Glossary: where a client's names and terms are in a text.
+"""Glossary: finds a client's names and terms in a text.
 
-An entry matches whole words only, in scripts with spaces between them; names as written, terms in any case; the
-longest.
+The longest entry matches: names as written, terms in any case, and whole words only in scripts with spaces.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
-# Scripts that write words without spaces (Thai, Lao, Myanmar, Khmer, Tibetan, kana, ideographs), and Hangul, whose
-# particles are written onto the word: there an entry may begin and end anywhere.
+# Scripts in which an entry may begin and end anywhere: those without spaces (Thai, Lao, Myanmar, Khmer, Tibetan, kana,
+# ideographs), and Hangul, whose particles are attached to words.
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u30ff\u3130-\u318f\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uffdc\U00020000-\U0003ffff]"
@@ -22,7 +21,7 @@ _PRIVATE_CHARS: Final = re.compile("[\U000f0000-\U0010ffff]")
 
 
 class GlossaryMatch(NamedTuple):
-    """Where an entry is; ``target`` is the client's translation, None for a name that stays as it is."""
+    """The place of an entry; ``target`` is None for a name."""
 
     start: int
     end: int
@@ -30,7 +29,7 @@ class GlossaryMatch(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A name (without target) or a term, as written and as searched."""
+    """A name (no target) or term, as written and in lower case."""
 
     written: str
     folded: str
@@ -38,7 +37,7 @@ class _Entry(NamedTuple):
 
 
 class _TrieNode:
-    """A node in the trie of entries: what may come next, and the entries that end here."""
+    """A node in the trie of entries; ``entries`` end here."""
 
     __slots__ = ("children", "entries")
 
@@ -59,9 +58,10 @@ def _build_trie(entries: Iterable[_Entry]) -> _TrieNode:
 
 @dataclass(frozen=True, slots=True)
 class GlossaryMatcher:
-    """A request's names and terms; one fast scan of the text for each entry and, where one is in it, a bounded walk.
+    """Finds a request's names and terms.
 
-    A walk's work per character is bounded by the longest entry (shared.protocol.messages.MAX_PHRASE_CHARS).
+    A fast scan of the text for each entry; if one is found, a walk whose work per character is bounded by the longest
+    entry (shared.protocol.messages.MAX_PHRASE_CHARS).
     """
 
     _folded: tuple[str, ...]
@@ -70,7 +70,7 @@ class GlossaryMatcher:
 
     @classmethod
     def of(cls, names: Sequence[str], terms: Mapping[str, str]) -> Self:
-        """Return the matcher; an entry with a placeholder's character, which no parsed text holds, never matches."""
+        """Return the matcher; entries with private-use characters never match a parsed text."""
         entries = [_Entry(name, _folded(name), None) for name in names]
         entries += [_Entry(source, _folded(source), target) for source, target in terms.items()]
         entries = [entry for entry in entries if entry.folded and not _PRIVATE_CHARS.search(entry.written)]
@@ -107,7 +107,7 @@ def _longest_match(trie: _TrieNode, text: str, folded: str, start: int) -> Gloss
 
 
 def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:
-    """Return the entry for words as written: one in that very case, a name first; else a term."""
+    """Return the entry in the same case, names first; else a term."""
     for entry in entries:
         if entry.written == written:
             return entry
@@ -115,7 +115,7 @@ def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:
 
 
 def _is_edge(text: str, position: int) -> bool:
-    """Say whether no word of a script with spaces runs across the position."""
+    """Return whether no word of a script with spaces crosses the position."""
     return not (
         0 < position < len(text) and _is_word_character(text[position - 1]) and _is_word_character(text[position])
     )
@@ -126,7 +126,7 @@ def _is_word_character(char: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case, character for character: positions stay what they are."""
+    """Return the text in lower case, with all positions unchanged."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

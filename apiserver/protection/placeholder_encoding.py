@@ -1,7 +1,7 @@
-"""Placeholder encoding: how placeholders travel through a model, and are found again in its output.
+"""Placeholder encoding: writes placeholders for a model, and finds them again.
 
-A model sees a spelling: literal, numbered (``<g1>``), or a word that it is known to copy. An output is accepted only
-with every placeholder exactly as often as in the segment, in any order.
+A model sees a spelling: literal, numbered (``<g1>``), or a word that it copies. An output is accepted only if it has
+every placeholder exactly as often as the segment, in any order.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """Text for the model, and the spelling in it of each placeholder (by its character).
+    """Text for the model, and the spelling of each placeholder's character.
 
-    Several placeholders may share a spelling (``%s`` twice); they come back in their order.
+    Placeholders may share a spelling (``%s`` twice); they are restored in order.
     """
 
     text: str
     spellings: tuple[tuple[str, str], ...]
 
     def restore(self, output: str) -> str | None:
-        """Return the output with the placeholders' characters; None unless each spelling occurs as often."""
+        """Return the output with placeholders; None if a spelling's count differs."""
         if not self.spellings:
             return output
         chars: dict[str, list[str]] = {}
@@ -49,14 +49,14 @@ class EncodedText:
 
 
 def _bounded(spelling: str) -> str:
-    """Match a spelling, as a whole word where it begins or ends like one: Tom is not in Tomorrow, nor 7 in 17."""
+    """Return the spelling's pattern with word boundaries: Tom is not in Tomorrow."""
     before = r"(?<!\w)" if spelling[0].isalnum() else ""
     after = r"(?!\w)" if spelling[-1].isalnum() else ""
     return f"{before}{re.escape(spelling)}{after}"
 
 
 def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each placeholder's character in the text and its index, in order."""
+    """Yield the character and index of each placeholder in the text."""
     for match in PLACEHOLDER_CHAR.finditer(text):
         char = match.group()
         yield char, ord(char) - FIRST_PLACEHOLDER
@@ -68,9 +68,9 @@ def substitute(text: str, spellings: Mapping[str, str]) -> str:
 
 
 def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in_prompt: bool) -> EncodedText | None:
-    """Encode placeholders for words as they are written; None where there are others.
+    """Encode placeholders as they are written; None unless all are words.
 
-    A term stands there in the target language, for the model to copy, unless its prompt names the terms.
+    A term is written in the target language, for the model to copy, unless the prompt lists the terms.
     """
     present = [(char, placeholders[index]) for char, index in placeholders_in(text)]
     if not all(each.kind in WORD_KINDS and each.source.strip() and each.target.strip() for _, each in present):
@@ -80,7 +80,7 @@ def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in
 
 
 def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
-    """Encode placeholders in the family's style; None where it has no spelling (left) for one of them."""
+    """Encode placeholders in the family's style; None if it lacks a spelling."""
     names = iter([name for name in style.names if name not in text])
     quantities = iter([number for number in style.quantities if number not in text])
     inside = {char for char, _ in placeholders_in(text)}
@@ -115,7 +115,7 @@ def _numbered(template: str | None, number: int) -> str | None:
 
 
 def is_well_nested(text: str, placeholders: Sequence[Placeholder]) -> bool:
-    """Say whether every opening tag is closed after it, and pairs do not overlap."""
+    """Return whether every opening tag is closed later, and no pairs overlap."""
     inside = {index for _, index in placeholders_in(text)}
     openings: list[int] = []
     for _, index in placeholders_in(text):

@@ -1,7 +1,7 @@
-"""Placeholders: replaces what must survive in a block before anything is translated.
+"""Placeholders: replaces the parts of a block that must survive translation.
 
-Replaced are literals (shared/literals.py), the client's names and terms (glossary.py), pictures, bullets, what is not
-seen, and private characters. Literals of one kind joined by a space or sign are one placeholder.
+These are literals (shared/literals.py), the client's names and terms (glossary.py), pictures, bullets, invisible
+characters and private-use characters. Literals of one kind joined by a space or sign become one placeholder.
 """
 
 from __future__ import annotations
@@ -23,38 +23,39 @@ from apiserver.formats.document import (
 from apiserver.protection.glossary import GlossaryMatcher
 from shared.literals import LiteralKind, literals_in
 
-# Emoji, dingbats and other pictures, with what joins and colours them; arrows and mathematics say something.
+# Emoji, dingbats and other pictures; not arrows and mathematical signs, which have a meaning.
 _PICTURE: Final = "\u231a-\u23ff\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001faff"
-# What is not seen: controls (but white space), soft hyphens, zero-width and direction marks; not the joiners of letters.
+# Invisible characters: controls (except white space), soft hyphens, zero-width and direction marks; not the joiners of
+# letters.
 _UNSEEN: Final = (
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
 )
 _SIGNS: Final = re.compile(f"[{_PICTURE}][{_PICTURE}\ufe0e\ufe0f\u200d\u20e3]*|[{_UNSEEN}]+")
-# Bullets and arrows, only where a line begins with them.
+# Bullets and arrows, only at a line's start.
 _BULLET: Final = "•‣⁃◦▪▫●○■□→⇒»·–*-"
 _BULLETS: Final = re.compile(f"(?<![^\n\r])[ \t]*([{_BULLET}])(?= )")
 _PRIVATE: Final = re.compile("[\U000f0000-\U0010fffd]")
-# What each of these has one of: most texts have none, and need not be searched for all three.
+# One search for all three patterns and private-use characters, because most texts have none.
 _SIGN: Final = re.compile(f"[{_PICTURE}{_UNSEEN}\U000f0000-\U0010fffd{_BULLET}]")
-# Between two literals that travel better as one: no words, no end of a sentence, no hard white space.
+# Between two literals that become one placeholder: no words, no end of a sentence, no hard white space.
 _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What a request protects in all of its texts; ``terms`` is source to target, as given, ``glossary`` finds them."""
+    """Names and terms that a request protects; ``terms`` maps source to target."""
 
     terms: Mapping[str, str]
     glossary: GlossaryMatcher | None
 
     @classmethod
     def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
-        """Return the protection of names and terms, which shared/protocol/messages.py has bounded."""
+        """Return the protection; shared/protocol/messages.py has bounded its size."""
         return cls(terms, GlossaryMatcher.of(do_not_translate, terms) if do_not_translate or terms else None)
 
 
 class _Span(NamedTuple):
-    """A part of a block's text that becomes a placeholder; ``target`` is a term's, else None."""
+    """A part that becomes a placeholder; only terms have a target."""
 
     start: int
     end: int
@@ -63,9 +64,9 @@ class _Span(NamedTuple):
 
 
 def protect(block: Block, protection: Protection) -> Block:
-    """Return the block with placeholders for what must survive; those it has keep their index.
+    """Return the block with its protected parts as placeholders.
 
-    Beyond MAX_PLACEHOLDERS the rest stays words.
+    Existing placeholders keep their index. Parts beyond MAX_PLACEHOLDERS stay words.
     """
     candidates = list(_candidates(block, protection))
     if not candidates:
@@ -85,12 +86,12 @@ def protect(block: Block, protection: Protection) -> Block:
 
 
 def count_literals(text: str) -> Counter[str]:
-    """Count the literals of a text: what must be in its translation exactly as often."""
+    """Count a text's literals, which its translation must have exactly as often."""
     return Counter(text[literal.start : literal.end] for literal in literals_in(text))
 
 
 def has_invented_placeholder(source: str, output: str) -> bool:
-    """Say whether the output has a placeholder or a tag (other than those of HTML entities) that the source lacks."""
+    """Return whether a placeholder, tag or entity is more frequent in the output."""
     codes = _codes(output)
     return bool(codes) and bool(codes - _codes(source))
 
@@ -100,7 +101,7 @@ def _codes(text: str) -> Counter[str]:
 
 
 def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
-    """Yield what must survive, in no order; spans may overlap."""
+    """Yield the spans to protect, unordered; they may overlap."""
     text = block.text
     for literal in literals_in(text):
         kind = PlaceholderKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else PlaceholderKind.NAME
@@ -120,7 +121,10 @@ def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
 
 
 def _without_overlaps(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield spans without overlaps: what stays as it is merges, a term yields unless it holds the other."""
+    """Yield spans without overlaps.
+
+    Verbatim spans merge; a term gives way to a span that it does not contain.
+    """
     last: _Span | None = None
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.target is not None)):
         if last is None or span.start >= last.end:
@@ -136,7 +140,6 @@ def _without_overlaps(spans: Iterable[_Span]) -> Iterator[_Span]:
 
 
 def _merge_neighbours(text: str, spans: Iterator[_Span]) -> Iterator[_Span]:
-    """Yield the spans; neighbours of one kind without words between them become one."""
     last: _Span | None = None
     for span in spans:
         if last is not None and _can_merge(text, last, span):

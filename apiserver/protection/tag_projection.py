@@ -1,7 +1,8 @@
-"""Tag projection: where an inline tag belongs in a translation that was made without it.
+"""Tag projection: puts inline tags into a translation made without them.
 
-For models that copy no tags: the whole is translated without them, and so are the words inside. Tags go around these
-where the whole has them, else around words of them that stand together, as many and about where in the source.
+For models that copy no tags. The segment and each tagged span are translated without tags. The tags go around the
+span's translation in the segment's, else around adjacent words of it: about as many as in the source, at about the
+same position.
 """
 
 from __future__ import annotations
@@ -14,23 +15,23 @@ from typing import Final, NamedTuple
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholder_encoding import WORD_KINDS, is_well_nested, placeholders_in
 
-# Each span is an engine request of its own; beyond a few, translating the pieces costs no more.
+# Each span is an engine request; beyond a few, translating in pieces costs no more.
 MAX_TAGGED_SPANS: Final = 4
-# A span alone comes back as a sentence: with a full stop that it lacks inside another.
+# A span translated alone is a sentence, with a full stop that it does not have inside another.
 _ENDS: Final = " .!?。！？…,;:"
-# How far from its position in the source, as a share of the sentence, a span may be found: word order differs, but in
-# a sentence's other half it is another word.
+# The most distance between a match and the span's position in the source, as a share of the sentence: word order
+# differs, but farther away it is another word.
 MAX_COST: Final = 0.3
-# What each word more or less than the span has adds to a match's cost, in the same share.
+# Added to a match's cost for each word more or less than the span has, in the same unit.
 _SIZE_COST: Final = 0.1
-# Shorter words (is, the, and) are everywhere: a match needs one that says something.
+# A match needs a word of this length, because shorter ones (is, the, and) are everywhere.
 LONG_WORD: Final = 4
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedSpan:
-    """A pair of tags: their characters, the words between them, and the position of their middle (0..1)."""
+    """A pair of tags, the words between them, and their middle (0..1)."""
 
     opening: str
     closing: str
@@ -40,14 +41,14 @@ class TaggedSpan:
 
 @dataclass(frozen=True, slots=True)
 class UntaggedText:
-    """A segment without its tags, and the spans that had them, outermost first."""
+    """A segment without its tags, and its tagged spans, outermost first."""
 
     text: str
     spans: tuple[TaggedSpan, ...]
 
 
 class _Match(NamedTuple):
-    """Where a span may be in the translation: its words, and how many more or less than the span's cost nothing."""
+    """A possible place of a span; a difference of ``free_words`` costs nothing."""
 
     start: int
     end: int
@@ -56,7 +57,10 @@ class _Match(NamedTuple):
 
 
 def remove_tags(text: str, placeholders: Sequence[Placeholder]) -> UntaggedText | None:
-    """Remove the tags; None where a placeholder is neither a word nor paired, or there are too many."""
+    """Return the segment without its tags; None if they cannot be projected.
+
+    They cannot if there is none, more than MAX_TAGGED_SPANS, one without partner, an empty pair, or overlapping pairs.
+    """
     present = {index for _, index in placeholders_in(text)}
     tags: set[str] = set()
     openings: list[tuple[str, str]] = []
@@ -83,7 +87,7 @@ def remove_tags(text: str, placeholders: Sequence[Placeholder]) -> UntaggedText 
 
 
 def project_tags(whole: str, translations: Sequence[tuple[TaggedSpan, str]]) -> str | None:
-    """Put each span's tags around its translation in the whole; None where that is not found."""
+    """Put the tags into the whole; None if a place is unclear."""
     places: list[tuple[int, int, TaggedSpan]] = []
     for span, translation in translations:
         cost, start, end = _best_match(whole, span, translation)
@@ -93,7 +97,7 @@ def project_tags(whole: str, translations: Sequence[tuple[TaggedSpan, str]]) -> 
     for index, (start, end, _) in enumerate(places):
         if any(_crosses((start, end), (other_start, other_end)) for other_start, other_end, _ in places[index + 1 :]):
             return None
-    # Outermost first, so an opening goes behind those already put at its place, and a closing before them.
+    # Spans are outermost first: at one place, an inner opening goes behind an outer one, an inner closing before it.
     inserts: list[tuple[int, int, int, str]] = []
     for rank, (start, end, span) in enumerate(places):
         inserts.append((start, 1, rank, span.opening))
@@ -122,13 +126,13 @@ def _cost(whole: str, span: TaggedSpan, match: _Match, size: int) -> float:
 
 
 def _crosses(first: tuple[int, int], second: tuple[int, int]) -> bool:
-    """Say whether the second overlaps the first without being inside it."""
+    """Return whether the second overlaps the first without being inside it."""
     is_nested = first[0] <= second[0] and second[1] <= first[1]
     return not is_nested and not (first[1] <= second[0] or second[1] <= first[0])
 
 
 def _exact_matches(whole: str, translation: str) -> list[_Match]:
-    """Return where the translation itself occurs, in any case; one word more or less costs nothing."""
+    """Return the places of the translation itself, in any case."""
     core = translation.strip(_ENDS)
     if not core:
         return []
@@ -140,7 +144,7 @@ def _exact_matches(whole: str, translation: str) -> list[_Match]:
 
 
 def _similar_matches(whole: str, translation: str, size: int) -> list[_Match]:
-    """Return where words of the translation stand together, ``size`` of them or one more or less."""
+    """Return the places of ``size`` (± 1) adjacent words of the translation."""
     known = {word.casefold() for word in _WORD.findall(translation)}
     words = [(match.span(), match.group().casefold() in known) for match in _WORD.finditer(whole)]
     matches: list[_Match] = []

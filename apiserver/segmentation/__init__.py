@@ -3,5 +3,5 @@
 - ``segmenter``: cuts a text into segments within a budget.
 - ``sentence_splitter``: where sentences end; the adapter for sentencex.
 - ``text_boundaries``: where a sentence may be cut; the adapter for ICU.
-- ``rejoin``: what belongs between two translated segments.
+- ``rejoin``: the spacing between two translated segments.
 """

@@ -1,4 +1,4 @@
-"""Rejoins translated segments with the spacing of the target's script."""
+"""Rejoin: the spacing between translated segments, as the target's script needs it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import langcodes
 
 from apiserver.formats.document import placeholder_index
 
-# Scripts written without blanks between words; the first three have none between sentences either.
+# Scripts without blanks between words; the dense ones have none between sentences either.
 _DENSE: Final = frozenset({"Hans", "Hant", "Jpan"})
 _UNSPACED: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 _CACHED_TAGS: Final = 1024
 
 
 def separator(gap: str, before: str, after: str, source: str, target: str) -> str:
-    """Return the text between two translated segments of one line, where the source has ``gap``; hard space stays.
+    """Return the text between two translated segments of one line.
 
-    Nothing becomes a blank where the source writes none and the target does; a blank becomes nothing between two wide
-    characters of Chinese or Japanese where the source writes blanks.
+    An empty ``gap`` in the source becomes a blank if only the target writes blanks. A blank becomes empty between two
+    wide Chinese or Japanese characters if only the source writes blanks. Hard space stays.
     """
     left = next((char for char in reversed(before) if placeholder_index(char) is None), "")
     right = next((char for char in after if placeholder_index(char) is None), "")
@@ -38,10 +38,10 @@ def separator(gap: str, before: str, after: str, source: str, target: str) -> st
 
 @lru_cache(maxsize=_CACHED_TAGS)
 def _script(tag: str) -> str:
-    """Return the script that a language is written in, most likely, or as its tag says; yue: Hant."""
+    """Return a language's script: the tag's, else the most likely (yue: Hant)."""
     return langcodes.Language.get(tag).maximize().script or ""
 
 
 def _is_wide(char: str) -> bool:
-    """Say whether a character is one of Chinese or Japanese text, punctuation included: a wide one."""
+    """Return whether a character is wide, as in Chinese and Japanese."""
     return east_asian_width(char) in {"W", "F"} or char in "“”‘’…—"

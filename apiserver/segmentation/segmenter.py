@@ -11,21 +11,24 @@ from typing import Final
 from apiserver.segmentation.sentence_splitter import sentence_ends
 from apiserver.segmentation.text_boundaries import best_break, clause_ends, first_cluster, middle_break
 
-# White space that separates: every run but a single blank, no-break space or narrow no-break space. It comes back as it
-# was, so no translation may meet it.
+# White space that separates: every run except a single blank, no-break space or narrow no-break space. It stays
+# verbatim between segments.
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
-# Characters that a segment may have for each token of its budget. Texts have 2 to 5; one with more is a run of one
-# character. It bounds a segment whatever the tokenizer makes of it, and what is counted in vain.
+# Most characters of a segment for each token of its budget. Texts have 2 to 5, runs of one character more. This bounds
+# a segment for any tokenizer, and the characters that are counted in vain.
 CHARS_PER_TOKEN: Final = 8
-# When an estimate was wrong the next reaches at most three quarters as far, so tries are few.
+# After a wrong estimate the next is at most three quarters as long, so tries are few.
 _SHRINK: Final = (3, 4)
 
 
 @dataclass(slots=True)
 class Segment:
-    """One engine request: at least one character, no hard white space inside, no white space at its ends."""
+    """The text of one engine request, not empty.
+
+    It has no hard white space inside, and no white space at its ends.
+    """
 
     text: str
 
@@ -35,9 +38,9 @@ TextPart = Segment | str
 
 @dataclass(slots=True)
 class Budget:
-    """What a segment may hold at most: tokens, as ``count`` counts them, and sentences (None: as many as fit).
+    """The most tokens and sentences (None: no limit) of a segment.
 
-    ``count`` is asked once a sentence; a segment of several has their sum and a margin for what is between them.
+    ``count`` counts tokens, once for each sentence. A segment of several counts as their sum plus a margin for gaps.
     """
 
     max_tokens: int
@@ -46,18 +49,16 @@ class Budget:
 
     @property
     def max_chars(self) -> int:
-        """Characters of a segment, whatever ``count`` says."""
+        """The most characters of a segment, whatever ``count`` says."""
         return self.max_tokens * CHARS_PER_TOKEN
 
     def tokens(self, text: str) -> int:
-        """Count; a text longer than any segment is only said to be over the budget."""
+        """Return the tokens; above ``max_chars`` only a number over the budget."""
         return self.count(text) if len(text) <= self.max_chars else self.max_tokens + 1
 
 
 @dataclass(slots=True)
 class _Span:
-    """A span of a line: its place, its tokens, its sentences, and whether it has a letter."""
-
     start: int
     end: int
     tokens: int
@@ -66,10 +67,11 @@ class _Span:
 
 
 def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
-    """Cut a text of the language (a canonical tag) into segments within the budget and the strings around them.
+    """Cut a text into segments within the budget, and strings around them.
 
-    Joined they are the text exactly; between two segments is always one string. Sentences of one line share segments
-    greedily; one over the budget is cut at clauses, else words, else grapheme clusters, else characters. Linear time.
+    Joined, they equal the text; between two segments is always one string. Sentences of one line share segments
+    greedily; a sentence over the budget is cut at clauses, else words, grapheme clusters or characters. Linear time.
+    ``language`` is a canonical tag.
     """
     spans: list[tuple[int, int]] = []
     position = 0
@@ -84,9 +86,9 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
 
 
 def split_segment(text: str, language: str) -> list[TextPart]:
-    """Cut a segment's text into at least two: its sentences, else its clauses, else halves at a word's end.
+    """Cut a segment into sentences, else clauses, else halves between words.
 
-    With the gaps between them, as :func:`segment` returns them; one Segment alone where nothing but one grapheme cluster is left.
+    Gaps are returned as by :func:`segment`. A single grapheme cluster stays one segment.
     """
     for ends in (sentence_ends(text, language), clause_ends(text)):
         spans = _attach_letterless(text, [_span(text, *place, 1) for place in _split_at(text, ends)], None)
@@ -97,12 +99,12 @@ def split_segment(text: str, language: str) -> list[TextPart]:
 
 
 def _pack_line(line: str, language: str, budget: Budget) -> list[_Span]:
-    """Cut a line without hard white space into spans within the budget, each as full as the next sentence allows."""
+    """Cut a line without hard white space into spans within the budget."""
     sentences: list[_Span] = []
     places = _split_at(line, sentence_ends(line, language))
     if len(places) == 1 and (size := len(line.encode(errors="surrogatepass"))) <= budget.max_tokens:
-        # Most texts. A token is hardly ever less than a byte (what is too long after all is cut later), and a sentence
-        # that shares its segment with none need not be counted.
+        # Most texts. A token is almost never less than a byte (exceptions are cut later), so a short sentence alone
+        # need not be counted.
         return [_span(line, *places[0], size)]
     for start, end in places:
         tokens = budget.tokens(line[start:end])
@@ -121,14 +123,14 @@ def _pack_line(line: str, language: str, budget: Budget) -> list[_Span]:
 
 def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget) -> list[_Span]:
     spans: list[_Span] = []
-    reach = budget.max_chars  # characters that probably fit; learnt from every count
+    reach = budget.max_chars  # characters that probably fit, corrected by every count
     while start < end:
         rest = end - start
         parts = -(-rest // reach)
         place: int | None = end
         if parts > 1:
             place = best_break(line, start, rest // parts, reach, language)
-        if place is None:  # one grapheme cluster reaches further than that
+        if place is None:  # one grapheme cluster is longer
             cluster = start + first_cluster(line[start : min(end, start + budget.max_chars + 1)])
             is_whole = cluster - start <= budget.max_chars and budget.tokens(line[start:cluster]) <= budget.max_tokens
             place = cluster if is_whole else start + reach
@@ -149,7 +151,7 @@ def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget
 
 
 def _attach_letterless(line: str, spans: list[_Span], budget: Budget | None) -> list[_Span]:
-    """Join a span without letters to its neighbour where both fit: a number to the next, punctuation to the last."""
+    """Join letterless spans if they fit: numbers forwards, punctuation backwards."""
     attached: list[_Span] = []
     for span in spans:
         last = attached[-1] if attached else None
@@ -182,7 +184,7 @@ def _merge(line: str, first: _Span, second: _Span) -> _Span:
 
 
 def _sentence_count(first: _Span, second: _Span) -> int:
-    """Count the sentences of two; one without letters is none beside another."""
+    """Count the sentences of two spans; one without letters adds none."""
     return (
         first.sentences + second.sentences
         if first.has_letter and second.has_letter
@@ -191,7 +193,7 @@ def _sentence_count(first: _Span, second: _Span) -> int:
 
 
 def _gap_tokens(line: str, first: _Span, second: _Span) -> int:
-    """Return the tokens of what is between two spans: at most one per byte, and one for nothing."""
+    """Return a gap's most tokens: one per byte, at least one."""
     return max(1, len(line[first.end : second.start].encode()))
 
 
@@ -200,13 +202,13 @@ def _span(line: str, start: int, end: int, tokens: int) -> _Span:
 
 
 def _split_at(text: str, ends: list[int]) -> list[tuple[int, int]]:
-    """Return the spans between the ends, without white space around them and without blank ones."""
+    """Return the stripped spans between the ends, without blank ones."""
     spans = (_strip_span(text, start, end) for start, end in pairwise([0, *ends, len(text)]))
     return [span for span in spans if span is not None]
 
 
 def _strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return a span without the white space around it; None where it is blank."""
+    """Return a span without surrounding white space; None if it is blank."""
     words = text[start:end].lstrip()
     return (end - len(words), end - len(words) + len(words.rstrip())) if words else None
 

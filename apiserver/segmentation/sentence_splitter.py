@@ -1,4 +1,7 @@
-"""Sentence splitter: where sentences end. The only file with sentencex, guarded against what it fails on."""
+"""Sentence splitter: finds where sentences end.
+
+The only file that imports sentencex, whose faults it corrects (docs/decisions/0007-segmentation.md).
+"""
 
 from __future__ import annotations
 
@@ -15,44 +18,43 @@ from apiserver.segmentation.text_boundaries import is_cluster_end
 
 _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009 - untyped there
 
-# Characters that sentencex sees at once. It holds the interpreter's lock and its search for closing quotes is quadratic:
-# 1,000 opening quotes take 0.6 ms, 8,000 take 34 ms. Sentences are far shorter, so nothing is lost.
+# Characters that sentencex gets at once. It holds the interpreter's lock, and its search for closing quotes is
+# quadratic: 1,000 opening quotes take 0.6 ms, 8,000 take 34 ms. Sentences are far shorter.
 WINDOW: Final = 1000
-# sentencex 1.0.32 compiles a regular expression for every full stop in Danish and in Catalan (160 µs each), so these and
-# the languages that it treats as them go by the rules and abbreviations of a neighbour.
+# sentencex 1.0.32 compiles a regular expression at every full stop in Danish and Catalan (160 µs each), so these, and
+# languages that it treats like them, get the rules of a neighbour.
 SUBSTITUTE_LANGUAGES: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
-# Languages that write an ordinal as a number with a full stop; one of at most two digits never ends a sentence there.
-# The error is harmless: two sentences are translated together, while "Der 2." alone comes out as nonsense.
+# Languages that write ordinals with a full stop: a number of at most two digits never ends a sentence there. A missed
+# end is harmless (two sentences are translated together), but "Der 2." alone is translated to nonsense.
 DOTTED_ORDINALS: Final = frozenset(
     {"bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr"}
 )
 _ORDINAL: Final = re.compile(r"(?:^|[\s(])\d{1,2}\.\s?$")
-# "M. Dupont", "A. Merkel": one letter and a full stop is no sentence.
+# "M. Dupont", "A. Merkel": one letter and a full stop do not end a sentence.
 _INITIAL: Final = re.compile(r"[^\w\s]*[^\W\d_]\.\s?")
-# A full stop before a small letter is an abbreviation's, whether sentencex has it in its lists ("approx. the") or not.
+# A full stop before a small letter belongs to an abbreviation, even if sentencex does not know it ("approx. the").
 _FULL_STOP: Final = re.compile(r"[^.]\.[\"')\]”’»]?\s$")
-# Characters before an end that these patterns need to see.
+# Characters before an end that these patterns need.
 _TAIL_CHARS: Final = 8
-# 「はい。」と言った: a quotation is part of the sentence that goes on behind it.
+# 「はい。」と言った: a quotation is part of the sentence that continues behind it.
 _QUOTING: Final = ("と", "って")
 _CLOSING: Final = "」』"
 
 _PLACEHOLDERS: Final = f"[{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+"
 _PLACEHOLDER_RUN: Final = re.compile(_PLACEHOLDERS)
-# A placeholder with no part of a word beside it stands for a word; any other is a tag at a word, hidden from sentencex.
+# A placeholder that touches no word is a word; any other is a tag at a word, hidden from sentencex.
 _WORD_PLACEHOLDERS: Final = re.compile(rf"(?<![^\s(\[{{„“«]){_PLACEHOLDERS}(?![^\s.,;:!?)\]}}”»…。、，！？])")
 _WORD: Final = "\ue000"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# sentencex panics at an initial before a no-break space ("A\u00a0."), and knows neither Khmer's nor Tibetan's full stops.
+# sentencex panics at an initial before a no-break space ("A\u00a0."), and does not know Khmer and Tibetan full stops.
 _PLAIN: Final = str.maketrans("\u00a0\u202f។៕།༎", "  。。。。")
 _ODD: Final = re.compile("[\u00a0\u202f។៕།༎\ud800-\udfff\U000f0000-\U0010ffff]")
 
 
 def sentence_ends(line: str, language: str) -> list[int]:
-    """Return where in the line one sentence ends and the next begins, rising, white space counted to the former.
+    """Return the ascending offsets at which a next sentence begins.
 
-    Neither the line's beginning, its end nor a place in a grapheme cluster is among them; ``language`` is a canonical
-    tag.
+    The line's start and end, and places inside a grapheme cluster, are excluded. ``language`` is a canonical tag.
     """
     language = language.partition("-")[0]
     library_text, runs = _library_text(line)
@@ -69,7 +71,10 @@ def sentence_ends(line: str, language: str) -> list[int]:
 
 
 def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the line for sentencex; of each run of placeholders its place there, and the characters left out so far."""
+    """Return the line for sentencex, and the hidden runs of placeholders.
+
+    A run is its place in that line, and the number of characters removed up to its end.
+    """
     if not _ODD.search(line):
         return line, []
     text = _WORD_PLACEHOLDERS.sub(lambda run: _WORD * len(run[0]), line)
@@ -87,13 +92,13 @@ def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _original_place(runs: list[tuple[int, int]], end: int) -> int:
-    """Return a place of the library's text in the line; placeholders at that very place come behind it."""
+    """Map a place of sentencex's text to the line, before its placeholders."""
     before = bisect_left(runs, (end, 0))
     return end + runs[before - 1][1] if before else end
 
 
 def _continues(text: str, start: int, end: int, language: str) -> bool:
-    """Say whether the sentence from ``start`` continues behind ``end``, whatever sentencex says."""
+    """Return whether the sentence continues behind ``end``, whatever sentencex says."""
     if end - start <= _TAIL_CHARS and _INITIAL.fullmatch(text, start, end):
         return True
     if language == "ja" and text[end - 1] in _CLOSING and text.startswith(_QUOTING, end):
@@ -105,7 +110,7 @@ def _continues(text: str, start: int, end: int, language: str) -> bool:
 
 
 def _library_ends(text: str, language: str) -> list[int]:
-    """Return sentencex's ends, window by window; each advances by half a window at least: linear time."""
+    """Return sentencex's ends; windows advance by half at least: linear time."""
     ends: list[int] = []
     start = 0
     while start < len(text):
@@ -117,17 +122,17 @@ def _library_ends(text: str, language: str) -> list[int]:
         half = start + WINDOW // 2
         if found_ends and found_ends[-1] >= half:
             start = found_ends[-1]
-        else:  # a sentence longer than that: go on inside it, at a word
+        else:  # a longer sentence: continue inside it, at a word
             space = text.rfind(" ", half, start + WINDOW)
             start = start + WINDOW if space < 0 else space + 1
     return ends
 
 
 def window_ends(window: str, language: str) -> list[int]:
-    """Ask sentencex. Where it breaks down or loses something, the window counts as one sentence."""
+    """Return sentencex's ends; none if it panics or loses characters."""
     try:
         sentences = _SEGMENT(language, window)
-    except BaseException as error:  # a Rust panic comes as an exception that is no Exception and has no importable name
+    except BaseException as error:  # a Rust panic: neither an Exception nor importable
         if type(error).__name__ != "PanicException":
             raise
         return []

@@ -2,6 +2,6 @@
 
 - ``reader``: reads tokens into blocks.
 - ``tokens``: the tokens of a text; the adapter for turbohtml.
-- ``elements``: the open elements, and what must stay as it is inside them.
-- ``attributes``: attributes that hold words.
+- ``elements``: the open elements, and whether their content is translated.
+- ``attributes``: attributes with words.
 """

@@ -1,4 +1,4 @@
-"""Attributes that hold words: each a block of its own inside its tag."""
+"""Attributes with words: each is a block inside its tag."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 from apiserver.formats.document_builder import PlacedBlock, word_blocks
 from apiserver.formats.html.tokens import HtmlToken
 
-# "Translatable attributes" of the HTML standard (3.2.6.2) without those that are no words for a reader (download,
-# srcdoc, style, lang), with what WAI-ARIA 1.3 lists as text for a reader and buttons' values of every kind.
+# "Translatable attributes" of the HTML standard (3.2.6.2) without download, srcdoc, style and lang, which are not words
+# for a reader; with WAI-ARIA 1.3's attributes for readers, and the values of all buttons.
 _GLOBAL: Final = frozenset({"title", "aria-label", "aria-description", "aria-placeholder", "aria-roledescription"})
 _BY_ELEMENT: Final = frozenset(
     {
@@ -30,7 +30,7 @@ _BUTTONS: Final = frozenset({"submit", "button", "reset"})
 _META_NAMES: Final = frozenset(
     {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
 )
-# 13.2.5.32 ff.: a name, then perhaps "=" and a value. Nothing in it can go back (possessive), so it is linear.
+# HTML standard, 13.2.5.32 ff.: a name, then optionally "=" and a value. Possessive, so linear.
 _ATTRIBUTE: Final = re.compile(
     r"""[\s/]*+(?P<name>[^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|(?P<bare>[^\s>"']"""
     r"[^\s>]*+)?))?",
@@ -65,7 +65,7 @@ def _is_translatable(tag: str, name: str, values: Mapping[str, str]) -> bool:
 
 
 def _escaped(words: str, *, quotes: str) -> str:
-    """Write words as part of an attribute's value that stands in such quotes, or in none."""
+    """Write words as an attribute's value; ``quotes`` are the characters to escape."""
     escaped = words.replace("&", "&amp;").replace("\r", "&#13;")
     for quote in quotes:
         escaped = escaped.replace(quote, f"&#{ord(quote)};")

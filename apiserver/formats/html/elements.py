@@ -1,4 +1,4 @@
-"""Open elements: which HTML elements enclose a token, and what must stay as it is inside them."""
+"""Open elements: the HTML elements around a token, and their effect."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from apiserver.formats.document import PlaceholderKind
 
-# What the HTML standard (15.3 "Flow content") lays out on its own: a sentence does not reach over their tags. <br> is
-# among them, for a line break has to come back in its place. Unknown elements are inline, as in a browser.
+# Block-level elements (HTML standard, 15.3 "Flow content"): no sentence crosses their tags. <br> is included, because a
+# line break must keep its place. Unknown elements are inline, as in a browser.
 BLOCK_LEVEL: Final = frozenset(
     """
     address applet article aside audio blockquote body br button canvas caption center col colgroup datalist dd details
@@ -18,14 +18,14 @@ BLOCK_LEVEL: Final = frozenset(
     pre search section select summary table tbody td template textarea tfoot th thead title tr ul video xmp
     """.split()  # noqa: SIM905  # a word list, not a page
 )
-# The standard's void elements, with those that were: they have no end tag.
+# The standard's void elements, with obsolete ones: they have no end tag.
 VOID: Final = frozenset(
     """
     area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr
     """.split()  # noqa: SIM905  # a word list, not a page
 )
 _UNREAD: Final = "iframe listing noembed noframes noscript plaintext script style svg textarea xmp".split()  # noqa: SIM905
-# What is code stands in a sentence like a name; what is read by no one (scripts), drawn, or a value (textarea) does not.
+# Code is a name in its sentence. Scripts, drawings and values (textarea) do not belong to a sentence.
 _KEPT: Final = {
     **dict.fromkeys(("code", "kbd", "samp", "var", "tt", "math"), PlaceholderKind.NAME),
     **dict.fromkeys(_UNREAD, PlaceholderKind.ALONE),
@@ -33,10 +33,10 @@ _KEPT: Final = {
 _SPACE_KEPT: Final = frozenset({"pre", "listing"})
 _FOREIGN: Final = ("svg", "math")
 
-# No end tag inside one of these closes what is outside of it (13.2.4.2 "has an element in scope"); no start tag either.
+# A tag inside one of these closes no element outside of it (13.2.4.2 "has an element in scope").
 _END_SCOPE: Final = ("table", "td", "th", "caption", "template", "object", "marquee", "applet", "button", "html")
 _SCOPE: Final = (*_END_SCOPE, *_FOREIGN)
-# Elements whose end tag may be left out: what a start tag ends, and beyond which elements it does not look.
+# Elements with an optional end tag: the elements that a start tag ends, and the elements that bound its search.
 _TABLE_SCOPE: Final = ("table", "template", *_FOREIGN)
 _IMPLIED_ENDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "li": (("li",), ("ul", "ol", "menu", "dir", *_SCOPE)),
@@ -53,7 +53,7 @@ _IMPLIED_ENDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     ),
 }
 _TABLE_PARTS: Final = frozenset({"table", "caption", "colgroup", "tbody", "thead", "tfoot", "tr", "td", "th"})
-# Start tags of these stand in a paragraph without ending it; every other block-level one ends it.
+# Block-level elements whose start tag does not end a paragraph.
 _IN_A_PARAGRAPH: Final = frozenset(
     """
     applet audio br button canvas datalist iframe marquee noembed noframes noscript object optgroup option select
@@ -64,7 +64,7 @@ _IN_A_PARAGRAPH: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An open element: how its content is kept as it is (None: its words are translated), and whether white space is."""
+    """An open element; ``kept_as`` is None if its words are translated."""
 
     tag: str
     kept_as: PlaceholderKind | None = None
@@ -75,12 +75,12 @@ _ROOT: Final = Element("")
 
 
 class OpenElements:
-    """The elements that are open; end tags may be missing, stray or crossed, as the standard allows for."""
+    """The open elements; end tags may be missing, stray or crossed."""
 
     def __init__(self) -> None:
         self._open: list[Element] = []
-        self._positions: dict[str, list[int]] = {}  # of each tag, the positions in the list
-        self._block_positions: list[int] = []  # of block-level elements, the positions in the list
+        self._positions: dict[str, list[int]] = {}  # of each tag, in _open
+        self._block_positions: list[int] = []  # of block-level elements, in _open
 
     def __len__(self) -> int:
         return len(self._open)
@@ -91,7 +91,7 @@ class OpenElements:
         return self._open[-1] if self._open else _ROOT
 
     def start(self, tag: str, attributes: Mapping[str, str], *, is_closed: bool) -> Element:
-        """Open a start tag's element, unless it is void or closed in itself, and return it."""
+        """Return a start tag's element; open it unless void or self-closed."""
         closes, scope = _IMPLIED_ENDS.get(tag, ((), ()))
         if closes:
             self._close_outermost(closes, self._nearest(scope))
@@ -111,7 +111,7 @@ class OpenElements:
         return element
 
     def end(self, tag: str) -> Element:
-        """Return the element that an end tag ended; the innermost open one where it ended none."""
+        """Return the element that the tag ended, else the innermost open one."""
         position = self._nearest((tag,))
         if tag in _TABLE_PARTS:
             boundary = self._nearest(_TABLE_SCOPE) if tag != "table" else -1
@@ -126,7 +126,7 @@ class OpenElements:
         return ended
 
     def truncate(self, length: int) -> None:
-        """Close the innermost elements until that many are open."""
+        """Close the innermost elements until ``length`` are open."""
         while len(self._open) > length:
             element = self._open.pop()
             self._positions[element.tag].pop()
@@ -134,11 +134,11 @@ class OpenElements:
                 self._block_positions.pop()
 
     def _nearest(self, tags: tuple[str, ...]) -> int:
-        """Return the innermost position of an element with one of the tags; -1 for none."""
+        """Return the innermost position of any of the tags, or -1."""
         return max((positions[-1] for tag in tags if (positions := self._positions.get(tag))), default=-1)
 
     def _close_outermost(self, tags: tuple[str, ...], boundary: int) -> None:
-        """Close the outermost element inside the boundary, among each tag's innermost one."""
+        """Close the outermost of the tags' innermost elements inside the boundary."""
         inside = [position for tag in tags if (position := self._nearest((tag,))) > boundary]
         if inside:
             self.truncate(min(inside))

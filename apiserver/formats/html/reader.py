@@ -1,4 +1,4 @@
-"""HTML: text between block-level tags makes blocks, inline elements placeholders; the rest stays as it is."""
+"""HTML reader: text between block-level tags becomes blocks, inline elements become placeholders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _finish_block(_start: int, block: Block) -> Block:
 
 
 def html_escape(source: str) -> Callable[[str], str]:
-    """Return how words are written where this source stood: no-break spaces as they were there."""
+    """Return an escape that writes no-break spaces as ``source`` does."""
     lowered = source.lower()
     return partial(_escaped, no_break_space=next((ref for ref in _NO_BREAK_SPACES if ref in lowered), "\u00a0"))
 
@@ -44,7 +44,7 @@ def _escaped(words: str, *, no_break_space: str) -> str:
 
 
 class HtmlReader:
-    """Reads tokens into runs; mutable state: the open elements."""
+    """Reads tokens into runs, and keeps the open elements."""
 
     def __init__(self, text: str, document: DocumentBuilder) -> None:
         self._text = text
@@ -64,7 +64,7 @@ class HtmlReader:
                 builder.add(TextRun(token.start, token.end, self.elements.current.kept_as or PlaceholderKind.ALONE))
 
     def end_block(self, builder: BlockBuilder) -> None:
-        """End the block: no word behind belongs to those before."""
+        """End the block behind the last token."""
         builder.end_block(keep_space=self.elements.current.keeps_whitespace)
 
     def _words(self, token: HtmlToken) -> TextRun:
@@ -100,5 +100,5 @@ class HtmlReader:
 
 
 def _is_block_border(tag: str, left: Element, entered: Element) -> bool:
-    """Say whether a tag separates blocks; inside what is kept (a drawing's title) none does."""
+    """Return whether a tag separates blocks; inside verbatim content (svg) none does."""
     return tag in BLOCK_LEVEL and (left.kept_as is None or entered.kept_as is None)

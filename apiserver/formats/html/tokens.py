@@ -1,4 +1,7 @@
-"""HTML tokens that cover a text without gaps. The only file with turbohtml, whose tokenizer follows the standard."""
+"""HTML tokens that cover a text without gaps.
+
+The only file that imports turbohtml, whose tokenizer follows the standard.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,28 @@ from typing import Final
 
 from turbohtml import Token, TokenType, tokenize
 
-# Line ends and NULs are replaced by what the standard makes of them, one character for one: offsets stay true.
+# Line ends and NULs are replaced as in the standard. Each stays one character, so offsets stay valid.
 _NORMALIZED: Final = str.maketrans({"\r": "\n", "\0": "\ufffd"})
-# The one thing that the tokenizer passes over in the middle of words.
+# The only markup that the tokenizer skips in the middle of words.
 _EMPTY_END_TAG: Final = "</>"
 
 
 class TokenKind(Enum):
-    """What a part of HTML is."""
+    """The kind of a token."""
 
-    WORDS = auto()  # characters that stand for themselves
+    WORDS = auto()  # literal characters
     REFERENCE = auto()  # a character reference: &amp;
-    START = auto()  # a start tag
-    END = auto()  # an end tag
-    OTHER = auto()  # a comment, a doctype, anything that a browser passes over
+    START = auto()
+    END = auto()
+    OTHER = auto()  # a comment, a doctype, anything else that a browser ignores
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlToken:
-    """A part of the text: what a reference reads as, or a tag's name in lower case and its attributes' values."""
+    """A part of the text.
+
+    ``words``: the characters of a reference. ``tag``: the name in lower case.
+    """
 
     kind: TokenKind
     start: int
@@ -68,7 +74,7 @@ def _markup(token: Token, start: int, end: int) -> HtmlToken:
 
 
 def _text_tokens(source: str, start: int, end: int, words: str, offset: int) -> Iterator[HtmlToken]:
-    """Yield the words that the tokenizer read between two offsets, and what it passed over there."""
+    """Yield the words between two offsets, and the skipped markup."""
     raw, remaining = source[start - offset : end - offset], len(words)
     chunks = [raw] if raw == words else raw.split(_EMPTY_END_TAG)
     position = start

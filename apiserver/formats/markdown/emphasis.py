@@ -1,7 +1,7 @@
-"""Emphasis between words that would not let it be: Markdown looks at the characters on both sides of a ``*``.
+"""Emphasis, written so that each pair stays a pair between other words.
 
-``これは**重要です。**次`` holds no bold text for CommonMark (0.31.2, 6.2): what closes behind a full stop may not stand before a
-letter. HTML's elements stand for a pair that would not be read as one.
+CommonMark (0.31.2, 6.2) looks at the characters on both sides of a ``*``. ``これは**重要です。**次`` has no bold text, because
+a closing behind a full stop may not precede a letter. Such pairs are written as HTML elements.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ELEMENTS: Final = {"**": "strong", "__": "strong", "*": "em", "_": "em", "~~": 
 
 
 def join_emphasis(runs: Sequence[WrittenRun]) -> str:
-    """Join words and placeholders so that every pair of delimiters is read as a pair."""
+    """Join words and placeholders so that every pair of delimiters works."""
     row = _move_spaces_outward(runs)
     texts = [text for text, _ in row]
     openings: list[int] = []
@@ -43,9 +43,9 @@ def join_emphasis(runs: Sequence[WrittenRun]) -> str:
 
 
 def _move_spaces_outward(runs: Sequence[WrittenRun]) -> list[WrittenRun]:
-    """Move white space at the ends of emphasis out of it, where it would keep it from being read."""
+    """Move white space inside the delimiters outside, because it disables them."""
     row: list[WrittenRun] = []
-    space = ""  # to come behind the closing
+    space = ""  # goes behind the closing
     for (text, placeholder), (_, following) in zip(runs, (*runs[1:], ("", None)), strict=True):
         if placeholder is not None:
             row += [(text, placeholder), (space, None)]
@@ -87,7 +87,7 @@ def _would_merge(placeholder: Placeholder | None, kind: PlaceholderKind, char: s
 
 
 def _flanking(before: str, behind: str) -> tuple[bool, bool]:
-    """Say whether a run between two characters is left-flanking, and right-flanking; the ends count as space."""
+    """Return whether delimiters are left-flanking, and right-flanking; text ends count as space."""
     is_space_before, is_space_behind = not before.strip(), not behind.strip()
     is_sign_before, is_sign_behind = _is_punctuation(before), _is_punctuation(behind)
     is_left = not is_space_behind and (not is_sign_behind or is_space_before or is_sign_before)

@@ -1,4 +1,4 @@
-"""How words are written in Markdown, so that none of them becomes markup by accident."""
+"""Escaping: writes words in Markdown so that none becomes markup."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from apiserver.formats.markdown.emphasis import join_emphasis
 
 _NO_RUN: Final[WrittenRun] = ("", None)
 _LINE_ENDS: Final = re.compile(r"\s*[\r\n]+\s*")
-# What begins a heading, a quotation, an item, a rule, a fence or a definition where a line begins.
+# The beginning of a heading, quotation, item, rule, fence or definition at a line's start.
 _LINE_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+:](?=\s|$)|[-=+]+\s*$|:::|\[[ xX]\](?=\s|$)")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}(?=[.)](?:\s|$))")
 _CLOSING_HASHES: Final = re.compile(r"(?<!\S)(?=#+\s*$)")
 
 _ALWAYS_UNSAFE: Final = (
-    r"(?!(?<=\s)[*~](?=\s))[*~]",  # emphasis, unless white space keeps it from opening and closing
-    r"(?!(?<=[^\W_])_(?=[^\W_])|(?<=\s)_(?=\s))_",  # the same; inside a word an underscore is a letter
-    r"\\(?=[!-/:-@\[-`{-~]|\Z)",  # a backslash before what it could escape
+    r"(?!(?<=\s)[*~](?=\s))[*~]",  # emphasis, except between white space, where it cannot open or close
+    r"(?!(?<=[^\W_])_(?=[^\W_])|(?<=\s)_(?=\s))_",  # the same; inside a word an underscore is literal
+    r"\\(?=[!-/:-@\[-`{-~]|\Z)",  # a backslash before a character that it could escape
     r"<(?=[a-zA-Z/!?]|\Z)",
     r"&(?=#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};|[0-9a-zA-Z]{1,40};)",
 )
 _BRACKETS: Final = {True: r"[\[\]]", False: r"\[(?=\^|\Z)|\](?=[(\[:])"}
-_DOLLARS: Final = {True: r"\$", False: r"(?<!\s)\$"}  # without formulas: what could end one
+_DOLLARS: Final = {True: r"\$", False: r"(?<!\s)\$"}  # without formulas: only one that could end a formula
 _PIPES: Final = {True: (r"\|",), False: ()}
 _UNSAFE: Final = {
     (brackets, math, cell): re.compile("|".join((*_ALWAYS_UNSAFE, _BRACKETS[brackets], _DOLLARS[math], *_PIPES[cell])))
@@ -36,24 +36,27 @@ _UNSAFE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MarkdownWriter:
-    """Writes words where a block of Markdown stood; each field says what could become markup there."""
+    """Writes a block's words; the fields say what could become markup there."""
 
     line_start: bool = False
     heading: bool = False
     cell: bool = False
-    brackets: bool = True  # no bracket may stand for itself
-    math: bool = False  # the text has formulas: no dollar sign may stand for itself
+    brackets: bool = True  # escape every bracket
+    math: bool = False  # the text has formulas: escape every dollar sign
     no_break_space: str = "\u00a0"
 
     def escape(self, words: str) -> str:
-        """Return the words as Markdown that reads as them inside a line; a line end in them becomes a space."""
+        """Escape words for the inside of a line; line ends become spaces."""
         words = _LINE_ENDS.sub(" ", words.strip("\r\n"))
         written = _UNSAFE[self.brackets, self.math, self.cell].sub(r"\\\g<0>", words)
-        # A backslash does not keep a backtick from ending code that another one began.
+        # A backslash does not prevent a backtick from ending code.
         return written.replace("`", "&#96;").replace("\u00a0", self.no_break_space)
 
     def join(self, runs: Sequence[WrittenRun]) -> str:
-        """Join escaped words and placeholders; escape what becomes markup only at a line's ends or together."""
+        """Join escaped words and placeholders.
+
+        Escapes also markup that arises only at the line's ends or between neighbours.
+        """
         row = [
             (text[:-1] + "\\!" if text.endswith("!") and following.startswith("[") else text, placeholder)
             for (text, placeholder), (following, _) in zip(runs, (*runs[1:], _NO_RUN), strict=True)

@@ -1,4 +1,7 @@
-"""Markdown's events with their places in the text. The only file with pyromark, which reads as CommonMark and GitHub do."""
+"""Markdown's events with their places in the text.
+
+The only file that imports pyromark, which reads CommonMark and GitHub's additions.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,30 @@ _MARKDOWN: Final = Markdown(
     | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
     | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
 )
-# UTF-8 has no lone surrogates; the parser reads this in their place.
+# UTF-8 has no lone surrogates; the parser gets U+FFFD instead.
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class EventKind(Enum):
-    """What a part of Markdown is."""
+    """The kind of an event."""
 
     WORDS = auto()
-    NAME = auto()  # code, a formula, a note's number: stays as it is among words
+    NAME = auto()  # code, a formula, a footnote's number: verbatim among words
     HTML = auto()  # HTML among words
     HTML_LINE = auto()  # a line of a block of HTML
     SOFT_BREAK = auto()  # the end of a line inside a paragraph
     HARD_BREAK = auto()  # a line break that a reader sees
     START = auto()
     END = auto()
-    OTHER = auto()  # separates blocks: a rule, a box to tick
+    OTHER = auto()  # separates blocks: a rule, a task's checkbox
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownEvent:
-    """An event at its place; ``tag`` is the parser's name of what starts or ends, ``detail`` a link's kind or words."""
+    """An event at its place.
+
+    ``tag``: the parser's name of the element. ``detail``: the kind of a link, or the words.
+    """
 
     kind: EventKind
     start: int
@@ -51,7 +57,7 @@ class MarkdownEvent:
     detail: str = ""
 
 
-# How the parser calls links that show their own address.
+# The parser's names of links that display their address.
 AUTOLINKS: Final = frozenset({"Autolink", "Email"})
 _BREAKS: Final = {"SoftBreak": EventKind.SOFT_BREAK, "HardBreak": EventKind.HARD_BREAK}
 _LEAVES: Final = {
@@ -66,7 +72,7 @@ _LEAVES: Final = {
 
 
 def defines_references(text: str) -> bool:
-    """Say whether a text gives any link a name, so that a bracket may become a link."""
+    """Return whether link definitions may turn the text's brackets into links."""
     return bool(_MARKDOWN.reference_definitions(_SURROGATE.sub("\ufffd", text)))
 
 
@@ -98,7 +104,7 @@ def _link_type(data: object) -> str:
 
 
 def _char_offsets(text: str) -> range | list[int]:
-    """Return for each offset in UTF-8 the offset in characters; only offsets between characters are asked for."""
+    """Map UTF-8 offsets to character offsets, at characters' borders only."""
     if text.isascii():
         return range(len(text) + 1)
     sizes = [1 if char < "\x80" else 2 if char < "\u0800" else 3 if char < "\U00010000" else 4 for char in text]

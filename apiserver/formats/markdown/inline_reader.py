@@ -1,4 +1,4 @@
-"""Inline Markdown: reads words, emphasis, links and HTML of a block as runs."""
+"""Inline Markdown: reads a block's words, emphasis, links and HTML as runs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from apiserver.formats.markdown.events import AUTOLINKS, EventKind, MarkdownEven
 from apiserver.formats.markdown.links import closing_target, image_blocks, title_block
 from apiserver.formats.tag_nesting import BlockBuilder
 
-# What other dialects add to a line, and would be lost if it were joined with the next: the fences of ":::note" blocks,
-# template tags, callouts that GitHub does not know, and attributes behind a heading.
+# Syntax of other dialects that would break if its line were joined with the next: fences of ":::note" blocks, template
+# tags, callouts that GitHub does not know, and attributes behind a heading.
 _DIALECTS: Final = re.compile(
     r"^[ \t>]*+(?::{3,}[^\r\n]*+|\{%[^\r\n]*%\}[ \t]*+(?=[\r\n]|\Z)|\[![^\]\r\n]++\][^\r\n]*+)"
     r"|(?:(?<=[ \t])#++[ \t]*+)?\{[#.:][^{}\r\n]*+\}[ \t#]*+(?=[\r\n]|\Z)",
     re.MULTILINE,
 )
-# A line that was meant for the row of a table, but makes none.
+# A line that looks like the row of a table, but is none.
 _ROW: Final = re.compile(r"[ \t>]*+\|")
-# An address that stands in the words as it is: GitHub makes it a link, so no backslash may get into it.
+# A bare address: GitHub makes it a link, so it must not get a backslash.
 _ADDRESS: Final = re.compile(r"""(?:https?://|www\.)[^\s<>`$\[\]\\]*[^\s<>?!.,:*_~'"()\[\]`|$\\]""", re.IGNORECASE)
 
 
 class InlineReader:
-    """Reads inline events into runs; mutable state: the position, the current line and the open links."""
+    """Reads inline events into runs; keeps the position, line and open links."""
 
     def __init__(self, text: str, builder: BlockBuilder, html: HtmlReader, writer: MarkdownWriter) -> None:
         self._text = text
@@ -42,13 +42,13 @@ class InlineReader:
         self._dialect: tuple[int, int] | None = None
         self._position = 0  # where the last inline event ended
         self._is_block_start = self._is_line_start = True
-        self._outer_elements = 0  # how many HTML elements were open where the block began
+        self._outer_elements = 0  # HTML elements that were open at the block's start
         self._line_starts: set[int] = set()
         self._line_start = 0  # the last of them
-        self._links: list[tuple[int, str]] = []  # of the open links, where the words begin, and the kind
+        self._links: list[tuple[int, str]] = []  # of each open link, the start of the words, and the kind
 
     def end_block(self, event: MarkdownEvent) -> None:
-        """End the block at an event that no block reaches over."""
+        """End the block at an event between blocks."""
         self._builder.end_block()
         if not self._is_block_start:
             self._html.elements.truncate(self._outer_elements)
@@ -56,7 +56,7 @@ class InlineReader:
         self._is_block_start = self._is_line_start = True
 
     def is_line_start(self, offset: int) -> bool:
-        """Say whether the first inline event of a line began at the offset."""
+        """Return whether a line's first inline event began at the offset."""
         return offset in self._line_starts
 
     def read(self, event: MarkdownEvent) -> None:
@@ -100,7 +100,7 @@ class InlineReader:
         return self._html.elements.current.kept_as or (None if self._dialect is None else PlaceholderKind.ALONE)
 
     def _start(self, event: MarkdownEvent) -> int:
-        """Return where an event's source begins, a backslash included; add the text that no event covers."""
+        """Return an event's start, with its backslash; add text between events."""
         if event.kind is EventKind.END:
             return self._position if event.tag == "Link" else event.end - self._delimiter_length(event)
         start = event.start
@@ -128,7 +128,7 @@ class InlineReader:
             is_kept = words.isspace() and words not in PLAIN_SPACES
             self._add(start, event.end, PlaceholderKind.ALONE if is_kept else None, words)
             return
-        if start < event.start:  # a backslash, and what it keeps from being markup
+        if start < event.start:  # a backslash and the escaped character
             self._add(start, event.start + 1, None, self._text[event.start])
             start = event.start + 1
         for dialect, part_start, part_end in self._dialects.within(start, event.end):
@@ -153,7 +153,7 @@ class InlineReader:
             self._builder.add(TextRun(start, event.end, kept_as or PlaceholderKind.CLOSE, name=event.tag))
             return
         label_start, kind = self._links.pop()
-        if kind == "Collapsed" and self._text.startswith("[]", event.end):  # the parser's place for it ends before
+        if kind == "Collapsed" and self._text.startswith("[]", event.end):  # the parser's range excludes them
             self._position += len("[]")
         target = closing_target(self._text[start : self._position], self._text[label_start:start], kind)
         titles = title_block(self._text, start, event.end, self._writer) if kind == "Inline" else ()
@@ -162,7 +162,7 @@ class InlineReader:
         )
 
     def _delimiter_length(self, event: MarkdownEvent) -> int:
-        """Return how many characters of an event's source open it; as many close what is no link."""
+        """Return the length of the opening delimiter (closings of links differ)."""
         if event.tag == "Strikethrough":
             return 2 if self._text.startswith("~~", event.start) else 1
         return 2 if event.tag == "Strong" else 1
@@ -176,12 +176,12 @@ class Spans:
         self._starts = [start for start, _ in self._spans]
 
     def at(self, offset: int) -> tuple[int, int] | None:
-        """Return the span in which an offset lies."""
+        """Return the span that contains an offset."""
         index = bisect_right(self._starts, offset) - 1
         return self._spans[index] if index >= 0 and offset < self._spans[index][1] else None
 
     def within(self, start: int, end: int) -> Iterator[tuple[tuple[int, int] | None, int, int]]:
-        """Yield the parts between two offsets, each with the span that covers it."""
+        """Yield the parts between two offsets, each with its span."""
         index = max(0, bisect_right(self._starts, start) - 1)
         while start < end and index < len(self._spans):
             span = self._spans[index]

@@ -1,4 +1,4 @@
-"""Links and images: the words inside their syntax, and a link's closing when its words have changed."""
+"""Links and images: the words inside their syntax, and rewritten closings."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from apiserver.formats.document_builder import PlacedBlock, word_blocks
 from apiserver.formats.markdown.escaping import MarkdownWriter
 from apiserver.formats.markdown.events import EventKind, MarkdownEvent
 
-# A title that is written without escapes or references; others stay as they are. Possessive, so linear.
+# A title without escapes or references; others stay verbatim. Possessive, so linear.
 _CLOSING: Final = re.compile(
     r"""\]\(\s*+(?:<[^<>\r\n]*+>|[^\s<>"']++)\s++(?P<quote>["'])(?P<title>[^"'\\&<>\r\n]*+)(?P=quote)\s*+\)"""
 )
 
 
 def closing_target(raw: str, label: str, kind: str) -> str | None:
-    """Return how a link's closing must read in the translation; None where it can stay.
+    """Return a link's closing in the translation; None if it is unchanged.
 
-    The words of ``[words]`` and ``[words][]`` are the name of its definition too, and translated they name none.
+    The words of ``[words]`` and ``[words][]`` also name the definition, so the closing must keep that name.
     """
     return f"][{label}]" if (kind, raw) in {("Shortcut", "]"), ("Collapsed", "][]")} else None
 
 
 def title_block(text: str, start: int, end: int, writer: MarkdownWriter) -> tuple[PlacedBlock, ...]:
-    """Return the block of the title in the closing of a link or image between two offsets."""
+    """Return the title's block in the closing of a link or image."""
     match = _CLOSING.fullmatch(text, start, end)
     return (
         ()
@@ -38,7 +38,7 @@ def title_block(text: str, start: int, end: int, writer: MarkdownWriter) -> tupl
 def image_blocks(
     text: str, image: MarkdownEvent, inner: Sequence[MarkdownEvent], writer: MarkdownWriter
 ) -> tuple[PlacedBlock, ...]:
-    """Return the blocks of an image: its alternative text, if that holds no markup, and its title."""
+    """Return the blocks of an image's title and plain alternative text."""
     if not inner or image.detail not in {"Inline", "Reference"}:
         return ()
     start, end = inner[0].start, inner[-1].end

@@ -1,4 +1,4 @@
-"""Markdown: paragraphs, headings, items and cells make blocks, emphasis and links placeholders; the rest stays as it stands."""
+"""Markdown reader: paragraphs and cells become blocks, emphasis and links become placeholders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def markdown_document(text: str) -> Document:
 
 
 class _MarkdownReader:
-    """Reads events into blocks; mutable state: the kind of block, and an element that is read at its end."""
+    """Reads events into blocks."""
 
     def __init__(self, text: str, *, has_math: bool) -> None:
         self._text = text
@@ -44,11 +44,11 @@ class _MarkdownReader:
         self._inline = InlineReader(text, self._builder, self._html, self._writer)
         self._has_references = defines_references(text)
         self._is_heading = self._is_cell = False
-        self._whole: MarkdownEvent | None = None  # what is read at its end, with the events in it
+        self._whole: MarkdownEvent | None = None  # an element that is read at its end, with its events
         self._inner: list[MarkdownEvent] = []
 
     def document(self) -> Document:
-        """Return what was read."""
+        """Return the document of all events."""
         self._builder.end_block()
         return Document(self._document.parts())
 
@@ -74,7 +74,7 @@ class _MarkdownReader:
             self._read_html(self._inner)
         elif whole.tag in _INLINE:
             self._inline.read_whole(whole, self._inner)
-        # Code and front matter stay as they are.
+        # Code and front matter stay verbatim.
 
     def _end_block(self, event: MarkdownEvent) -> None:
         self._inline.end_block(event)
@@ -85,13 +85,13 @@ class _MarkdownReader:
             self._is_cell = starts
 
     def _read_html(self, lines: Sequence[MarkdownEvent]) -> None:
-        """Read a block of HTML; one whose lines have something before them (a quotation's) stays as it is."""
+        """Read a block of HTML; inside a quotation it stays verbatim."""
         if not lines or any(before.end != line.start for before, line in pairwise(lines)):
             return
         line_end = lines[0].end
         for token in html_tokens(self._text, lines[0].start, lines[-1].end):
             if token.kind is TokenKind.WORDS and token.start < line_end < token.end:
-                # A tag alone on the first line makes the block what it is, so the line's end has to stay.
+                # A tag alone on the first line starts the block, so its line end must stay.
                 self._html.read(replace(token, end=line_end), self._html_builder)
                 self._html.end_block(self._html_builder)
                 self._html.read(replace(token, start=line_end), self._html_builder)
@@ -116,7 +116,7 @@ class _MarkdownReader:
 
 
 def _finish_html_block(_start: int, block: Block) -> Block:
-    """Write words in a block of HTML without a new line end: a blank line would end the block."""
+    """Avoid new line ends, because a blank line would end the block."""
     escape = html_escape(block.source)
 
     def escape_on_one_line(words: str) -> str:

@@ -81,12 +81,15 @@ def test_sampling_defaults_to_that_of_the_family(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ("prompt: tower-instruct\npairs: [en-de, en-sw]\ncanaries: {sw: x}", ["m.pairs[1]", "knows no sw", "de, en"]),
+        (
+            "prompt: tower-instruct\npairs: [en-de, en-sw]\ncanaries: {sw: x}",
+            ["m.pairs[1]", "does not know sw", "de, en"],
+        ),
         ("prompt: alma\npairs: [en-de, de-cs]", ["models.m.pairs[1]", "only from and into en, so not de-cs"]),
         ("prompt: alma\nlanguages: [en, de, cs]", ["models.m.languages:", "so not de-cs", "write the directions"]),
-        ("prompt: seed-x\nlanguages: [en, de, el]", ["models.m.languages[2]", "knows no el; it knows ar, cs"]),
+        ("prompt: seed-x\nlanguages: [en, de, el]", ["models.m.languages[2]", "does not know el; it knows ar, cs"]),
         ("prompt: x-alma\npairs: [en-de, fr-en]", ["models.m.pairs:", "de is in group 1, fr is in group 4"]),
-        ("prompt: gemmax2\npairs: [[en, zh-Hant]]", ["models.m.pairs[0]", "gemmax2 knows no zh-Hant"]),
+        ("prompt: gemmax2\npairs: [[en, zh-Hant]]", ["models.m.pairs[0]", "gemmax2 does not know zh-Hant"]),
     ],
 )
 def test_languages_unknown_to_the_family_are_refused(tmp_path: Path, entry: str, words: list[str]) -> None:
@@ -131,19 +134,19 @@ def test_template_without_chat_is_the_whole_prompt(tmp_path: Path) -> None:
     ("prompt", "words"),
     [
         ("{}", ["models.m.prompt.template: is required"]),
-        ("{template: no slot}", ["models.m.prompt.template", "{text} must stand there once; it stands there 0 times"]),
-        ("{template: '{text} {text}'}", ["models.m.prompt.template", "it stands there 2 times"]),
-        ("{template: '{text} {txt}'}", ["models.m.prompt.template", "{txt} is no slot here", "{source}, "]),
-        ("{template: '{text} {terms}'}", ["models.m.prompt.template", "{terms} is no slot here"]),
-        ("{template: '{text'}", ["models.m.prompt.template", "for braces that are no slots"]),
+        ("{template: no slot}", ["models.m.prompt.template", "{text} must occur once; it occurs 0 times"]),
+        ("{template: '{text} {text}'}", ["models.m.prompt.template", "it occurs 2 times"]),
+        ("{template: '{text} {txt}'}", ["models.m.prompt.template", "{txt} is not a slot here", "{source}, "]),
+        ("{template: '{text} {terms}'}", ["models.m.prompt.template", "{terms} is not a slot here"]),
+        ("{template: '{text'}", ["models.m.prompt.template", "for braces that are not slots"]),
         ('{template: "{text} \\ue000"}', ["models.m.prompt.template", "private-use"]),
-        ("{template: '{text}', term_template: '{text}'}", ["models.m.prompt.term_template", "{terms} must stand"]),
+        ("{template: '{text}', term_template: '{text}'}", ["models.m.prompt.term_template", "{terms} must occur"]),
         ("{template: '{text}', term_line: '{term}={translation}'}", ["models.m.prompt", "needs a term_template"]),
         (
             "{template: '{text}', term_template: '{terms}{text}', term_line: '{term}'}",
-            ["models.m.prompt.term_line", "{translation} must stand there once"],
+            ["models.m.prompt.term_line", "{translation} must occur once"],
         ),
-        ("{template: '{text}', system: '{text}'}", ["models.m.prompt.system", "{text} is no slot here"]),
+        ("{template: '{text}', system: '{text}'}", ["models.m.prompt.system", "{text} is not a slot here"]),
         ("{template: '{text}', system: x, chat: false}", ["models.m.prompt", "system needs chat: true"]),
         ("{template: '{text}', chat: 1}", ["models.m.prompt.chat", "boolean"]),
         ("{template: '{text}', names: {d!: x}}", ["models.m.prompt.names", "'d!'"]),

@@ -313,7 +313,7 @@ def test_hostile_text_stays_text_in_every_family(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["demo-tags", "translategemma", "eurollm"])
 def test_model_without_the_control_tokens_is_refused(name: str) -> None:
-    with pytest.raises(PromptError, match="which the model's tokenizer has not"):
+    with pytest.raises(PromptError, match="which the model's tokenizer lacks"):
         FAMILIES[name].for_pair(LanguagePair("en", "de"), never, ("<unk>",))
 
 
@@ -348,10 +348,10 @@ def test_regional_family_knows_the_languages_of_its_card(name: str, count: int) 
 @pytest.mark.parametrize(
     ("name", "source", "target", "words"),
     [
-        ("tower-instruct", "en", "sw", "tower-instruct knows no sw; it knows de, en, es"),
+        ("tower-instruct", "en", "sw", "tower-instruct does not know sw; it knows de, en, es"),
         ("alma", "de", "cs", "only from and into en, so not de-cs"),
         ("x-alma", "de", "fr", "only from and into en, so not de-fr"),
-        ("gemmax2", "en", "zh-Hant", "gemmax2 knows no zh-Hant"),
+        ("gemmax2", "en", "zh-Hant", "gemmax2 does not know zh-Hant"),
     ],
 )
 def test_unknown_pair_is_refused_with_known_languages(name: str, source: str, target: str, words: str) -> None:

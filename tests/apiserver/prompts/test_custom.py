@@ -35,8 +35,8 @@ def test_names_replace_those_of_languages() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"template": "no slot"}, "{text} must stand there once; it stands there 0 times"),
-        ({"template": "{text} {txt}"}, "{txt} is no slot here"),
+        ({"template": "no slot"}, "{text} must occur once; it occurs 0 times"),
+        ({"template": "{text} {txt}"}, "{txt} is not a slot here"),
         ({"template": "{text}", "term_line": "{term}={translation}"}, "term_line needs a term_template"),
         ({"template": "{text}", "system": "x", "chat": False}, "system needs chat: true"),
         ({"template": "{text}", "names": {"de": " "}}, "the name of de is blank"),

@@ -37,7 +37,7 @@ def test_longest_control_token_wins() -> None:
     [
         ("<user>", "0 times"),
         ("{0}{0}", "2 times"),
-        ("{1}", "once, as it is"),
+        ("{1}", "once, unchanged"),
     ],
 )
 def test_template_that_alters_the_text_is_refused(rendered: str, words: str) -> None:
@@ -53,7 +53,7 @@ def test_template_that_raises_is_refused() -> None:
     def raising(_: Sequence[Mapping[str, str]], __: Mapping[str, object]) -> str:
         raise ValueError("System role not supported")
 
-    with pytest.raises(PromptError, match=r"can not render prompt chat: ValueError: System role not supported"):
+    with pytest.raises(PromptError, match=r"cannot render prompt chat: ValueError: System role not supported"):
         CHAT.for_pair(EN_DE, raising, CONTROLS)
 
 
@@ -77,7 +77,7 @@ def test_family_without_chat_needs_its_control_tokens() -> None:
 
     family = PromptFamily("raw", MessageTemplate("<{target_code}>{text}"), chat=False, tokens=("<{target_code}>",))
     assert family.for_pair(EN_DE, never, CONTROLS).pieces("x") == (ControlToken("<de>"), TextPiece("x"))
-    with pytest.raises(PromptError, match="<fr>, which the model's tokenizer has not"):
+    with pytest.raises(PromptError, match="<fr>, which the model's tokenizer lacks"):
         family.for_pair(LanguagePair("de", "fr"), never, CONTROLS)
 
 
@@ -89,7 +89,7 @@ def test_control_token_that_is_a_sentinel_keeps_the_text() -> None:
 
 def test_pair_unknown_to_the_family_is_refused() -> None:
     family = PromptFamily("few", MessageTemplate("{text}"), chat=False, languages=("en", "fr"))
-    with pytest.raises(PromptError, match="prompt few knows no de; it knows en, fr"):
+    with pytest.raises(PromptError, match="prompt few does not know de; it knows en, fr"):
         family.for_pair(EN_DE, template, CONTROLS)
 
 

@@ -28,8 +28,8 @@ def test_slots_are_counted_by_name() -> None:
 @pytest.mark.parametrize(
     ("template", "words"),
     [
-        ("{text", "braces that are no slots"),
-        ("text}", "braces that are no slots"),
+        ("{text", "braces that are not slots"),
+        ("text}", "braces that are not slots"),
         ("{}", "a slot is a name in braces"),
         ("{0}", "a slot is a name in braces"),
         ("{text!r}", "a slot is a name in braces"),
@@ -45,7 +45,7 @@ def test_malformed_template_is_refused(template: str, words: str) -> None:
 
 
 def test_unknown_slot_is_named_with_known_slots() -> None:
-    with pytest.raises(PromptError, match=r"\{txt\} is no slot here; there are source, text"):
+    with pytest.raises(PromptError, match=r"\{txt\} is not a slot here; slots are source, text"):
         with_slots("{source} {txt}", {"text": "a", "source": "b"})
 
 
