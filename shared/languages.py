@@ -1,4 +1,4 @@
-"""BCP-47 language tags in, one canonical form out, and which served language can stand in for another."""
+"""BCP-47 tags: canonical forms, and which served language fits a requested one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Final, NamedTuple
 import langcodes
 from langcodes.tag_parser import LanguageTagError
 
-# The registry of BCP-47 knows about 8,000 languages; a fleet meets a few hundred spellings of them.
+# BCP-47 has about 8,000 languages; a fleet sees a few hundred spellings of tags.
 CACHED_TAGS: Final = 4096
-# RFC 5646 §4.4.1 asks implementations to accept at least 35 characters; longer ones are never languages.
+# RFC 5646 §4.4.1: implementations should accept at least 35 characters; no language needs more.
 MAX_TAG_LENGTH: Final = 35
-# What ISO 639 gives to languages; langcodes also lets reserved words ("auto"), private tags ("x-ours") and numbers pass.
+# Codes of ISO 639 only: langcodes also accepts reserved words ("auto"), private tags ("x-ours") and numbers.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
-# Valid tags that name no single language: undetermined, several, none, private "artificial" ones.
+# Valid tags of no single language: undetermined, several, none, uncoded, artificial.
 NOT_A_LANGUAGE: Final = frozenset({"und", "mul", "zxx", "mis", "art"})
-# CLDR has stopped calling Norwegian a macrolanguage; models and clients write no and nb (Bokmål) for the same thing.
+# CLDR no longer calls Norwegian a macrolanguage; models and clients use no and nb (Bokmål) for the same language.
 SAME_LANGUAGE: Final = {"nb": "no"}
 
 
@@ -28,7 +28,7 @@ class InvalidTagError(ValueError):
 
 
 class Closeness(IntEnum):
-    """How well a served language stands in for a requested one; higher is better."""
+    """How well a served language fits a requested one; higher is better."""
 
     OTHER_REGION = 1  # pt-BR for pt-PT
     WIDER = 2  # de for de-AT
@@ -36,31 +36,34 @@ class Closeness(IntEnum):
 
 
 class LanguagePair(NamedTuple):
-    """A direction of translation between two canonical tags; a tuple, as tables by pair are asked several times a request."""
+    """Source and target language, as canonical tags.
+
+    A tuple, because each request looks up tables by pair several times.
+    """
 
     source: str
     target: str
 
     def __str__(self) -> str:
-        """The label used in reports, health, logs and metrics: ``en-de``."""
+        """Return the label in reports, health, logs and metrics: ``en-de``."""
         return f"{self.source}-{self.target}"
 
 
 @lru_cache(maxsize=CACHED_TAGS)
 def canonical_tag(text: str) -> str:
-    """Return the canonical form of a tag: any case, ``_`` or ``-``, aliases resolved, extensions dropped.
+    """Return the canonical form of a tag, without extensions.
 
     ``EN`` → ``en``, ``en_us`` → ``en-US``, ``deu`` → ``de``, ``zh-hant-tw`` → ``zh-Hant-TW``.
 
     Raises:
-        InvalidTagError: the text is no BCP-47 tag, or one that names no language.
+        InvalidTagError: the text is not a BCP-47 tag, or names no language.
     """
     if len(text) > MAX_TAG_LENGTH:
-        raise InvalidTagError(f"a language tag has at most {MAX_TAG_LENGTH} characters, this has {len(text)}")
+        raise InvalidTagError(f"a language tag has at most {MAX_TAG_LENGTH} characters, not {len(text)}")
     try:
         parsed = langcodes.Language.get(text)
     except LanguageTagError:
-        raise InvalidTagError(f"{text!r} is no BCP-47 language tag; examples: en, de-AT, zh-Hant") from None
+        raise InvalidTagError(f"{text!r} is not a BCP-47 language tag; examples: en, de-AT, zh-Hant") from None
     language = parsed.language
     if language is None or not _LANGUAGE.fullmatch(language) or language in NOT_A_LANGUAGE:
         raise InvalidTagError(f"{text!r} names no language; examples: en, de-AT, zh-Hant")
@@ -69,17 +72,20 @@ def canonical_tag(text: str) -> str:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def language_and_script(tag: str) -> tuple[str, str]:
-    """The language (macrolanguage where CLDR has one: cmn → zh; nb → no) and its likely script."""
+    """Return a tag's language and its likely script.
+
+    The language is the macrolanguage if there is one: cmn → zh, nb → no.
+    """
     full = langcodes.Language.get(tag).maximize()
     language = langcodes.standardize_tag(full.language or tag, macro=True)
     return SAME_LANGUAGE.get(language, language), full.script or ""
 
 
 def closeness(requested: str, served: str) -> Closeness | None:
-    """Say whether the served language can stand in for the requested one; None if it can not.
+    """Return how well the served language fits the requested one, or None.
 
-    Languages stand in for each other when language and script agree: ``de`` serves ``de-AT``, ``zh`` (which is
-    written in Hans) serves ``zh-CN`` but neither ``zh-Hant`` nor ``zh-TW``.
+    It fits if language and script agree: ``de`` serves ``de-AT``; ``zh`` (in Hans) serves ``zh-CN``, but neither
+    ``zh-Hant`` nor ``zh-TW``.
     """
     if requested == served:
         return Closeness.EXACT
@@ -91,20 +97,23 @@ def closeness(requested: str, served: str) -> Closeness | None:
 
 
 def stand_in(requested: str, served: Iterable[str]) -> str | None:
-    """Return the served language closest to the requested one, or None; ties go to the first in order."""
+    """Return the served language closest to the requested one, or None.
+
+    Of equally close languages the shortest tag wins, then the first.
+    """
     ranked = [(close, tag) for tag in served if (close := closeness(requested, tag)) is not None]
     return max(ranked, key=lambda item: (item[0], -len(item[1])))[1] if ranked else None
 
 
 def stand_ins(requested: LanguagePair, served: Iterable[LanguagePair]) -> list[LanguagePair]:
-    """Return the served pairs that can stand in for the requested one, best first.
+    """Return the served pairs that fit the requested one, best first.
 
-    The target's locale counts before the source's: who asks for ``pt-BR`` minds more what comes out.
+    The target's locale counts before the source's, because clients care more about the output.
     """
     ranked: list[tuple[Closeness, Closeness, LanguagePair]] = []
     for pair in served:
         target = closeness(requested.target, pair.target)
-        if target is None:  # true of nearly all; a fleet of 100 languages has 10,000 pairs
+        if target is None:  # most pairs end here; a fleet of 100 languages has 10,000
             continue
         source = closeness(requested.source, pair.source)
         if source is not None:

@@ -1,7 +1,7 @@
-"""Literals: what in a text survives translation as it is written: placeholders, addresses, numbers with units.
+"""Literals, which survive translation: placeholders, addresses, numbers with units.
 
-One pass finds them all. Every pattern is possessive or bounded and begins at a place that it can begin at only once,
-so the work is linear in the text, whatever it holds.
+One pass finds them all, in time linear in any text: every pattern is possessive or bounded, and begins at most once
+at a place.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-# Letters and digits of the Latin script: what belongs to an address or a unit even where Japanese follows unspaced.
+# Latin letters and digits: they belong to an address or a unit even if Japanese follows without a space.
 _LATIN: Final = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
-# Scripts without spaces (and their punctuation) and private-use characters: an address ends before them, for
-# 「https://example.comをご覧ください」 is far more common than an address with such characters written out.
+# Scripts without spaces (and their punctuation) and private-use characters. They end an address, because
+# 「https://example.comをご覧ください」 is far more common than an address that contains them.
 _NO_ADDRESS: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3\ue000-\ufaff\ufe30-\ufe4f\uff00-\uffef"
     "\U00020000-\U0003ffff\U000f0000-\U0010ffff"
@@ -29,17 +29,17 @@ _MAIL: Final = (
     rf"@(?:[{_LATIN}-]{{1,63}}+\.){{1,8}}[A-Za-z]{{2,24}}(?![{_LATIN}])"
 )
 
-# printf and strftime, without the flag that is a space: 50% discount.
+# printf and strftime, without the flag that is a space, which "50% discount" has.
 _PRINTF: Final = (
     r"(?<!\d)%(?:[1-9]\d?\$)?[-+#0]{0,4}+(?:\d{1,4}+(?!\$)|\*)?(?:\.(?:\d{1,4}+|\*))?(?:hh?|ll?|[Lqjzt])?"
     r"(?:[dsS@]|[A-Za-z](?![A-Za-z]))"
 )
-# A tag with at most 24 attributes, each with a value: "x <y and z> 3" is no tag.
+# A tag with at most 24 attributes, each with a value: "x <y and z> 3" is not a tag.
 _TAG: Final = (
     r"</?[A-Za-z][A-Za-z0-9_:.-]{0,63}+"
     r"(?: [A-Za-z0-9_:.@-]{1,64}+ ?= ?(?:\"[^\"<\n]{0,512}+\"|'[^'<\n]{0,512}+'|[^\s\"'<>=]{1,256}+)){0,24}+ ?/?>"
 )
-# What a client's program puts in a text to fill in or interpret later. Names are at most 64 characters long.
+# Code that a client's program fills in or interprets later. Names have at most 64 characters.
 _CODES: Final = (
     r"\{\{\{? ?[^{}\s]{1,64}+(?: [^{}\s]{1,64}+){0,8}+ ?\}\}\}?",  # {{x}}, {{ user.name | upper }}
     r"[$#%@]?\{ ?[!-z|~]{0,64}+ ?\}",  # {name}, {0:N2}, {}, ${x}, #{x}, %{x}
@@ -54,8 +54,8 @@ _CODES: Final = (
 )
 _CODE: Final = r"(?=[$#%@{<\[&])(?:" + "|".join(_CODES) + ")"
 
-# Symbols of units. Left out is what is a word in some language too ("5 in the morning", "5 a day", Spanish "5 ha"),
-# or a time of day (French "à 5 h"): these need a translation.
+# Symbols of units, except those that need a translation: words of some language ("5 in the morning", "5 a day",
+# Spanish "5 ha") and times of day (French "à 5 h").
 _UNITS: Final = (
     "nm µm μm mm cm dm m km ft yd ng µg μg mg g kg t lb lbs oz ml mL cl cL dl dL l L hl hL ns µs μs ms s min "
     "V mV kV mA W mW kW MW GW Wh kWh MWh GWh Ah mAh Ω kΩ MΩ µF nF pF Hz kHz MHz GHz rpm hPa kPa MPa mbar psi "
@@ -85,15 +85,15 @@ _QUANTITY: Final = (
 )
 PATTERN: Final = rf"(?P<url>{_URL})|(?P<mail>{_MAIL})|(?P<code>{_CODE})|(?P<quantity>{_QUANTITY})"
 _LITERAL: Final = re.compile(PATTERN)
-# What every literal has one of, but for addresses: a text without any, as most are, need not be searched from each place.
+# Every literal except an address contains one of these; most texts contain none and need no further search.
 _SIGN: Final = re.compile(r"[\d@$#%{<\[&]")
-# What ends the sentence that an address stands in, not the address.
+# At the end of an address, these belong to the sentence.
 _NOT_AT_THE_END: Final = ".,;:!?'’)]}*_"
 _OPENED_BY: Final = {")": "(", "]": "[", "}": "{"}
 
 
 class LiteralKind(StrEnum):
-    """What a literal is."""
+    """Kind of a literal."""
 
     CODE = "code"  # a placeholder, a tag, an entity
     ADDRESS = "address"
@@ -109,7 +109,7 @@ _KINDS: Final = {
 
 
 class Literal(NamedTuple):
-    """Where in a text a literal stands, and what it is."""
+    """Position and kind of a literal in a text."""
 
     start: int
     end: int
@@ -117,7 +117,7 @@ class Literal(NamedTuple):
 
 
 def literals_in(text: str) -> Iterator[Literal]:
-    """Yield the literals of a text in order; they do not overlap and hold no line break."""
+    """Yield a text's literals in order, without overlaps or line breaks."""
     if _SIGN.search(text) is None and "://" not in text and "www." not in text.lower():
         return
     for match in _LITERAL.finditer(text):
@@ -127,7 +127,7 @@ def literals_in(text: str) -> Iterator[Literal]:
 
 
 def _address_end(text: str, start: int, end: int) -> int:
-    """Return where the address ends without the sentence's own punctuation; a bracket stays where it was opened."""
+    """Return the address's end, after a closing bracket only if opened there."""
     unopened = {
         close: text.count(close, start, end) - text.count(open_, start, end) for close, open_ in _OPENED_BY.items()
     }
@@ -142,15 +142,15 @@ def _address_end(text: str, start: int, end: int) -> int:
 
 
 _LITERAL_OR_LETTER: Final = re.compile(rf"{PATTERN}|(?P<letter>[^\W\d_])")
-# Letters by their category, symbols by their use: the information sign (an emoji) and the ordinal indicators.
+# Unicode letters used as symbols: the information sign (an emoji) and the ordinal indicators.
 _SYMBOLS: Final = frozenset("ℹªº")
 
 
 def needs_translation(text: str) -> bool:
-    """Say whether a text has letters outside of what survives literally (addresses, placeholders, quantities).
+    """Return whether a text has letters outside of its literals.
 
-    False for blank text, digits, punctuation, emoji, an address alone. A single letter is a word. Time linear in what
-    stands before the first such letter.
+    False for blank text, digits, punctuation, emoji, or an address alone. A single letter is a word. The time is
+    linear in the text before the first such letter.
     """
     return any(
         match.lastgroup == "letter" and match.group().isalpha() and match.group() not in _SYMBOLS

@@ -1,4 +1,4 @@
-"""The one place that names the version of Pairway; servers report it, pyproject.toml repeats it (tested)."""
+"""Version of Pairway; a test compares it with pyproject.toml."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Configures the app of either server: errors as problems, request context, CORS, the fast path."""
+"""Setup of both servers' apps: error responses, request context, CORS, fast path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from shared.protocol.headers import REQUEST_ID_HEADER, mask_secrets
 from shared.protocol.priority import PRIORITY_HEADER
 
 Handler = Callable[[Request], Awaitable[Response]]
-# What pages of other origins may send, and may read of an answer.
 _CORS_METHODS: Final = ("GET", "POST")
 _CORS_REQUEST_HEADERS: Final = ("Authorization", "Content-Type", REQUEST_ID_HEADER, TIMEOUT_HEADER, PRIORITY_HEADER)
 _CORS_RESPONSE_HEADERS: Final = (
@@ -35,33 +34,34 @@ _CORS_RESPONSE_HEADERS: Final = (
     "RateLimit-Remaining",
     "RateLimit-Reset",
 )
-# Browsers ask no more often than this whether they may; seconds.
 _CORS_MAX_AGE_SECONDS: Final = 600
 
 
 def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler | None = None) -> None:
-    """Configure an app as both servers are: one error form, request ids, one log line per request, ``/docs``.
+    """Set up an app's error responses, request ids, log lines, CORS and ``/docs``.
 
-    Pages of ``origins`` ("*": of any) may ask us; never with cookies, of which we have none. ``translate`` answers
-    ``POST /translate`` past FastAPI's layers (docs/decisions/0018-hot-path.md has the figures).
+    Pages of ``origins`` ("*": all) may send requests, without cookies. ``translate`` answers ``POST /translate``
+    past FastAPI's layers (docs/decisions/0018-hot-path.md).
     """
 
-    async def render(request: Request, error: Exception) -> Response:  # a plain function would cost a thread each time
+    async def render(request: Request, error: Exception) -> Response:  # a plain function would need a thread
         current: str | None = request.scope.get("state", {}).get("request_id")
         match error:
             case PairwayError():
                 return logged_problem_response(request, error)
             case HTTPException(status_code=404):
-                return problem_response(NotFoundError(f"There is no {mask_secrets(request.url.path)} here."), current)
+                return problem_response(
+                    NotFoundError(f"The path {mask_secrets(request.url.path)} does not exist."), current
+                )
             case HTTPException(status_code=405):
                 allowed = ", ".join(sorted(_allowed_methods(request))) or "another method"
-                detail = f"{mask_secrets(request.url.path)} takes {allowed}, not {request.method}."
+                detail = f"{mask_secrets(request.url.path)} accepts {allowed}, not {request.method}."
                 response = problem_response(MethodNotAllowedError(detail), current)
                 response.headers["Allow"] = allowed
                 return response
             case _:
                 response = problem_response(InternalError("Something went wrong on our side."), current)
-                if current is not None:  # this response passes no RequestContext
+                if current is not None:  # this response does not pass RequestContext
                     response.headers[REQUEST_ID_HEADER] = current
                     response.raw_headers.extend(SECURITY_HEADERS)
                 return response
@@ -83,7 +83,7 @@ def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler 
 
 
 def _keep_openapi_document(app: FastAPI) -> None:
-    """Answer with an OpenAPI document that is rendered once; FastAPI renders its own for each request, which takes 1.7 ms."""
+    """Render the OpenAPI document once; FastAPI takes 1.7 ms per request."""
 
     @cache
     def document() -> bytes:
@@ -106,14 +106,14 @@ def _asgi_app(handler: Handler) -> ASGIApp:
         try:
             response = await handler(request)
             await response(scope, receive, send)
-        except PairwayError as error:  # before anything was sent: a stream that has begun says itself how it ended
+        except PairwayError as error:  # nothing was sent yet: a stream that has begun reports its errors itself
             await logged_problem_response(request, error)(scope, receive, send)
 
     return serve
 
 
 def _allowed_methods(request: Request) -> set[str]:
-    """Return what the path takes; Starlette itself names only the first of its routes."""
+    """Return all methods of the path; Starlette names its first route's."""
     methods: set[str] = set()
     for route in request.app.routes:
         if route.matches(request.scope)[0] is not Match.NONE:

@@ -1,4 +1,4 @@
-"""Reads a request's body within its limits, and within the budget of bytes for the bodies of all requests in flight."""
+"""Request bodies, within a limit for each and a budget for all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shared.http.request_context import request_header
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import ClientGoneError, OverloadedError, TooLargeError, UnsupportedMediaError
 
-# Among ASGI's extensions in a request's scope once its body is there, so that there is nothing to wait for: of our own server only.
+# ASGI extension in a request's scope once its whole body has arrived; only our own server sets it.
 WHOLE_BODY_EXTENSION: Final = "pairway.whole_body"
-# The largest body is answered or refused well within this.
+# Even the largest body is answered or refused in less time.
 BODY_RETRY_AFTER_SECONDS: Final = 1.0
 
 
 class BodyReservation:
-    """One request's part of the budget, given back at the end of the block."""
+    """One request's part of the budget, until its block ends."""
 
     __slots__ = ("_budget", "size")
 
@@ -35,15 +35,15 @@ class BodyReservation:
         self.release()
 
     def release(self) -> None:
-        """Give all of it back before the block ends."""
+        """Release all bytes before the block ends."""
         self._budget.reserved -= self.size
         self.size = 0
 
     def take(self, size: int) -> None:
-        """Take ``size`` bytes more, or raise OverloadedError where the budget does not have them now."""
+        """Reserve ``size`` more bytes, or raise OverloadedError if the budget lacks them."""
         if self._budget.reserved + size > self._budget.limit:
             raise OverloadedError(
-                f"Requests in hand fill the {self._budget.limit} bytes that this server gives to bodies.",
+                f"The bodies of requests in flight fill this server's limit of {self._budget.limit} bytes.",
                 retry_after=BODY_RETRY_AFTER_SECONDS,
             )
         self._budget.reserved += size
@@ -52,25 +52,25 @@ class BodyReservation:
 
 @dataclass(slots=True)
 class ByteBudget:
-    """Limit on the bytes reserved at once. Not thread-safe: one event loop."""
+    """Limit on the bytes reserved at once. Not thread-safe."""
 
     limit: int
     reserved: int = 0
 
     def reserve(self) -> BodyReservation:
-        """Return a context manager that takes bytes for one request and gives them back at its end."""
+        """Return an empty reservation for one request."""
         return BodyReservation(self)
 
 
 async def read_body(request: Request, limit: int, deadline: Deadline, reservation: BodyReservation) -> bytes:
-    """Read the body, refusing it as soon as it is known to pass ``limit`` bytes.
+    """Read the body; refuse it as soon as it exceeds ``limit`` bytes.
 
     Raises:
-        UnsupportedMediaError: the body is compressed, or not said to be JSON.
-        TooLargeError: by ``Content-Length`` at once, else when the bytes read pass the limit.
-        DeadlineExceededError: it came too slowly.
-        OverloadedError: the bodies of other requests fill the budget of ``reservation``.
-        ClientGoneError: the client hung up in mid-body.
+        UnsupportedMediaError: the body is compressed, or not declared as JSON.
+        TooLargeError: ``Content-Length`` or the bytes read exceed the limit.
+        DeadlineExceededError: the body came too slowly.
+        OverloadedError: the bodies of other requests fill the budget.
+        ClientGoneError: the client disconnected during the body.
     """
     _check_content_type(request)
     declared = request_header(request, "content-length")
@@ -86,7 +86,7 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
 
 
 def _check_content_type(request: Request) -> None:
-    """Refuse what a page of another origin can send without being asked: any body that is not said to be JSON."""
+    """Refuse bodies not declared as JSON: other origins send these without permission."""
     if (request_header(request, "content-encoding") or "").strip().lower() not in {"", "identity"}:
         raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
     content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()

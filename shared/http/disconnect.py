@@ -1,4 +1,4 @@
-"""Client disconnects: how the work on a request learns of one, and ends."""
+"""Client disconnects: detection, and cancellation of the request's work."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shared.protocol.errors import ClientGoneError
 
 T = TypeVar("T")
 
-# Where a request's scope has its connection's DisconnectSignal, among ASGI's extensions: of our own server only.
+# ASGI extension with the connection's DisconnectSignal; only our own server sets it.
 DISCONNECT_EXTENSION: Final = "pairway.disconnect"
 
 
 class DisconnectSignal:
-    """One connection's end, for all its requests. Mutable state: whether it came, and the callbacks to call then."""
+    """End of one connection, and the callbacks of its requests."""
 
     __slots__ = ("_callbacks", "is_set")
 
@@ -33,32 +33,34 @@ class DisconnectSignal:
             callback()
 
     def add_callback(self, callback: Callable[[], None]) -> None:
-        """Call it when the client disconnects."""
+        """Add a callback for the disconnect."""
         self._callbacks[callback] = None
 
     def remove_callback(self, callback: Callable[[], None]) -> None:
-        """Call it no more."""
+        """Remove a callback; it may be unknown."""
         self._callbacks.pop(callback, None)
 
 
-# Says whether a task goes on though its client has gone; then it is the one to call what would cancel it.
+# Gets a task and the function that cancels it. True: the task continues without its client, and the callee cancels it.
 OutlivesClient = Callable[["asyncio.Task[Any]", Callable[[], None]], bool]
 
 
 async def while_connected(
     request: Request, work: Coroutine[Any, Any, T], outlives_client: OutlivesClient | None = None
 ) -> T:
-    """Await the work, but cancel it as soon as the client hangs up; the body must have been read before.
+    """Await the work, but cancel it as soon as the client disconnects.
+
+    The body must have been read before.
 
     Raises:
-        ClientGoneError: the client hung up; the work has ended, cancelled unless it was to outlive the client.
+        ClientGoneError: the client disconnected. The work has ended: cancelled, unless it was to outlive the client.
     """
     signal, stop_listening = _listen(request)
     if signal.is_set:
         work.close()
         raise ClientGoneError
     cancelled = False
-    task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
+    task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine always has one
 
     def cancel() -> None:
         nonlocal cancelled
@@ -73,7 +75,7 @@ async def while_connected(
     try:
         result = await work
     except BaseException:
-        if cancelled and task.cancelling() == 1:  # nobody else wants it cancelled; compare asyncio.timeout
+        if cancelled and task.cancelling() == 1:  # no other caller cancelled it; compare asyncio.timeout
             raise ClientGoneError from None
         raise
     finally:
@@ -87,7 +89,10 @@ async def while_connected(
 
 
 def _listen(request: Request) -> tuple[DisconnectSignal, Callable[[], object]]:
-    """Return the connection's signal, and what ends the listening: at another server a task, 20 µs a request."""
+    """Return the connection's signal, and a function that stops listening.
+
+    Servers other than ours need a task for it: 20 µs per request.
+    """
     signal: DisconnectSignal | None = request.scope.get("extensions", {}).get(DISCONNECT_EXTENSION)
     if signal is not None:
         return signal, lambda: None

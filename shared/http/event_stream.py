@@ -1,4 +1,4 @@
-"""Answers that stream: events as soon as there is something final to say, an ordinary answer until then."""
+"""Streamed answers: events, or an ordinary error before the first event."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from shared.protocol.sse import DeltaSink
 
 log = logging.getLogger(__name__)
 
-# Half of what web servers and load balancers allow an idle connection (nginx: 60 s), so that one may be lost.
+# Web servers and load balancers close idle connections later (nginx: after 60 s), even if one comment is lost.
 KEEP_ALIVE_INTERVAL_SECONDS: Final = 15.0
-# How long a reader may take nothing at all off a full connection before it is given up, and its work with it.
+# The stream and its work end after a reader took nothing from a full connection for so long.
 READER_STALL_SECONDS: Final = 30.0
-# X-Accel-Buffering tells nginx to pass each event on at once.
+# X-Accel-Buffering makes nginx pass each event on at once.
 EVENT_STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class EventSink(DeltaSink):
-    """Sink of an answer's deltas: what was not sent yet waits in ``pending``, by text; ``changed`` says that some does."""
+    """Sink that keeps unsent deltas in ``pending``, by text, and sets ``changed``."""
 
     __slots__ = ("changed", "pending")
 
@@ -43,16 +43,16 @@ class EventSink(DeltaSink):
 
 
 def open_sink(request: Request) -> EventSink | None:
-    """Return where the answer's deltas go; None: the client wants it as a whole."""
+    """Return a sink if the client wants a stream, else None."""
     accept = request_header(request, "accept")
     return EventSink() if accept and sse.accepts_events(accept) else None
 
 
 async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: EventSink | None) -> Response:
-    """Answer with the JSON that the work returns; with a sink, with the events that it puts there.
+    """Answer with the JSON that the work returns, or stream its events.
 
-    ``work`` is the whole of the request, reading its body included, so that what it holds is held until it ends; it
-    must end when the client hangs up (``disconnect.while_connected``) and when its Deadline has passed.
+    ``work`` is the whole request, including reading its body, so that its reservations last until it ends. It must
+    end when the client disconnects (``disconnect.while_connected``) and when its Deadline has passed.
     """
     if sink is not None:
         return EventStream(request, work, sink)
@@ -60,10 +60,10 @@ async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: Even
 
 
 class EventStream(Response):
-    """Runs the work and sends its deltas, then its result or the error that ended it; the work ends with the call.
+    """Response that sends the work's deltas, then its result or error.
 
-    The status waits for the first event; an error before it is raised, as nothing was sent. Deltas that a slow reader has not
-    taken wait here, joined per text: never more than the answer itself.
+    The work ends with the call. The status waits for the first event, so an earlier error is raised. Deltas that a
+    slow reader has not taken are joined per text: they are never larger than the answer.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class EventStream(Response):
         try:
             await sink.changed.wait()
             if task.done() and not sink.pending:
-                task.result()  # raises what went wrong, while the status can still say so
+                task.result()  # raises the work's error, while the status can still show it
             add_response_headers(self._request, sink.headers)
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             try:
@@ -105,7 +105,12 @@ class EventStream(Response):
             await asyncio.gather(task, return_exceptions=True)
 
     async def _send_all(self, task: asyncio.Task[bytes], send: Send) -> None:
-        """Send what comes, then how the work ended; TimeoutError: the reader takes nothing; ClientGoneError: it is gone."""
+        """Send deltas as they come, then the last event.
+
+        Raises:
+            TimeoutError: the reader takes nothing.
+            ClientGoneError: the client disconnected.
+        """
         sink = self._sink
         while not task.done() or sink.pending:
             try:
@@ -128,7 +133,7 @@ class EventStream(Response):
             raise
         except PairwayError as error:
             failure = error
-        except Exception as error:  # the client must learn that it broke, whatever it was
+        except Exception as error:  # the client must get an event for any failure
             log.exception("request failed in mid-stream", exc_info=error)
             failure = InternalError("Something went wrong on our side.")
         add_log_fields(self._request, code=failure.code)

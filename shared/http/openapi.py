@@ -1,4 +1,4 @@
-"""OpenAPI documentation that both servers share."""
+"""OpenAPI descriptions of both servers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from shared.protocol.messages import Problem
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 
 _REQUEST_ID_DOC: Final = {
-    REQUEST_ID_HEADER: ("Comes back, and stands in every log line; made where absent.", {"type": "string"})
+    REQUEST_ID_HEADER: ("Id in the response and in every log line; generated if absent.", {"type": "string"})
 }
 TRANSLATE_HEADERS: Final = {
     TIMEOUT_HEADER: ("Milliseconds the client waits.", {"type": "integer", "minimum": 1, "maximum": MAX_MILLISECONDS}),
-    PRIORITY_HEADER: ("How urgent it is; the least urgent is refused first.", {"enum": list(Priority)}),
+    PRIORITY_HEADER: ("Urgency; the least urgent requests are refused first.", {"enum": list(Priority)}),
 }
 
 
 def body_documentation(
     model: type[BaseModel], extra_headers: Mapping[str, tuple[str, dict[str, Any]]] | None = None
 ) -> dict[str, Any]:
-    """Return the OpenAPI description of a body, the request id's header and ``extra_headers``."""
+    """Return the OpenAPI description of a request's body and headers."""
     schema = model.model_json_schema()
     headers = _REQUEST_ID_DOC | dict(extra_headers or {})
     return {
@@ -38,7 +38,7 @@ def body_documentation(
 
 
 def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of the problems an operation can answer with."""
+    """Return the OpenAPI description of an operation's problem responses."""
     schema = Problem.model_json_schema()
     return {
         status: {"description": "A problem; see its code.", "content": {PROBLEM_JSON: {"schema": schema}}}

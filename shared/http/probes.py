@@ -19,6 +19,6 @@ def metrics_response(registry: Collector) -> Response:
 
 
 def livez_response(loops: Iterable[Loop]) -> JSONResponse:
-    """Answer 200 while every loop ticks, 503 with the names of those that do not."""
+    """Answer 200 while every loop ticks, else 503 with the stale loops."""
     dead = [loop.name for loop in loops if loop.is_stale()]
     return JSONResponse({"alive": not dead, "stale_loops": dead}, 503 if dead else 200)

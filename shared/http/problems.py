@@ -1,4 +1,4 @@
-"""Problems (RFC 9457): errors as responses."""
+"""Error responses: problems (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _JSON_TYPE: Final = (b"content-type", JSON.encode())
 
 
 class JsonBytesResponse(Response):
-    """A 200 with JSON that is there in bytes: the two headers that it needs, without starlette's search for others."""
+    """Response with encoded JSON and status 200, without starlette's search for headers."""
 
     media_type = JSON
 
-    def __init__(self, body: bytes) -> None:  # all that starlette's constructor sets
+    def __init__(self, body: bytes) -> None:  # sets all that starlette's constructor sets
         self.status_code = 200
         self.background = None
         self.body = body
@@ -32,7 +32,7 @@ class JsonBytesResponse(Response):
 
 
 def problem_of(error: PairwayError, request_id: str | None) -> Problem:
-    """Return an error as the client reads it."""
+    """Return an error's problem document."""
     return Problem(
         type=f"urn:pairway:{error.code}",
         title=error.title,
@@ -45,9 +45,9 @@ def problem_of(error: PairwayError, request_id: str | None) -> Problem:
 
 
 def problem_response(error: PairwayError, request_id: str | None) -> JSONResponse:
-    """Render an error as problem+json, with ``Retry-After`` in whole seconds where it has one.
+    """Render an error as problem+json, with ``Retry-After`` in whole seconds.
 
-    A 401 says in which form the key is to come, and a 415 which bodies are read, as HTTP wants it.
+    As HTTP requires, a 401 names the form of the key, and a 415 the accepted bodies.
     """
     headers = {} if error.retry_after is None else {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
     match error:
@@ -61,7 +61,7 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
 
 
 def standalone_problem(error: PairwayError) -> Response:
-    """Return the whole response to a request that the app does not see."""
+    """Return the whole response to a request that never reaches the app."""
     request_id = uuid.uuid4().hex
     response = problem_response(error, request_id)
     response.raw_headers += [
@@ -72,7 +72,7 @@ def standalone_problem(error: PairwayError) -> Response:
 
 
 def logged_problem_response(request: Request, error: PairwayError) -> Response:
-    """Return the answer to a request that failed, with the error's headers, and note why for its log line."""
+    """Return an error's response, and add the error to the log line."""
     add_log_fields(request, code=error.code, **error.log_fields)
     add_response_headers(request, error.headers)
     return problem_response(error, request.scope["state"]["request_id"])

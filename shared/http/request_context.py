@@ -1,4 +1,4 @@
-"""Request ids, log fields, response headers and how browsers may use a response: what every request of both servers has."""
+"""Request ids, log fields, response headers and security headers of all requests."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from shared.runtime.logging import log_request, request_id
 
 log = logging.getLogger(__name__)
 
-# What a client may choose as its id: safe in logs and headers, long enough for two UUIDs and a separator.
+# Ids that a client may choose: safe in logs and headers, long enough for two UUIDs and a separator.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
-# As many as a UUID has.
+# The length of a UUID.
 _ID_BYTES: Final = 16
 _HEADER: Final = REQUEST_ID_HEADER.lower()
 _ENCODED_HEADER: Final = _HEADER.encode()
-# Request headers that may come in several lines, which mean the same as one.
+# Request headers whose lines are parts of one list.
 _LISTS: Final = frozenset({"accept", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
 TRANSLATE_PATH: Final = "/translate"
-# Paths that a dashboard or an orchestrator polls: their answers are not worth a log line each.
+# Paths that dashboards and orchestrators poll; their responses are not logged, except 500.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
 # For every response, of data and of the page /docs alike. A script, a style or a request is our own server's or none; the
 # images are those in Swagger UI's style sheet.
@@ -46,10 +46,10 @@ SECURITY_HEADERS: Final = (
 
 
 class RequestContext:
-    """ASGI middleware: takes or makes the request id, echoes it, puts it on every log line, logs the outcome.
+    """ASGI middleware for the request id, headers and the log line.
 
-    ``fast_app`` answers ``POST /translate`` in the app's place, but for pages of other origins: FastAPI's middleware knows
-    the rules for those.
+    The client's id or a new one is in the response and every log line. ``fast_app`` replaces the app for ``POST
+    /translate``, except for pages of other origins, for which FastAPI's middleware has the rules.
     """
 
     def __init__(self, app: ASGIApp, fast_app: ASGIApp | None = None) -> None:
@@ -71,7 +71,7 @@ class RequestContext:
         state["log_fields"] = log_fields
         answer_headers: dict[bytes, bytes] = {}
         state["answer_headers"] = answer_headers
-        # Never reset: the server logs an unhandled error after us, and runs every request in a context of its own.
+        # Never reset: the server logs unhandled errors later, and each request has its own context.
         request_id.set(current_id)
         path = route_path(scope)
         started = time.perf_counter()
@@ -105,30 +105,29 @@ class RequestContext:
 
 
 def request_header(request: Request, name: str) -> str | None:
-    """Return the first header of this name."""
+    """Return the first header of this name; lists are joined."""
     return request.scope["state"]["headers"].get(name.lower())
 
 
 def add_log_fields(request: Request, **fields: object) -> None:
-    """Add fields to the request's one log line (pair, replica, number of texts; never texts)."""
+    """Add fields to the request's log line (pair, replica; never texts)."""
     request.scope["state"]["log_fields"].update(fields)
 
 
 def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
-    """Add headers to the request's answer, whatever it will be."""
+    """Add headers to the request's response, even to an error."""
     encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
     request.scope["state"]["answer_headers"].update(encoded)
 
 
 def route_path(scope: Scope) -> str:
-    """Return the path below the root path, whether or not the web server before us stripped it."""
+    """Return the path without the root path, which web servers may strip."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def _headers_by_name(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the first header of each name, and all of those that are lists as one."""
     by_name: dict[str, str] = {}
     for encoded_name, encoded_value in headers:
         name, value = encoded_name.decode("latin-1"), encoded_value.decode("latin-1")

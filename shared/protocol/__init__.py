@@ -1,11 +1,11 @@
-"""What crosses a socket: messages, errors, headers, deadlines.
+"""Formats on the wire: messages, errors, headers, deadlines.
 
 - ``messages``: requests, translations and problems as models.
-- ``report``: what an API server reports of itself.
-- ``sse``: server-sent events of a translation that streams.
-- ``errors``: the exception tree; each class knows its status and code.
-- ``validation_errors``: pydantic's errors in the words of our API.
-- ``deadline``: how long a request may still take.
-- ``priority``: how urgent a request is, cost units, and lanes by both.
-- ``headers``: names of headers that both servers use, the caller's tag, and bearer tokens.
+- ``report``: the state that an API server reports.
+- ``sse``: server-sent events of a streamed translation.
+- ``errors``: the exception tree; each class has its status and code.
+- ``validation_errors``: pydantic's errors, reworded for clients and operators.
+- ``deadline``: the time that a request may still take.
+- ``priority``: priorities, cost units, and lanes.
+- ``headers``: headers of both servers, the caller's tag, bearer tokens.
 """

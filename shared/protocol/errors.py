@@ -1,6 +1,6 @@
-"""What can go wrong with a request, as one tree; each class knows its answer to the client.
+"""Exception tree of requests; each class has its status and code.
 
-Foreign errors (HTTP client, Redis, vLLM) are mapped into this tree at the one file that knows the library.
+Foreign errors (HTTP client, Redis, vLLM) are mapped into this tree in the one file that uses the library.
 """
 
 from __future__ import annotations
@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-# Least seconds of a Retry-After: less is no use in whole seconds.
+# Least seconds of a Retry-After, which is a whole number.
 RETRY_AFTER_MIN: Final = 1.0
 
 
 class PairwayError(Exception):
-    """The root: a stable code, an HTTP status, and a clear sentence."""
+    """Root of the tree: a stable code, a status and a sentence.
+
+    ``retry_after`` is in seconds; ``facts`` are further members of the problem.
+    """
 
     code: str
     http_status: int
     title: str
 
     def __init_subclass__(cls, *, status: int = 500, code: str = "internal", title: str = "Internal error") -> None:
-        """Take what the class answers with; without arguments it is our own fault."""
+        """Set the class's answer; the default is an internal error."""
         cls.http_status, cls.code, cls.title = status, code, title
 
     def __init__(
@@ -32,7 +35,6 @@ class PairwayError(Exception):
         headers: Mapping[str, str] | None = None,
         log_fields: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the sentence for the client, seconds to wait before a retry, and ``facts``: further members of the problem."""
         super().__init__(detail)
         self.detail = detail
         self.retry_after = retry_after
@@ -41,12 +43,12 @@ class PairwayError(Exception):
         self.log_fields: Mapping[str, str] = log_fields or {}
 
 
-class BadRequestError(PairwayError, status=400, code="bad-request", title="The request can not be read"):
+class BadRequestError(PairwayError, status=400, code="bad-request", title="The request cannot be read"):
     """The body is not JSON, or not an object."""
 
 
 class SlowRequestError(PairwayError, status=408, code="request-timeout", title="The request came too slowly"):
-    """The request comes too slowly, and its connection is given up."""
+    """The request comes too slowly."""
 
 
 class UnknownPairError(PairwayError, status=404, code="unknown-pair", title="Unknown language pair"):
@@ -58,7 +60,7 @@ class UnknownPairError(PairwayError, status=404, code="unknown-pair", title="Unk
 
 
 class NotFoundError(PairwayError, status=404, code="not-found", title="No such path"):
-    """There is no such path."""
+    """The path does not exist."""
 
 
 class MethodNotAllowedError(PairwayError, status=405, code="method-not-allowed", title="Method not allowed"):
@@ -66,24 +68,25 @@ class MethodNotAllowedError(PairwayError, status=405, code="method-not-allowed",
 
 
 class TooLargeError(PairwayError, status=413, code="too-large", title="Too large"):
-    """A limit on size or number was passed; the limit is named."""
+    """A size or number exceeds a limit.
+
+    ``size`` is None if unknown; ``detail`` replaces the standard sentence.
+    """
 
     def __init__(self, subject: str, *, size: int | None, limit: int, unit: str, detail: str | None = None) -> None:
-        """Say what is too large, its size where known, the limit, and their unit; ``detail`` replaces that sentence."""
         count = f"more than {limit}" if size is None else str(size)
-        sentence = detail or f"{subject} has {count} {unit}; at most {limit} are taken."
+        sentence = detail or f"{subject} has {count} {unit}; at most {limit} are allowed."
         super().__init__(sentence, facts={"limit": limit, "unit": unit})
 
 
-class UnsupportedMediaError(PairwayError, status=415, code="unsupported-media", title="Only plain JSON is read"):
-    """The body is compressed, or not said to be JSON."""
+class UnsupportedMediaError(PairwayError, status=415, code="unsupported-media", title="Only plain JSON is accepted"):
+    """The body is compressed, or not declared as JSON."""
 
 
 class InvalidRequestError(PairwayError, status=422, code="invalid-request", title="Invalid request"):
-    """A field is missing, unknown or wrong; every such field is named."""
+    """Fields are missing, unknown or wrong; ``errors`` says what would be right."""
 
     def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
-        """Take (field, what would be right) for each wrong field."""
         super().__init__(
             "; ".join(f"{field}: {message}" for field, message in errors) + ".",
             facts={"errors": [{"field": field, "message": message} for field, message in errors]},
@@ -93,32 +96,34 @@ class InvalidRequestError(PairwayError, status=422, code="invalid-request", titl
 class LanguageUndetectedError(
     PairwayError, status=422, code="language-undetected", title="The language could not be detected"
 ):
-    """``auto`` found none of the languages that can be translated from."""
+    """``auto`` found no language that can be translated from.
+
+    ``where`` is ``text`` or ``text[3]``; ``candidates`` are (language, confidence), best first.
+    """
 
     def __init__(self, where: str, candidates: Sequence[tuple[str, float]]) -> None:
-        """Name the text (``text`` or ``text[3]``) and the (language, confidence) considered, best first."""
         super().__init__(
-            f"The language of {where} could not be detected among those served; name it in source_lang.",
+            f"The language of {where} could not be detected among the served languages; set source_lang.",
             facts={"candidates": [{"lang": lang, "confidence": round(sure, 3)} for lang, sure in candidates]},
         )
 
 
-class ClientGoneError(PairwayError, status=499, code="client-gone", title="The client hung up"):
-    """The client hung up before its answer was ready; the code is for logs and metrics (499 is nginx's number)."""
+class ClientGoneError(PairwayError, status=499, code="client-gone", title="The client disconnected"):
+    """The client disconnected; logs and metrics have this code and nginx's status."""
 
     def __init__(self) -> None:
-        super().__init__("The client hung up before its answer was ready.")
+        super().__init__("The client disconnected before its answer was ready.")
 
 
 class HeadTooLargeError(PairwayError, status=431, code="head-too-large", title="Request head too large"):
-    """The request line and the headers pass a limit; it is named."""
+    """The request line and headers exceed a limit."""
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(f"The request's head has more than {limit} bytes.", facts={"limit": limit, "unit": "bytes"})
 
 
 class InternalError(PairwayError):
-    """Our own fault; the client learns the request id and nothing of the inside."""
+    """Our own fault; the client gets the request id, but no details."""
 
 
 class ReplicaFailedError(PairwayError, status=502, code="replica-failed", title="The replica failed"):
@@ -126,91 +131,96 @@ class ReplicaFailedError(PairwayError, status=502, code="replica-failed", title=
 
 
 class UnusableOutputError(PairwayError, status=502, code="unusable-output", title="No usable translation"):
-    """The model gave nothing that may be shown as a translation."""
+    """The model returned no output that may be shown."""
 
 
 class OverloadedError(PairwayError, status=503, code="overloaded", title="Overloaded"):
-    """There is no capacity now; ``retry_after`` says when to come back."""
+    """There is no capacity now."""
 
 
 class PairUnavailableError(PairwayError, status=503, code="pair-unavailable", title="Language pair unavailable"):
-    """The pair is known, but nothing ready serves it now."""
+    """The pair is known, but no ready model serves it now."""
 
     def __init__(self, pair: str, why: str, *, retry_after: float) -> None:
-        super().__init__(f"{pair} can not be served now: {why}.", retry_after=retry_after)
+        super().__init__(f"{pair} cannot be served now: {why}.", retry_after=retry_after)
 
 
 class DeadlineExceededError(PairwayError, status=504, code="deadline-exceeded", title="Deadline exceeded"):
-    """The time given for the request is over."""
+    """The request's time is over."""
 
 
 class KeyRequiredError(PairwayError, status=401, code="key-required", title="Key required"):
-    """A key is needed and there was none; the answer says in which form."""
+    """The request needs a key."""
 
 
 class KeyRefusedError(PairwayError, status=403, code="key-refused", title="Key refused"):
-    """The key is not one that opens this."""
+    """The key is wrong, or does not allow the request."""
 
 
 class PairRefusedError(PairwayError, status=403, code="pair-refused", title="Language pair refused"):
-    """The key is not for this pair."""
+    """The key does not allow this pair."""
 
     def __init__(self, pair: str, allowed: Sequence[str]) -> None:
-        super().__init__(f"This key is not for {pair}, but for {', '.join(allowed)}.", facts={"pairs": list(allowed)})
+        super().__init__(
+            f"This key does not allow {pair}; it allows {', '.join(allowed)}.", facts={"pairs": list(allowed)}
+        )
 
 
 class OperatorOffError(PairwayError, status=403, code="operator-off", title="Changes of the fleet are off"):
-    """No operator token is set; the sentence says how to set one."""
+    """No operator token is set."""
 
 
 class UnknownReplicaError(PairwayError, status=404, code="unknown-replica", title="Unknown replica"):
     """No replica of the fleet has this URL."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(f"{url} is no replica of the fleet now, nor a name that stands for any; GET /fleet lists all.")
+        super().__init__(f"{url} is not a replica of the fleet, nor a host name of one; GET /fleet lists all.")
 
 
 class UnknownKeyError(PairwayError, status=404, code="unknown-key", title="Unknown key"):
-    """No key has this id, or it was revoked."""
+    """No key has this id, or the key was revoked.
+
+    ``key_id`` is None for a malformed id, which is not repeated: it may be a whole key.
+    """
 
     def __init__(self, key_id: str | None) -> None:
-        """Name the id; None for what can be no id, which is not repeated: it may be a whole key."""
         if key_id is None:
-            super().__init__("No key has such an id: it has 12 hexadecimal digits.")
+            super().__init__("This is not the id of a key, which has 12 hexadecimal digits.")
         else:
-            super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, revoked ones too.")
+            super().__init__(f"No active key has the id {key_id}; GET /keys lists all, also revoked ones.")
 
 
 class FleetFullError(PairwayError, status=409, code="fleet-full", title="Too many changes"):
-    """Operators' changes are bounded, and there are that many."""
+    """The limit on operators' changes is reached."""
 
     def __init__(self, limit: int) -> None:
-        message = f"Operators have changed {limit} URLs, and no more are kept; write replicas into PROXY_REPLICAS."
+        message = f"Operators have changed {limit} URLs, which is the maximum; add replicas to PROXY_REPLICAS."
         super().__init__(message, facts={"limit": limit})
 
 
 class KeysFullError(PairwayError, status=409, code="keys-full", title="Too many keys"):
-    """Keys are bounded, and there are that many."""
+    """The limit on keys is reached."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"There are {limit} keys, and no more are kept; revoked ones go after 30 days.", facts={"limit": limit}
+            f"There are {limit} keys, which is the maximum; revoked keys are deleted after 30 days.",
+            facts={"limit": limit},
         )
 
 
 class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rate limited"):
-    """The caller has used up what its key allows for now; ``retry_after`` says when there is more."""
+    """The caller has used up a limit of its key."""
 
 
 class KeysUnavailableError(PairwayError, status=503, code="keys-unavailable", title="Keys unavailable"):
-    """Keys can not be looked up now, so nobody can be let in by one that is not known here."""
+    """Keys cannot be looked up now; those unknown here are refused."""
 
-    def __init__(self, detail: str = "Keys can not be looked up now.") -> None:
+    def __init__(self, detail: str = "Keys cannot be looked up now.") -> None:
         super().__init__(detail, retry_after=RETRY_AFTER_MIN)
 
 
 class RelayedError(PairwayError):
-    """A replica's own problem that holds for the client as it is (too large, unusable output)."""
+    """Problem of a replica that clients get unchanged (too large, unusable output)."""
 
     def __init__(self, *, code: str, http_status: int, title: str, detail: str, facts: Mapping[str, Any]) -> None:
         super().__init__(detail, facts=facts)
@@ -219,5 +229,4 @@ class RelayedError(PairwayError):
         self.title = title
 
 
-# Every code that a server of ours can answer with.
 CODES: Final = frozenset(kind.code for kind in PairwayError.__subclasses__())

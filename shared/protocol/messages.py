@@ -1,4 +1,4 @@
-"""Requests, answers and problems: the models that cross a socket, the same on both sides."""
+"""Models of requests, answers and problems, the same in both servers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from shared.protocol.errors import BadRequestError, TooLargeError
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
 AUTO: Final = "auto"
-# Names or terms of one request. Each is looked for in every text and may stand in every prompt: a document's glossary.
+# Names or terms of one request, as in a document's glossary. Each is searched in every text and may be in every prompt.
 MAX_PHRASES: Final = 256
-MAX_PHRASE_CHARS: Final = 200  # the longest product name, and then some
+MAX_PHRASE_CHARS: Final = 200  # more than the longest product name
 
 
 class TextFormat(StrEnum):
-    """How a text is to be read: as plain text, or as markup whose tags come back as they were."""
+    """Format of a text: plain, or markup whose tags come back unchanged."""
 
     TEXT = "text"
     HTML = "html"
@@ -45,7 +45,7 @@ def _phrase_error(phrase: object) -> str | None:
     if not isinstance(phrase, str):
         return "must be a string"
     if not 0 < len(phrase) <= MAX_PHRASE_CHARS:
-        return f"has {len(phrase)} characters; 1 to {MAX_PHRASE_CHARS} are taken"
+        return f"has {len(phrase)} characters; 1 to {MAX_PHRASE_CHARS} are allowed"
     return None if phrase.strip() else "is blank; it must hold more than white space"
 
 
@@ -60,43 +60,41 @@ def _kind_of_text(value: object) -> str:
 
 
 class TranslateRequest(BaseModel):
-    """The body of ``POST /translate``: one text or a list, a pair of languages, and what to keep or how to say it."""
+    """Body of ``POST /translate``."""
 
     model_config = ConfigDict(extra="forbid")
 
     text: Annotated[
         Annotated[StrictStr, Tag("text")] | Annotated[list[StrictStr], Field(min_length=1), Tag("list")],
         Discriminator(_kind_of_text),
-        Field(description="One text, or a list of texts that comes back in the same order.", examples=["Hello"]),
+        Field(description="One text, or a list of texts; results have the same order.", examples=["Hello"]),
     ]
     source_lang: Annotated[
-        StrictStr, Field(description='BCP-47 tag, or "auto" (proxy only) to detect it.', examples=["en"])
+        StrictStr, Field(description='BCP-47 tag, or "auto" (proxy only) to detect the language.', examples=["en"])
     ] = AUTO
     target_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["de"])]
     format: Annotated[
         TextFormat,
-        Field(description="How the texts are to be read; tags of markup come back as they were."),
-        WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # in place: OpenAPI finds no $defs of ours
+        Field(description="Format of the texts; tags of HTML and Markdown come back unchanged."),
+        WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # inline: OpenAPI does not find our $defs
     ] = TextFormat.TEXT
     do_not_translate: list[Annotated[StrictStr, AfterValidator(_checked_phrase)]] = Field(
-        default_factory=list[str],  # pydantic makes a deep copy of another default for each request
+        default_factory=list[str],  # pydantic deep-copies any other default for each request
         max_length=MAX_PHRASES,
-        description=f"Names and phrases that stay as they are, each 1 to {MAX_PHRASE_CHARS} characters.",
+        description=f"Names and phrases that stay unchanged, each 1 to {MAX_PHRASE_CHARS} characters.",
         examples=[["Pairway"]],
         json_schema_extra={"default": []},
     )
     terms: dict[StrictStr, StrictStr] = Field(
         default_factory=dict[str, str],
         max_length=MAX_PHRASES,
-        description=f"How to say what: source to target, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
+        description=f"Terms and their translations, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
         examples=[{"invoice": "Rechnung"}],
         json_schema_extra={"default": {}},
     )
     pivot: Annotated[
         StrictBool,
-        Field(
-            description="Whether the translation may go through a third language where nothing serves the pair itself."
-        ),
+        Field(description="Whether the translation may go through a third language if no model serves the pair."),
     ] = True
 
     @field_validator("source_lang")
@@ -117,43 +115,46 @@ class TranslateRequest(BaseModel):
                 for side, phrase in zip(("source", "target"), entry, strict=True):
                     error = _phrase_error(phrase)
                     if error is None and str(phrase).splitlines() != [phrase]:
-                        error = "holds a line break; it must stand on one line"
+                        error = "contains a line break; it must be on one line"
                     if error is not None:
                         raise ValueError(f"the {side} of entry {number} {error}")
         return cast("object", value)
 
     @property
     def texts(self) -> list[str]:
-        """The texts as a list, whichever form they came in."""
+        """The texts as a list, even a single one."""
         return [self.text] if isinstance(self.text, str) else self.text
 
     @property
     def chars(self) -> int:
-        """Characters of all texts together."""
+        """Number of characters of all texts."""
         return sum(map(len, self.texts))
 
     def answer(self, results: Sequence[Translation]) -> bytes:
-        """Return the answer's JSON: one object for one text, a list of them for a list."""
+        """Return the JSON answer: one object, or a list for a list."""
         each = [result.to_json() for result in results]
         return each[0] if isinstance(self.text, str) else b'{"results":[%s]}' % b",".join(each)
 
 
 class Detected(BaseModel):
-    """What language a text was taken for, and how sure that is (0..1)."""
+    """Detected language of a text, with a confidence (0..1)."""
 
     lang: str
     confidence: float
 
 
 class Notice(BaseModel):
-    """Something the client should know about one translation; ``code`` is stable."""
+    """Warning about one translation; ``code`` is stable."""
 
     code: str
     message: str
 
 
 class Translation(BaseModel):
-    """One text's answer; ``translation`` is null where no usable output could be had, with a warning that says why."""
+    """Answer for one text.
+
+    ``translation`` is null if no output was usable; a warning says why.
+    """
 
     translation: str | None
     source_lang: str | None
@@ -164,12 +165,12 @@ class Translation(BaseModel):
     warnings: list[Notice] = Field(default_factory=list[Notice], json_schema_extra={"default": []})
 
     def to_json(self) -> bytes:
-        """Return the object as it goes over the wire: ``detected`` only where a language was detected."""
+        """Return the JSON, with ``detected`` only if a language was detected."""
         return self.model_dump_json(exclude={"detected"} if self.detected is None else None).encode()
 
 
 class Translations(BaseModel):
-    """The answer to a list: one object per text, same order, same length."""
+    """Answer to a list: one object per text, in the same order."""
 
     results: list[Translation]
 
@@ -188,7 +189,7 @@ class Problem(BaseModel):
 
 
 class Limits(BaseModel):
-    """What one request may hold: bytes of its body, number of texts, characters of a text."""
+    """Limits of one request: bytes of its body, texts, characters per text."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -197,7 +198,10 @@ class Limits(BaseModel):
     text_chars: int
 
     def check(self, text: object) -> None:
-        """Raise TooLargeError for a text or a list over the limits; all else is for the fields' check to refuse."""
+        """Raise TooLargeError if a text or a list exceeds the limits.
+
+        Values of other types pass; the check of the fields refuses them.
+        """
         match text:
             case str():
                 self._check_length("text", text)
@@ -216,17 +220,17 @@ class Limits(BaseModel):
 
 
 def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
-    """Read a request in the order of the contract: JSON, object, sizes, fields.
+    """Parse and check a request in this order: JSON, object, sizes, fields.
 
     Raises:
-        BadRequestError: not JSON, not an object, or a name stands twice in one.
-        TooLargeError: too many texts or too long a text.
-        InvalidRequestError: a missing, unknown or wrong field, or an impossible tag; the first ten are named.
+        BadRequestError: the body is not a JSON object, or an object repeats a name.
+        TooLargeError: there are too many texts, or one is too long.
+        InvalidRequestError: fields are missing, unknown or wrong; the message names the first ten.
     """
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise BadRequestError(f"The body is no JSON: {error}.") from None
+        raise BadRequestError(f"The body is not JSON: {error}.") from None
     if not isinstance(value, dict):
         raise BadRequestError("The body is JSON, but not an object with text and target_lang.")
     members = cast("dict[str, object]", value)
@@ -239,35 +243,38 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
         request = TranslateRequest.model_validate(members)
     except ValidationError as error:
         raise invalid_request(error, _CLIENT_SENTENCES) from None
-    if not is_plainly_unique:  # last: of a valid request little is left to look through
+    if not is_plainly_unique:  # last: only valid requests are parsed again
         refuse_repeated_names(body)
     return request
 
 
 def refuse_repeated_names(body: bytes) -> None:
-    """Raise BadRequestError if a name stands twice in one object of the JSON."""
-    # Numbers stay text: nobody needs them here, and Python refuses to read very long ones.
+    """Raise BadRequestError if an object of the JSON repeats a name."""
+    # Numbers stay text: they are not needed here, and Python refuses very long ones.
     json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
 
 
 def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:
-    """Say whether one look shows that no name stands twice: the readers of JSON differ in which of two they believe."""
-    if b"\\u00" in body and _ESCAPED_LETTER.search(body):  # a name may be spelt so
+    """Return whether a quick check proves that no name is repeated.
+
+    JSON parsers differ in which of two equal names they use.
+    """
+    if b"\\u00" in body and _ESCAPED_LETTER.search(body):  # a name may be escaped
         return False
     for name in members:
         quoted = _QUOTED.get(name)
-        if quoted is None or body.count(quoted) != 1:  # in a text, a quote has a backslash before it
+        if quoted is None or body.count(quoted) != 1:  # quotes inside a text are escaped
             return False
     return True
 
 
 def _check_unique(pairs: list[tuple[str, object]]) -> None:
     if len(dict(pairs)) != len(pairs):
-        raise BadRequestError("The body is JSON, but a name stands twice in one of its objects.")
+        raise BadRequestError("The body is JSON, but a name occurs twice in one of its objects.")
 
 
 def unchanged(text: str, source: str | None, target: str, detected: Detected | None = None) -> Translation:
-    """Return a text as its own translation; ``source`` is None where it has no language to name."""
+    """Return a text as its own translation; ``source`` None: no language."""
     return Translation(
         translation=text,
         source_lang=source,
@@ -279,21 +286,21 @@ def unchanged(text: str, source: str | None, target: str, detected: Detected | N
 
 
 def same_language(text: str, source: str, target: str, detected: Detected | None = None) -> Translation:
-    """Return a text that is in the target language already, and say so."""
-    notice = Notice(code="same-language", message="The text is in the target language already.")
+    """Return a text already in the target language, with a warning."""
+    notice = Notice(code="same-language", message="The text is already in the target language.")
     return unchanged(text, source, target, detected).model_copy(update={"warnings": [notice]})
 
 
 _FIELDS: Final = frozenset(TranslateRequest.model_fields)
-# As they stand in JSON: the fields that hold no names of their own.
+# Names of fields as in JSON, except the field whose value has names.
 _QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms"}}
-# Escapes of U+0050 to U+007F: the letters of our names are among them.
+# Escapes of U+0050 to U+007F, which include the letters of fields' names.
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[567]")
 
-# What would be right, for the kinds of errors that pydantic words for programmers.
+# Messages for the types of errors that pydantic words for programmers.
 _CLIENT_SENTENCES: Final = {
     "missing": "is required",
-    "extra_forbidden": "is no field of this request",
+    "extra_forbidden": "is not a field of this request",
     "string_type": "must be a string",
     "list_type": "must be a list of strings",
     "dict_type": "must be an object of strings",

@@ -1,4 +1,4 @@
-"""How urgent a request is, what its texts cost, and the lanes by both: the order in which work goes to an engine."""
+"""Priorities, cost units and lanes: the order of work for an engine."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Final
 from shared.protocol.errors import InvalidRequestError
 
 PRIORITY_HEADER: Final = "X-Priority"
-# About a sentence of ordinary prose (15 to 20 words), which is what an engine is asked at once; a text costs no less than
-# one however short it is. Both servers measure alike without a tokenizer (docs/decisions/0017-overload.md).
+# About a sentence of prose (15 to 20 words), which is one engine request; shorter texts cost one unit too. Without a
+# tokenizer, both servers measure alike (docs/decisions/0017-overload.md).
 CHARS_PER_UNIT: Final = 100
-# A text of more units than this is long: it waits for its share behind the short texts of its class.
+# A text of more units is long: it waits for its share behind the short texts of its priority.
 SHORT_UNITS: Final = 8
 
 
 class Priority(StrEnum):
-    """Three classes: somebody waits, something waits, nothing does; ``rank`` is 0 for the most urgent."""
+    """Priority: interactive (a person waits), standard (a program waits), bulk (nobody waits).
+
+    ``rank`` is 0 for the most urgent.
+    """
 
     rank: int
 
@@ -26,7 +29,11 @@ class Priority(StrEnum):
 
     @classmethod
     def from_header(cls, value: str | None) -> Priority:
-        """Read the header (none: interactive), or raise InvalidRequestError where it names no class."""
+        """Return the header's priority, interactive without a header.
+
+        Raises:
+            InvalidRequestError: the header names no priority.
+        """
         if value is None:
             return cls.INTERACTIVE
         try:
@@ -35,7 +42,7 @@ class Priority(StrEnum):
             raise InvalidRequestError([(PRIORITY_HEADER, f"must be one of {', '.join(cls)}")]) from None
 
     def at_most(self, ceiling: Priority) -> Priority:
-        """Return this class, or the ceiling where this one is more urgent."""
+        """Return this priority, or the ceiling if this one is more urgent."""
         return self if self.rank >= ceiling.rank else ceiling
 
 
@@ -44,12 +51,12 @@ for _rank, _priority in enumerate(Priority):
 
 
 def cost_of(chars: int, texts: int = 1) -> float:
-    """Return the units that so many texts with that many characters together cost; one unit is a short sentence."""
+    """Return the cost units of texts with that many characters together."""
     return max(float(texts), chars / CHARS_PER_UNIT)
 
 
 class Lane(IntEnum):
-    """The lanes of both servers, the most urgent first."""
+    """Lane: a priority, with short or long texts; most urgent first."""
 
     INTERACTIVE_SHORT = 0
     INTERACTIVE_LONG = 1
@@ -60,12 +67,12 @@ class Lane(IntEnum):
 
     @classmethod
     def of(cls, priority: Priority, *, is_long: bool) -> Lane:
-        """Return the lane of a class's requests: those with a long text among theirs, or those of short texts only."""
+        """Return the lane of a request; one long text makes it long."""
         return _LANES[2 * priority.rank + is_long]
 
     @property
     def is_long(self) -> bool:
-        """Whether long texts go there."""
+        """Whether the lane is for long texts."""
         return self in _LONG
 
 
@@ -74,5 +81,5 @@ _LONG: Final = frozenset({Lane.INTERACTIVE_LONG, Lane.STANDARD_LONG, Lane.BULK_L
 
 
 def is_long(chars: int) -> bool:
-    """Say whether a text of so many characters is long; a request is when its longest text is."""
+    """Return whether a text of that many characters is long."""
     return chars > SHORT_UNITS * CHARS_PER_UNIT

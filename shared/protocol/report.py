@@ -1,4 +1,4 @@
-"""What an API server reports of itself at ``GET /report``, and the proxy reads."""
+"""Report of an API server (``GET /report``), which proxies read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from shared.protocol.priority import Priority
 
 
 class PairReport(BaseModel):
-    """One configured pair of a replica: which model serves it, and whether it is ready (else why not).
+    """One configured pair of a replica, with its model.
 
-    ``rank`` is the model's place among all models of the catalog that serve the pair, 0 the preferred one, hosted here
-    or not. ``canary`` is a short text whose translation proves that the pair works, None where there is none.
-    ``ready_in_s`` is in how many seconds a pair that is not ready should be so again, None where that is not known.
+    ``why`` gives the reason if it is not ready, ``ready_in_s`` the estimated seconds until it is, None if unknown.
+    ``rank`` is the model's position among all models of the catalog for the pair, hosted here or not; 0 is preferred.
+    ``canary`` is a short text whose translation proves that the pair works, None if there is none.
     """
 
     source: str
@@ -33,12 +33,15 @@ class PairReport(BaseModel):
 
     @property
     def pair(self) -> LanguagePair:
-        """The pair itself; the key under which it is reported is only a label."""
+        """The pair; the key in the report is only a label."""
         return LanguagePair(self.source, self.target)
 
 
 class ServedPairs(dict[str, PairReport]):
-    """Every configured pair of a replica under its label; not to be changed, as reports that say the same share it."""
+    """All configured pairs of a replica, by label.
+
+    Immutable by convention: equal reports share it.
+    """
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -47,12 +50,12 @@ class ServedPairs(dict[str, PairReport]):
 
     @cached_property
     def by_pair(self) -> dict[LanguagePair, PairReport]:
-        """The reports by the pair itself."""
+        """The reports by pair."""
         return {report.pair: report for report in self.values()}
 
     @cached_property
     def version(self) -> str:
-        """A digest of all that is reported of the pairs."""
+        """Digest of the pairs' reports."""
         return blake2b(to_json(self), digest_size=16).hexdigest()
 
     @cached_property
@@ -62,10 +65,11 @@ class ServedPairs(dict[str, PairReport]):
 
 
 class ClassCapacity(BaseModel):
-    """How full a model is for one class of requests, in units of cost; taken on is what has less than ``limit`` before it.
+    """Capacity of a model for one priority, in cost units.
 
-    ``ahead`` is what is in hand before or beside a new short request; ``callers`` the part of it, at most one unit of each
-    other caller, that goes before the first short text of one who has nothing in hand (callers are served in turn).
+    A request with less than ``limit`` ahead of it is accepted. ``ahead`` is the work in flight before or parallel to a
+    new short request. ``callers`` is the part of it that goes before the first short text of a caller without work in
+    flight: at most one unit of each other caller, because callers are served in turn.
     """
 
     ahead: float = Field(ge=0)
@@ -74,14 +78,15 @@ class ClassCapacity(BaseModel):
 
 
 class ModelReport(BaseModel):
-    """One engine: requests running and waiting, the most that run at once, steps made, seconds since the last, KV use.
+    """State of one engine.
 
-    ``steps`` begin again at 0 with each start of the engine. ``capacity`` (``room`` in JSON) is that of each class of
-    requests, ``rate`` how many units of cost the engine gets done in a second when it is full, None before that is known.
-    ``revision`` changes with the weights and with all settings that change what the model answers.
+    ``limit`` is the most requests that run at once. ``steps`` restarts at 0 with each start of the engine;
+    ``step_age_s`` is the time since the last step. ``kv_used`` is a share of the KV cache (0..1). ``capacity``
+    (``room`` in JSON) is by priority. ``rate`` is the cost units per second of a full engine, None until measured.
+    ``revision`` changes with the weights and with all settings that change the model's output.
     """
 
-    # Both servers write and read JSON by the alias; Python code uses the name.
+    # JSON has the alias; Python code uses the name.
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     running: int
@@ -98,7 +103,7 @@ class ModelReport(BaseModel):
 
 
 class ServerState(StrEnum):
-    """What a replica says of itself."""
+    """State of a replica, as the replica reports it."""
 
     STARTING = "starting"
     READY = "ready"
@@ -106,10 +111,10 @@ class ServerState(StrEnum):
 
 
 class ReplicaReport(BaseModel):
-    """The answer to ``GET /report``; ``replica_id`` is new at each start of the process, times are Unix seconds.
+    """Answer to ``GET /report``; times are Unix seconds.
 
-    ``weight`` is the share of work it wants beside others, 1 for an ordinary one. ``pairs`` is empty where the asker named
-    their present ``pairs_version``.
+    ``replica_id`` is new at each start of the process. ``weight`` is the share of work that the replica wants relative
+    to others (usually 1). ``pairs`` is empty if the proxy sent their current ``pairs_version``.
     """
 
     replica_id: str
@@ -123,11 +128,11 @@ class ReplicaReport(BaseModel):
     models: dict[str, ModelReport]
 
     def without_known_pairs(self, version: str | None) -> ReplicaReport:
-        """Return the report as it is sent to an asker that knows this version of its pairs."""
+        """Return the report for a proxy that knows this version of pairs."""
         return self.model_copy(update={"pairs": ServedPairs()}) if version and version == self.pairs_version else self
 
     def with_known_pairs(self, known: ReplicaReport | None) -> ReplicaReport:
-        """Return the report with the pairs of an earlier one, if they are of the same version."""
+        """Return the report with an earlier report's pairs, if versions are equal."""
         if known is None or self.pairs_version is None or self.pairs_version != known.pairs_version:
             return self
         return self.model_copy(update={"pairs": known.pairs})

@@ -1,4 +1,4 @@
-"""Server-sent events of a translation that streams: their names, their bytes, and who may have them."""
+"""Server-sent events of a streamed translation: names, encoding, parsing, negotiation."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from pydantic import BaseModel, Field, StrictInt, StrictStr
 from pydantic_core import to_json
 
 EVENT_STREAM: Final = "text/event-stream"
-# The part of a text that became final; the whole answer, always last; the problem, always last where it broke.
+# A final part of a text; the whole answer, always last; the problem after a failure, always last.
 DELTA: Final = "delta"
 RESULT: Final = "result"
 ERROR: Final = "error"
-# A comment, which every reader of events skips: it only keeps those in between from closing an idle connection.
+# A comment, which readers of events skip: it keeps servers in between from closing an idle connection.
 KEEP_ALIVE: Final = b": still at work\n\n"
 
-# What JSON may hold unescaped in a string and some readers of lines (Python's str.splitlines, so httpx) end a line at:
+# JSON strings may hold these unescaped, but some readers (Python's str.splitlines, so httpx) end a line at them:
 # U+0085, U+2028, U+2029.
 _LINE_ENDS: Final = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
 
-# In ``Accept``: the ranges that JSON is in, the most telling first, and a range's weight, which is 1 where it is no such number.
+# In ``Accept``: the media ranges of JSON, most specific first, and a range's weight, which is 1 if absent or malformed.
 _JSON_RANGES: Final = ("application/json", "application/*", "*/*")
 _WEIGHT: Final = re.compile(r";\s*q\s*=\s*(0(?:\.[0-9]*)?|1(?:\.0*)?)\s*(?:;|$)")
 
-# Takes a text's index in the request and its next part.
+# Gets a text's index in the request, and its next part.
 OnDelta = Callable[[int, str], None]
 
 
 class BrokenStreamError(Exception):
-    """What came is no stream of our events, or one event is far too large."""
+    """The stream has other events than ours, or one is too large."""
 
 
 class DeltaSink:
-    """Takes the parts of a streamed answer; ``indices`` say as which text ``write`` gets text ``n``.
+    """Receiver of the parts of a streamed answer.
 
-    Mutable state: whether one has come, whom to tell of each, and the response's ``headers``, set before the first one.
+    ``write`` gets text ``n`` as text ``indices[n]``. ``on_progress`` is called for each part, ``started`` is set by the
+    first one, and ``headers`` (of the response) are set before it.
     """
 
     __slots__ = ("_indices", "_write", "headers", "on_progress", "started")
@@ -50,24 +51,24 @@ class DeltaSink:
         self.started = False
 
     def __call__(self, index: int, text: str) -> None:
-        """Take the next part of a text, or raise BrokenStreamError where there is no such text."""
+        """Pass on a text's next part; raise BrokenStreamError for an unknown index."""
         if self.on_progress is not None:
             self.on_progress()
         if self._indices is not None:
             if not 0 <= index < len(self._indices):
-                raise BrokenStreamError(f"a delta of text {index} of {len(self._indices)}")
+                raise BrokenStreamError(f"a delta of text {index}, but there are {len(self._indices)}")
             index = self._indices[index]
         if text:
             self.started = True
             self._write(index, text)
 
     def renumbered(self, indices: Sequence[int]) -> DeltaSink:
-        """Return a sink for some of the texts, which have these indices here."""
+        """Return a sink for the texts that have these indices here."""
         return DeltaSink(self, indices)
 
 
 class Delta(BaseModel):
-    """The data of a delta: which text of the request (0 for a single one), and its next part."""
+    """Data of a delta: a text's index, and its next part."""
 
     index: StrictInt = Field(ge=0)
     text: StrictStr
@@ -75,17 +76,17 @@ class Delta(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: its name (``message`` where it has none) and its data."""
+    """One event; its name is ``message`` if the stream has none."""
 
     name: str
     data: bytes
 
 
 def encode(name: str, data: bytes) -> bytes:
-    """Return an event with JSON as its data, on one line, whatever a reader takes for the end of a line."""
+    """Return an event with JSON data, on one line for every reader."""
     for raw, escape in _LINE_ENDS:
         data = data.replace(raw, escape)
-    if b"\n" in data or b"\r" in data:  # between JSON's tokens only
+    if b"\n" in data or b"\r" in data:  # only between tokens of JSON
         data = data.replace(b"\r", b" ").replace(b"\n", b" ")
     return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
 
@@ -96,9 +97,9 @@ def encode_delta(index: int, text: str) -> bytes:
 
 
 class EventReader:
-    """Takes a stream of events apart, however its bytes are cut; ``limit`` bounds the bytes of one. Linear time and memory.
+    """Parser of an event stream, in linear time and memory.
 
-    Lines end with LF or CRLF (a bare CR ends none). Mutable state: the event and the line that have begun.
+    ``limit`` bounds the bytes of one event. Lines end with LF or CRLF, not with a bare CR.
     """
 
     def __init__(self, limit: int) -> None:
@@ -108,7 +109,11 @@ class EventReader:
         self._name = ""
 
     def feed(self, part: bytes) -> Iterator[Event]:
-        """Yield the events that end in this part, or raise BrokenStreamError where one passes the limit."""
+        """Yield the events that end in this part.
+
+        Raises:
+            BrokenStreamError: an event exceeds the limit.
+        """
         start = 0
         while (end := part.find(b"\n", start)) >= 0:
             self._append(part[start:end])
@@ -134,11 +139,10 @@ class EventReader:
                 self._data += value + b"\n"
             case b"event":
                 self._name = value.decode(errors="replace")
-            case _:  # comments, and fields that mean nothing here
+            case _:  # comments and unused fields
                 pass
 
     def _finish_event(self) -> Event | None:
-        """Return the event that an empty line ends; one without data is none."""
         name, self._name = self._name or "message", ""
         data = bytes(self._data.removesuffix(b"\n"))
         self._data.clear()
@@ -146,7 +150,7 @@ class EventReader:
 
 
 def accepts_events(accept: str) -> bool:
-    """Say whether ``Accept`` asks for events: by name, and at least as much as for JSON."""
+    """Return whether ``Accept`` names events, with at least the weight of JSON."""
     accept = accept.lower()
     if EVENT_STREAM not in accept:
         return False
@@ -159,10 +163,10 @@ def accepts_events(accept: str) -> bool:
 
 
 def documentation() -> dict[str, Any]:
-    """Return the OpenAPI description of the stream, beside the JSON answer."""
+    """Return the OpenAPI description of the stream."""
     text = (
-        "With `Accept: text/event-stream`. `delta`: `{index, text}`, the next part of one text; parts of one text come "
-        "in order and together are its translation, parts of several texts may come in turns. `result`: the JSON "
-        "answer, always last. `error`: a problem, always last, where it broke after the stream began."
+        "With `Accept: text/event-stream`. `delta`: `{index, text}`, the next part of one text; the parts of a text "
+        "come in order and together are its translation, parts of several texts may alternate. `result`: the JSON "
+        "answer, always last. `error`: a problem, always last, if the translation failed after the stream began."
     )
     return {EVENT_STREAM: {"schema": {"type": "string", "description": text}}}

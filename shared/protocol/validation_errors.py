@@ -1,4 +1,4 @@
-"""Validation errors of pydantic, in the words of our API: which field is wrong, and what would be right."""
+"""pydantic's validation errors, reworded for clients and operators."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from pydantic_core import ErrorDetails
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.headers import mask_secrets
 
-# A megabyte holds 100,000 unknown fields; nobody needs, and no server should write, a sentence about each.
+# A megabyte holds 100,000 unknown fields; messages about all of them would help nobody.
 MAX_FIELDS_NAMED: Final = 10
 MAX_NAME_CHARS: Final = 64
 MAX_VALUE_CHARS: Final = 80
-# pydantic words these for programmers. In braces: the value, and what pydantic says of the rule.
+# Messages instead of pydantic's; in braces the value and the parameters of pydantic's rule.
 _OPERATOR_SENTENCES: Final = {
     "missing": "is required",
-    "string_type": "{value} is no text",
-    "string_too_long": "{length} characters are too many; {max_length} are the most",
-    "int_type": "{value} is no whole number",
-    "int_from_float": "{value} is no whole number",
-    "float_type": "{value} is no number",
-    "float_parsing": "{value} is no number",
-    "finite_number": "{value} is no number",
+    "string_type": "{value} is not a text",
+    "string_too_long": "{length} characters are too many; the maximum is {max_length}",
+    "int_type": "{value} is not a whole number",
+    "int_from_float": "{value} is not a whole number",
+    "float_type": "{value} is not a number",
+    "float_parsing": "{value} is not a number",
+    "finite_number": "{value} is not a number",
     "bool_type": "{value} is neither true nor false",
-    "tuple_type": "{value} is no list",
-    "enum": "{value} is none of {expected}",
+    "tuple_type": "{value} is not a list",
+    "enum": "{value} is not one of {expected}",
     "greater_than": "{value} is too small; it must be more than {gt}",
-    "greater_than_equal": "{value} is too small; {ge} is the least",
-    "less_than_equal": "{value} is too large; {le} is the most",
+    "greater_than_equal": "{value} is too small; the minimum is {ge}",
+    "less_than_equal": "{value} is too large; the maximum is {le}",
     "too_short": "is empty; name one or more",
-    "too_long": "{length} are too many; {max_length} are the most",
+    "too_long": "{length} are too many; the maximum is {max_length}",
 }
 
 
 def operator_errors(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
-    """Return the first ten wrong fields with the error of each; keys in wrong places are masked."""
-    # A list of which pydantic took no part is no empty one.
+    """Return the first ten wrong fields with messages; API keys are masked."""
+    # pydantic also calls a list too short if it accepted none of its parts.
     items = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
     return [
         (mask_secrets(str(item["loc"][0])[:MAX_NAME_CHARS]), mask_secrets(_operator_sentence(item, model)))
@@ -64,7 +64,9 @@ def _operator_sentence(item: ErrorDetails, model: type[BaseModel]) -> str:
 def _unknown_field(name: str, model: type[BaseModel]) -> str:
     close = difflib.get_close_matches(name[:MAX_NAME_CHARS], model.model_fields, n=1)
     return (
-        f"is no field; did you mean {close[0]}?" if close else f"is no field; there are {', '.join(model.model_fields)}"
+        f"is not a field; did you mean {close[0]}?"
+        if close
+        else f"is not a field; the fields are {', '.join(model.model_fields)}"
     )
 
 
@@ -75,20 +77,23 @@ def _as_json(value: object) -> str:
 
 
 def invalid_request(error: ValidationError, sentences: Mapping[str, str]) -> InvalidRequestError:
-    """Map pydantic's errors to ours, without the client's text; ``sentences`` says what would be right, by kind of error."""
+    """Map pydantic's errors to ours, without the client's text.
+
+    ``sentences`` has messages by type of error.
+    """
     items = islice(error.errors(include_url=False, include_input=False), MAX_FIELDS_NAMED)
     return InvalidRequestError([(_field_name(item["loc"]), sentence_of(item, sentences)) for item in items])
 
 
 def _field_name(location: tuple[int | str, ...]) -> str:
-    """``("text", "list", 3)`` → ``text[3]``: the union's own tags are of no use to a client."""
+    """Return ``text[3]`` for ``("text", "list", 3)``, without the union's tag."""
     first, *rest = location
     inner = [part for part in rest if isinstance(part, int)]
     return str(first)[:64] + "".join(f"[{part}]" for part in inner)
 
 
 def sentence_of(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
-    """Return what is wrong: a validator's own words, those of its kind in ``sentences``, or pydantic's."""
+    """Return an error's message: the validator's, one of ``sentences``, or pydantic's."""
     if item["type"] == "value_error":
         return str(item["ctx"]["error"]) if "ctx" in item else item["msg"]
     return sentences.get(item["type"], item["msg"])

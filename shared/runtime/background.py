@@ -1,4 +1,4 @@
-"""Loops that live as long as the app and never die in silence."""
+"""Loops that run as long as the app, and log their errors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-# A loop that missed this many intervals is dead or stuck; never below the floor, so that a loaded machine
-# (an engine importing in a thread holds the interpreter for seconds) is not taken for a dead one.
+# A loop that missed this many intervals is dead or stuck, but not before the floor: an engine that is imported in a
+# thread holds the interpreter for seconds.
 STALE_INTERVALS: Final = 10
 STALE_FLOOR_SECONDS: Final = 15.0
-# Spread of the period, so that several proxies do not tick together.
+# Random share of the period, so that several proxies do not tick together.
 PERIOD_JITTER: Final = 0.1
-# A tick that overran its interval still leaves the event loop this much to breathe.
+# The least pause, also after a tick that overran its interval.
 MIN_PAUSE_SECONDS: Final = 0.05
 
 
 @dataclass(slots=True)
 class Loop:
-    """Calls ``tick`` every ``interval`` seconds (± 10 %); an error is logged and never ends the loop."""
+    """Loop that calls ``tick`` every ``interval`` seconds (± 10 %).
+
+    An error is logged, and never ends the loop.
+    """
 
     name: str
     interval: float
@@ -35,10 +38,10 @@ class Loop:
     failures: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.last_success = self.clock()  # a young loop is not stale
+        self.last_success = self.clock()  # a new loop is not stale
 
     async def run(self) -> None:
-        """Tick until cancelled, even by a cancellation that a library in the tick took for its own."""
+        """Tick until cancelled, even if a library in the tick swallows that."""
         task = asyncio.current_task()
         while True:
             started = self.clock()
@@ -49,15 +52,15 @@ class Loop:
             await asyncio.sleep(max(MIN_PAUSE_SECONDS, period - (self.clock() - started)))
 
     async def tick_once(self) -> None:
-        """Tick once; an error is logged at the first of a row and counted."""
+        """Tick once; count errors, and log the first in a row."""
         try:
             await self.tick()
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            self._note_failure(error)  # something inside was cancelled, not we
-        except Exception as error:  # noqa: BLE001 - the guard that keeps a loop alive is the one place for this
+            self._note_failure(error)  # something inside the tick was cancelled, not the loop
+        except Exception as error:  # noqa: BLE001 - no error may end the loop
             self._note_failure(error)
         else:
             if self.failures:
@@ -71,17 +74,17 @@ class Loop:
             log.error("loop failed", extra={"loop": self.name}, exc_info=error)
 
     def age(self) -> float:
-        """Return the seconds since the last good tick."""
+        """Return the seconds since the last successful tick."""
         return self.clock() - self.last_success
 
     def is_stale(self) -> bool:
-        """Say whether the last good tick is too old for the loop to be called alive."""
+        """Return whether the last successful tick is too long ago."""
         return self.age() > max(STALE_FLOOR_SECONDS, STALE_INTERVALS * self.interval)
 
 
 @asynccontextmanager
 async def running(*loops: Loop) -> AsyncGenerator[None]:
-    """Run the loops while the block lasts; cancel and await them at its end."""
+    """Run the loops during the block, then cancel and await them."""
     tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
     try:
         yield

@@ -1,4 +1,4 @@
-"""Exit codes of both programs: 0 for a signal, EX_CONFIG for a wrong configuration."""
+"""Exit codes of both servers: 0 for signals, EX_CONFIG for wrong settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ EXIT_CONFIG: Final = 78
 
 
 def exit_on_signals() -> None:
-    """Make SIGTERM and SIGINT a clean exit; uvicorn takes them while it serves, and raises them again afterwards."""
+    """Exit cleanly on SIGTERM and SIGINT.
+
+    uvicorn handles both while it serves, and raises them again afterwards.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _exit)
 

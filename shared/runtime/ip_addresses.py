@@ -1,16 +1,19 @@
-"""IP addresses: which only this machine reaches, and which network a client is in."""
+"""IP addresses: loopback, and a client's network."""
 
 from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-# What one holder of IPv6 addresses has at least: among them they choose freely, so only these bits identify a holder.
+# A client has at least a /64 and chooses freely among its addresses, so only these bits identify it.
 IPV6_PREFIX: Final = 64
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine reaches a server that listens there; a name other than localhost may mean any."""
+    """Return whether only this machine reaches a server that listens there.
+
+    False for any name except localhost, because it may mean any address.
+    """
     if host == "localhost":
         return True
     try:
@@ -20,7 +23,10 @@ def is_loopback(host: str) -> bool:
 
 
 def network_of(address: str) -> str:
-    """Return a client's network: its IPv4 address, or the /64 of an IPv6 one; anything else as it is."""
+    """Return a client's IPv4 address, or the /64 of an IPv6 one.
+
+    Anything else is returned unchanged.
+    """
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Structured logs: a constant message and fields, a request's ``request_id`` among them; never a text, key or address."""
+"""Structured logs: constant messages with fields; never texts, keys or addresses."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LogFormat = Literal["json", "text"]
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
-# color_message is uvicorn's line once more, with escape codes.
+# color_message is uvicorn's message again, with escape codes.
 _RECORD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
-# What is not ASCII is escaped, line ends of all kinds with it.
+# Escapes all characters beyond ASCII, which include some line ends.
 _encode_json: Final = json.JSONEncoder(default=str).encode
 
 
@@ -36,7 +36,7 @@ class _RequestIdFilter(logging.Filter):
 
 
 class _JsonFormatter(logging.Formatter):
-    """``{"time": …, "level": …, "logger": …, "message": …, FIELDS…}``, on one line, for machines."""
+    """Format ``{"time": …, "level": …, "logger": …, "message": …, FIELDS…}``."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -55,7 +55,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 class _JsonHandler(logging.StreamHandler[TextIO]):
-    """Writes records as JSON, and requests' lines without a record (docs/decisions/0018-hot-path.md)."""
+    """Handler of JSON lines; a request's line needs no record (docs/decisions/0018-hot-path.md)."""
 
     def write_request(self, logger: logging.Logger, fields: Mapping[str, object]) -> None:
         line = to_json(
@@ -67,14 +67,14 @@ class _JsonHandler(logging.StreamHandler[TextIO]):
         try:
             self.stream.write(line.decode("ascii") + self.terminator)
             self.stream.flush()
-        except OSError:  # a full disk fails no request: logging itself goes on as well
+        except OSError:  # a full disk must not fail a request; logging ignores it too
             return
         finally:
             self.release()
 
 
 def log_request(logger: logging.Logger, fields: Mapping[str, object]) -> None:
-    """Write the line of one request, ``request_id`` among its fields."""
+    """Write a request's log line; its fields include ``request_id``."""
     if not logger.isEnabledFor(logging.INFO):
         return
     match logging.root.handlers:
@@ -85,7 +85,7 @@ def log_request(logger: logging.Logger, fields: Mapping[str, object]) -> None:
 
 
 def _local_time(seconds: float) -> str:
-    """Return the local time of these seconds since the epoch, as logging itself writes it."""
+    """Return a Unix time as local time, in the format of logging."""
     whole = int(seconds)
     return f"{_local_second(whole)},{int((seconds - whole) * 1000):03d}"
 
@@ -96,7 +96,7 @@ def _local_second(seconds: int) -> str:
 
 
 class _TextFormatter(logging.Formatter):
-    """``12:00:01 INFO proxy.fleet.prober replica down url=… why=…``, for people at a terminal."""
+    """Format ``12:00:01 INFO proxy.fleet.prober replica down url=… why=…``, for terminals."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -106,7 +106,7 @@ class _TextFormatter(logging.Formatter):
 
 
 def _on_one_line(value: object) -> str:
-    """Escape what is not printable: a path with a line break in it must not forge a log line."""
+    """Escape unprintable text: a path must not forge log lines."""
     text = str(value)
     return text if text.isprintable() else ascii(text)
 
@@ -116,7 +116,7 @@ def _extras(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
 
 
 def configure_logging(level: str, log_format: LogFormat) -> None:
-    """Send every log line of this process to stderr in one form; libraries that chatter are held to warnings."""
+    """Log to stderr in one format; noisy libraries only log warnings."""
     if log_format == "json":
         handler = _JsonHandler(sys.stderr)
         handler.setFormatter(_JsonFormatter())

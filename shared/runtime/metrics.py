@@ -1,6 +1,6 @@
-"""Metrics of both servers, and several registries as one; no label is a client's address or key.
+"""Metrics of both servers; no label is a client's address or key.
 
-Counters and histograms are plain numbers, which become samples when somebody collects them (docs/decisions/0018-hot-path.md).
+Counters and histograms are plain numbers that become samples at a scrape (docs/decisions/0018-hot-path.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from shared.protocol.errors import PairwayError
 
-# From a cached word to a long document at the default request time-out of 30 s.
+# From a cached word to a long document at the default request timeout of 30 s.
 LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
 _BUCKET_LABELS: Final = (*({"le": str(bound)} for bound in LATENCY_BUCKETS), {"le": "+Inf"})
 _NO_LABELS: Final[dict[str, str]] = {}
@@ -35,7 +35,7 @@ class Count:
     created_at: float = field(default_factory=time.time)
 
     def inc(self, amount: int = 1) -> None:
-        """Count so many more."""
+        """Add to the count."""
         self.value += amount
 
     def samples(self) -> Iterator[tuple[str, dict[str, str], float]]:
@@ -46,7 +46,7 @@ class Count:
 
 @dataclass(slots=True)
 class DurationHistogram:
-    """One series of a histogram of seconds."""
+    """One series of a histogram of durations in seconds."""
 
     kind: ClassVar = "histogram"
     sum: float = 0.0
@@ -54,7 +54,7 @@ class DurationHistogram:
     buckets: list[int] = field(default_factory=lambda: [0] * len(_BUCKET_LABELS))
 
     def observe(self, seconds: float) -> None:
-        """Count one more that took so long."""
+        """Count one duration."""
         self.buckets[bisect_left(LATENCY_BUCKETS, seconds)] += 1
         self.sum += seconds
 
@@ -71,7 +71,7 @@ SeriesT = TypeVar("SeriesT", Count, DurationHistogram)
 
 
 class MetricFamily(Collector, Generic[SeriesT]):
-    """The series of one metric by the values of its labels. Not thread-safe: one event loop."""
+    """Series of one metric, by label values. Not thread-safe."""
 
     def __init__(
         self,
@@ -87,14 +87,14 @@ class MetricFamily(Collector, Generic[SeriesT]):
         registry.register(self)
 
     def labels(self, *values: str) -> SeriesT:
-        """Return the series with these values."""
+        """Return the series with these label values."""
         series = self._series.get(values)
         if series is None:
             series = self._series[values] = self._kind()
         return series
 
     def remove(self, label: str, value: str) -> None:
-        """Drop the series that have this value."""
+        """Remove all series with this label value."""
         index = self._label_names.index(label)
         for values in [values for values in self._series if values[index] == value]:
             del self._series[values]
@@ -114,13 +114,13 @@ class MetricFamily(Collector, Generic[SeriesT]):
 
 
 class MergedCollector:
-    """Several registries as one: each metric appears once, with all samples and the first registry's help text."""
+    """Several registries as one; metrics of the same name are joined."""
 
     def __init__(self, *registries: Collector) -> None:
         self._registries = registries
 
     def collect(self) -> Iterable[Metric]:
-        """Collect every registry and join the samples of metrics with the same name."""
+        """Collect all registries; help texts are those of the first."""
         merged: dict[str, Metric] = {}
         for registry in self._registries:
             for metric in registry.collect():
@@ -133,31 +133,34 @@ class MergedCollector:
 
 @dataclass(slots=True)
 class RequestSample:
-    """One request under way: its pair ("other" until a known one is found: labels stay bounded), the replicas asked."""
+    """Pair and replicas of a request in flight.
+
+    The pair is "other" until a known one is found, so that labels stay bounded.
+    """
 
     pair: str = "other"
     replicas: list[str] = field(default_factory=list[str])
 
 
 class ServerMetrics:
-    """Metrics of both servers, in a registry of one app; ``prefix`` is ``pairway_proxy`` or ``pairway_apiserver``."""
+    """Metrics of both servers, in one app's registry."""
 
     def __init__(self, prefix: str) -> None:
         self.registry = CollectorRegistry()
         self.requests = self.counter(
             f"{prefix}_requests_total",
-            "Translation requests by pair (as asked; 'other' where unknown) and outcome (ok, or the problem's code).",
+            "Translation requests by pair (as requested; 'other' if unknown) and outcome (ok, or the problem's code).",
             ["pair", "outcome"],
         )
         self.seconds = self.histogram(
-            f"{prefix}_request_seconds", "Time from the request's body to its answer.", ["pair"]
+            f"{prefix}_request_seconds", "Seconds from the request's body to its answer.", ["pair"]
         )
         self.in_flight = 0
-        in_flight = self.gauge(f"{prefix}_requests_in_flight", "Translation requests being served.")
+        in_flight = self.gauge(f"{prefix}_requests_in_flight", "Translation requests in flight.")
         in_flight.set_function(lambda: self.in_flight)
-        self.texts = self.counter(f"{prefix}_texts_total", "Texts asked for.", ["pair"])
+        self.texts = self.counter(f"{prefix}_texts_total", "Texts in translation requests.", ["pair"])
         self.loop_age = self.gauge(
-            f"{prefix}_loop_age_seconds", "Seconds since a background loop last went well.", ["loop"]
+            f"{prefix}_loop_age_seconds", "Seconds since a background loop last succeeded.", ["loop"]
         )
 
     def counter(self, name: str, documentation: str, labels: Sequence[str] = ()) -> MetricFamily[Count]:
@@ -173,7 +176,7 @@ class ServerMetrics:
         return Gauge(name, documentation, labels, registry=self.registry)
 
     def request_timer(self, clock: Callable[[], float]) -> RequestTimer:
-        """Count one translation request while the block lasts, whatever its end; the block fills in the pair."""
+        """Return a timer for one request; its block fills in the pair."""
         return RequestTimer(self, clock)
 
 

@@ -1,8 +1,8 @@
-"""Guard process: ends what its owner started, however the owner itself ended.
+"""Guard process: ends its owner's descendants, however the owner ended.
 
-A child is found by a variable in its environment as it was at its exec: neither the owner nor a child forked without an
-exec (nothing here does that) is marked, and a program that writes its title over its environment loses the mark.
-Run as a script, this file is the guard; it imports little, because a guard sleeps in memory as long as its owner lives.
+A process is marked by a variable in its environment at exec. So neither the owner nor a child forked without exec
+(there is none) is marked, and a program that writes its title over its environment loses the mark.
+Run as a script, this file is the guard. It imports little, because the guard stays in memory as long as its owner.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ import signal
 import sys
 import time
 
-# Scans in a row that find nothing before the guard ends: between fork and exec a process is not marked yet.
+# Empty scans in a row before the guard ends: between fork and exec a process is not marked yet.
 EMPTY_SCANS = 3
 SCAN_INTERVAL_SECONDS = 0.05
-# After SIGKILL only the kernel can keep a process (a disk or a GPU that does not answer): then the guard gives up.
+# The guard gives up so long after SIGKILL: then only the kernel keeps the process (a disk or GPU does not respond).
 AFTER_KILL_SECONDS = 10.0
-# Blocked in the guard from its first instruction: what ends the owner's terminal must not end the guard.
+# Blocked in the guard from its first instruction: a signal of the owner's terminal must not end the guard.
 BLOCKED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Makes the setproctitle package (vLLM's EngineCore) leave the environment of a process readable.
+# Keeps setproctitle (in vLLM's EngineCore) from overwriting the environment of a process.
 KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
 GUARD_READY = b"up"
-# Where the guard finds the descriptor that it holds open for its owner.
+# The number in the guard of the descriptor that it holds open.
 HELD_FD = 3
 
 
 class ProcessGuard:
-    """Marks every process started in the block by the variable ``name``; ends those left when the block or its owner ends.
+    """Context manager that ends processes started in its block.
 
-    They get SIGTERM and ``grace_seconds`` later SIGKILL (0: SIGKILL at once). ``held_fd`` stays open in the guard until
-    it is done: a lock on it says how long the cleaning lasts. Raises OSError when the guard can not be started.
+    It marks them with the variable ``name``. When the block or the owner ends, the remaining ones get SIGTERM, and
+    SIGKILL ``grace_seconds`` later (0: SIGKILL at once). The guard holds ``held_fd`` open until then, so a lock on it
+    shows that processes may be left. Raises OSError if the guard cannot be started.
     """
 
     def __init__(self, name: str, grace_seconds: float, *, held_fd: int | None = None) -> None:
@@ -52,13 +53,13 @@ class ProcessGuard:
             # Last: the descriptors above may have this number.
             (os.POSIX_SPAWN_DUP2, 2 if self.held_fd is None else self.held_fd, HELD_FD),
         ]
-        # -I and -S: nothing of the user's or of site-packages is imported.
+        # -I and -S: nothing is imported from the user's folder or site-packages.
         command = [sys.executable, "-I", "-S", __file__, self.name, self.value, str(self.grace_seconds)]
         try:
             self._guard_pid = os.posix_spawn(
                 sys.executable,
                 command,
-                # Unmarked, for this name and any other: a guard must survive the cleaning of the guard above it.
+                # No marks of any name: this guard must survive the guard of an outer block.
                 {key: os.environ[key] for key in ("LD_LIBRARY_PATH",) if key in os.environ},
                 file_actions=files,
                 setsid=True,
@@ -71,7 +72,7 @@ class ProcessGuard:
         finally:
             os.close(guard_end)
             os.close(answer_end)
-        # A child that is only forked would hold the lifeline and so hide the owner's death from the guard.
+        # A forked child would hold the lifeline, which would hide the owner's death from the guard.
         os.register_at_fork(after_in_child=self._drop_lifeline)
         with open(answer, "rb") as guard_output:  # noqa: PTH123 - a descriptor, not a path
             if guard_output.read() != GUARD_READY:
@@ -100,14 +101,14 @@ class ProcessGuard:
 
 
 def find_marked_processes(name: str, value: str) -> list[int]:
-    """Return the ids of this user's processes whose environment at their exec held ``name=value``; zombies have none."""
+    """Return the ids of this user's processes with this mark, except zombies."""
     mark = f"\0{name}={value}\0".encode()
     pids: list[int] = []
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
         try:
-            with open(f"/proc/{entry.name}/environ", "rb") as environ:  # noqa: PTH123 - pathlib would double the guard
+            with open(f"/proc/{entry.name}/environ", "rb") as environ:  # noqa: PTH123 - pathlib would double the memory
                 if mark in b"\0" + environ.read() and entry.stat().st_uid == os.getuid():
                     pids.append(int(entry.name))
         except OSError:
@@ -117,7 +118,10 @@ def find_marked_processes(name: str, value: str) -> list[int]:
 
 
 def end_marked_processes(name: str, value: str, grace_seconds: float) -> None:
-    """End every marked process: SIGTERM (a stopped one is woken for it), after the grace SIGKILL, until none is left."""
+    """End all marked processes with SIGTERM, and with SIGKILL after the grace.
+
+    SIGCONT wakes stopped processes for their SIGTERM.
+    """
     kill_at = time.monotonic() + grace_seconds
     terminated: set[int] = set()
     empty_scans = 0
@@ -142,7 +146,7 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def guard_until_eof(name: str, value: str, grace_seconds: float) -> None:
-    """Wait until the owner's end of stdin closes, then end the marked processes."""
+    """Wait until stdin ends, then end the marked processes."""
     os.closerange(HELD_FD + 1, os.sysconf("SC_OPEN_MAX"))
     os.write(1, GUARD_READY)
     os.dup2(2, 1)

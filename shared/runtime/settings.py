@@ -1,4 +1,4 @@
-"""Settings from the environment that both servers share; misspelt names are refused."""
+"""Settings of both servers, from the environment; misspelt names are refused."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from shared.runtime.logging import LogFormat
 
 
 class SettingsError(ValueError):
-    """The environment holds a wrong setting: a value that cannot be, or a name with our prefix that no setting has."""
+    """The environment has a wrong setting, or an unknown one."""
 
 
 def refuse_unknown_settings(
     prefix: str, fields: Collection[str], environ: Mapping[str, str], removed: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse misspelt settings, which pydantic-settings does not see in the process environment.
+    """Refuse misspelt settings, which pydantic-settings ignores in the process environment.
 
-    ``removed`` says by the full name of each setting of earlier versions what replaces it.
+    ``removed`` has advice for settings of earlier versions, by full name.
 
     Raises:
-        SettingsError: names the variable, and what replaces it or the closest setting that exists.
+        SettingsError: names the variable, and the advice or the closest setting.
     """
     known = {f"{prefix}{field}".upper() for field in fields}
     for name in sorted(environ):
@@ -39,7 +39,7 @@ def refuse_unknown_settings(
         if name.upper().startswith(prefix.upper()) and name.upper() not in known:
             close = difflib.get_close_matches(name.upper(), known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
-            raise SettingsError(f"{name} is no setting; {hint}")
+            raise SettingsError(f"{name} is not a setting; {hint}")
 
 
 Port = Annotated[int, Field(ge=1, le=65535, description="TCP port to listen on.")]
@@ -48,25 +48,25 @@ MaxConnections = Annotated[
     Field(
         ge=1,
         le=1_000_000,
-        description="Connections at once; also never more than three quarters of the open files allowed.",
+        description="Connections at once; at most three quarters of the allowed open files.",
     ),
 ]
-# As the environment gives it, for split_commas: pydantic-settings would take it for JSON.
+# Raw text for split_commas: pydantic-settings would parse it as JSON.
 CommaSeparated = Annotated[tuple[str, ...], NoDecode]
 Token = Annotated[SecretStr, AfterValidator(validate_token)]
 
 
 def split_commas(value: object) -> object:
-    """Return the parts of a text from the environment; what is no text stays for the field to judge."""
+    """Return the parts of a comma-separated text; other values are returned unchanged."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
 class ServerSettings(BaseSettings):
-    """A field is the environment variable of its name with the server's prefix (``env_prefix``) before it."""
+    """Settings of both servers; environment variables have the prefix ``env_prefix``."""
 
-    # Inputs are hidden in errors: beside the wrong value they show the others, a Redis password among them.
+    # Errors must not show inputs: these have all values, and so a Redis password.
     model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-    # By the full name of each setting of earlier versions, what replaces it.
+    # Advice for settings of earlier versions, by full name.
     removed: ClassVar[Mapping[str, str]] = {}
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
@@ -81,10 +81,10 @@ class ServerSettings(BaseSettings):
         default=2.0,
         ge=0,
         le=600,
-        description="Seconds more for every further 1,000 characters of a request's texts together.",
+        description="Additional seconds for every further 1,000 characters of a request's texts.",
     )
     max_request_timeout: float = Field(
-        default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
+        default=600.0, gt=0, le=86_400, description="Longest time for one request of any length, seconds."
     )
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
@@ -94,13 +94,13 @@ class ServerSettings(BaseSettings):
         description="Bytes in one request's body; 200,000 characters fit even as \\uXXXX.",
     )
     max_bodies_bytes: int = Field(
-        default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
+        default=33_554_432, ge=1_048_576, description="Bytes of all request bodies in flight, per server."
     )
     drain_seconds: float = Field(
         default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
     )
     log_level: str = Field(
-        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged."
+        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Lowest level that is logged."
     )
     log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 
@@ -115,18 +115,18 @@ class ServerSettings(BaseSettings):
         if self.max_body_bytes > self.max_bodies_bytes:
             raise ValueError(
                 f"{prefix}MAX_BODY_BYTES ({self.max_body_bytes}) must not exceed "
-                f"{prefix}MAX_BODIES_BYTES ({self.max_bodies_bytes}): such a body would never be let in"
+                f"{prefix}MAX_BODIES_BYTES ({self.max_bodies_bytes}): such a body would never be accepted"
             )
         return self
 
     @cached_property
     def time_limits(self) -> TimeLimits:
-        """How long a request may take, by the length of its texts."""
+        """Time limits of a request, by the length of its texts."""
         return TimeLimits(self.request_timeout, self.seconds_per_1000_chars, self.max_request_timeout)
 
     @cached_property
     def limits(self) -> Limits:
-        """The bounds of one request."""
+        """Size limits of a request."""
         return Limits(body_bytes=self.max_body_bytes, texts=self.max_texts, text_chars=self.max_text_chars)
 
 
@@ -137,7 +137,7 @@ def load_settings(kind: type[S]) -> S:
     """Read a server's settings from the environment.
 
     Raises:
-        SettingsError: says which variables are wrong and what would be right, never with the value: it may be a secret.
+        SettingsError: names the wrong variables and valid values, never the wrong value: it may be a secret.
     """
     prefix = kind.model_config.get("env_prefix", "")
     refuse_unknown_settings(prefix, kind.model_fields, os.environ, kind.removed)

@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 async def gather_results(coroutines: Iterable[Coroutine[None, None, T]]) -> list[T]:
-    """Await all coroutines; what fails first ends the rest and is raised itself."""
+    """Await all coroutines; the first error cancels the rest and is raised."""
     first, *others = coroutines
-    if not others:  # most requests: no task for it
+    if not others:  # most requests have only one, which needs no task
         return [await first]
     try:
         async with asyncio.TaskGroup() as group:
@@ -25,13 +25,16 @@ async def gather_results(coroutines: Iterable[Coroutine[None, None, T]]) -> list
 
 
 async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) -> T:
-    """Await ``work`` in a thread that the process does not wait for at its end; ``undo`` gets a result that nobody awaits."""
+    """Await ``work`` in a thread that does not delay the process's exit.
+
+    ``undo`` gets a result that nobody awaits any more.
+    """
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - the waiting task's to handle
+        except BaseException as error:  # noqa: BLE001 - the waiting task handles it
             if future.set_running_or_notify_cancel():
                 future.set_exception(error)
             return
@@ -45,6 +48,6 @@ async def in_daemon_thread(work: Callable[[], T], *, undo: Callable[[T], None]) 
     try:
         return await result_future
     except asyncio.CancelledError:
-        if not future.cancel() and future.exception() is None:  # it was there in this very moment
+        if not future.cancel() and future.exception() is None:  # the result arrived at the same moment
             await asyncio.to_thread(undo, future.result())
         raise

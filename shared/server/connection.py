@@ -1,6 +1,7 @@
-"""One client's connection: uvicorn's protocol with bounds on heads, bodies and connections, and a close that loses no answer.
+"""Connections: uvicorn's protocol with limits, and a close that loses no answer.
 
-Whoever sends or reads slowly on purpose is a web server's business (docs/threat-model.md); here they only must not harm others.
+Deliberately slow clients are left to the web server in front (docs/threat-model.md); here they only must not harm
+others.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ from shared.server.uvicorn_protocol import UpgradeIgnoringProtocol
 
 log = logging.getLogger(__name__)
 
-# When a place for one more connection may be free again; seconds.
 CONNECTION_RETRY_AFTER_SECONDS: Final = 1.0
 
 
 class Connection(UpgradeIgnoringProtocol):
-    """Serves one connection; what is too large, too slow or no HTTP is answered with a problem, and the connection closes.
+    """One client's connection.
 
-    To its request cycles it is the transport too, so that their ``close`` is ours.
+    Input that is too large, too slow or not HTTP gets a problem, and the connection closes. Request cycles use this
+    object as their transport, so that they call its ``close``.
     """
 
     def __init__(self, *, limiter: ConnectionLimiter, **uvicorn_arguments: Any) -> None:
         super().__init__(**uvicorn_arguments)
         self._limiter = limiter
         self._disconnect = DisconnectSignal()
-        # Bytes that the parser has taken since it last gave us a whole head or a piece of a body.
+        # Bytes given to the parser since the last complete head or piece of a body.
         self._parsing_bytes = 0
         self._is_head_open = self._is_body_open = self._is_lingering = self._keeps_alive = False
         self._lingered_bytes = 0
         self._refusal: PairwayError | None = None
-        # The rest of a head, of a body, or of what a peer sends after its answer, is waited for so long.
+        # Limits the wait for the rest of a head, of a body, or of discarded bytes.
         self._timer: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Accept the connection, or refuse it where there are too many that are not idle."""
+        """Accept the connection, or refuse it if too many are not idle."""
         super().connection_made(transport)
         self.write, self.is_closing = transport.write, transport.is_closing
         is_admitted = self._limiter.admit()
@@ -60,15 +61,15 @@ class Connection(UpgradeIgnoringProtocol):
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
         self._disconnect.set()
-        # What refers to itself only the garbage collector can free, and ten thousand of them at once cost it 200 ms.
+        # Break a reference cycle: the garbage collector takes 200 ms for ten thousand of them.
         if self._is_idle():
-            self.cycle = cast("Any", None)  # as it was at first; uvicorn's types do not say
+            self.cycle = cast("Any", None)  # its first value, which uvicorn's types do not include
         else:
             self.cycle.transport = self.transport
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Read on, and see to it that the rest of a head or of a body comes in time."""
+        """Parse data, and limit the time for the rest."""
         if self._is_lingering:
             self._lingered_bytes += len(data)
             if self._lingered_bytes > MAX_LINGER_BYTES:
@@ -81,14 +82,14 @@ class Connection(UpgradeIgnoringProtocol):
         super().data_received(data)
         if self._refusal is not None:
             return
-        if self._parsing_bytes > MAX_HEAD_BYTES:  # of trailers, or of a chunk's header, as well
+        if self._parsing_bytes > MAX_HEAD_BYTES:  # trailers and chunk headers count too
             self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES))
         elif self._timer is None and (self._is_head_open or self._is_body_open):
             timeouts = self._limiter.timeouts
             self._timer = self.loop.call_later(
                 timeouts.body if self._is_body_open else timeouts.head, self._read_timed_out
             )
-        elif self._timer is None and self._is_idle():  # an empty line between requests begins none (RFC 9112, 2.2)
+        elif self._timer is None and self._is_idle():  # an empty line begins no request (RFC 9112 §2.2)
             self._wait_for_request()
 
     def _wait_for_request(self) -> None:
@@ -96,7 +97,7 @@ class Connection(UpgradeIgnoringProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def _is_idle(self) -> bool:
-        """Say whether no answer is due (before the first request there is no cycle, which uvicorn's types do not say)."""
+        """Return whether no answer is due; at first there is no cycle."""
         return not self.cycle or self.cycle.response_complete
 
     def _stop_timer(self) -> None:
@@ -106,7 +107,7 @@ class Connection(UpgradeIgnoringProtocol):
 
     def _read_timed_out(self) -> None:
         timeouts = self._limiter.timeouts
-        if self.flow.read_paused:  # nothing is late that we do not read
+        if self.flow.read_paused:  # the server itself does not read
             self._timer = self.loop.call_later(timeouts.body, self._read_timed_out)
         elif self._is_body_open:
             self._refuse(SlowRequestError(f"The request's body took more than {timeouts.body:g} s."))
@@ -115,7 +116,7 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_message_begin(self) -> None:
-        """Begin a request, unless too many wait already."""
+        """Begin a request, unless too many are waiting."""
         if len(self.pipeline) >= MAX_PIPELINED_REQUESTS:
             raise self._recorded(
                 BadRequestError(f"More than {MAX_PIPELINED_REQUESTS} requests wait on this connection.")
@@ -126,8 +127,11 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_headers_complete(self) -> None:
-        """Start the request. Until its body has come whole, its answer is the last one on the connection."""
-        if self._parsing_bytes > MAX_HEAD_BYTES:  # a body may be among them
+        """Start the request.
+
+        If its answer begins before its body is complete, the connection closes after it.
+        """
+        if self._parsing_bytes > MAX_HEAD_BYTES:  # they may include a body
             head_bytes = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
             if head_bytes > MAX_HEAD_BYTES:
                 raise self._recorded(HeadTooLargeError(limit=MAX_HEAD_BYTES))
@@ -146,7 +150,7 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_message_complete(self) -> None:
-        """End the request, unless its body follows what the parser took for its end."""
+        """End the request, unless the parser stopped before its body."""
         if self.has_pending_body():
             return
         self._stop_timer()
@@ -155,7 +159,7 @@ class Connection(UpgradeIgnoringProtocol):
         if not self.cycle.response_started:
             self.cycle.keep_alive = self._keeps_alive
         super().on_message_complete()
-        if not self.pipeline:  # uvicorn goes on when the app asks for more: we have to see that the peer hangs up
+        if not self.pipeline:  # uvicorn would wait for the app, and miss a disconnect
             self.flow.resume_reading()
 
     @override
@@ -168,19 +172,19 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def timeout_keep_alive_handler(self) -> None:
-        """End an idle connection, also one whose peer has not taken the last answer in all that time."""
+        """Abort an idle connection, even with an answer still unread."""
         self.transport.abort()
 
     @override
     def shutdown(self) -> None:
-        """Close after the answer that is due."""
+        """Close after the pending answer."""
         self._keeps_alive = False
         super().shutdown()
 
     def close(self) -> None:
-        """Close after the answer, which was written: at once, or after a while in which the rest of the body is discarded.
+        """Close after the answer, once the rest of the body was discarded.
 
-        A close with bytes unread is a reset, which can overtake the answer: most clients read none before they have sent all.
+        A close with unread bytes is a reset, which can overtake the answer: most clients read only after sending.
         """
         if self._is_lingering or self.transport.is_closing():
             return
@@ -202,7 +206,10 @@ class Connection(UpgradeIgnoringProtocol):
         )
 
     def _refuse_connection(self) -> None:
-        """Answer a connection that is one too many, and discard its request for a moment: a reset would destroy the answer."""
+        """Answer a connection beyond the cap, and discard its request briefly.
+
+        A reset would destroy the answer.
+        """
         self._unset_keepalive_if_required()
         self._refusal = OverloadedError("There are too many connections.", retry_after=CONNECTION_RETRY_AFTER_SECONDS)
         self._write_problem(self._refusal)
@@ -222,17 +229,17 @@ class Connection(UpgradeIgnoringProtocol):
         )
 
     def _recorded(self, error: PairwayError) -> PairwayError:
-        """Keep the error: what is raised here reaches ``send_400_response`` as one of the parser's own."""
+        """Store an error for ``send_400_response``, because the parser replaces raised errors."""
         self._refusal = error
         return error
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, or what was refused while it was parsed."""
-        self._refuse(self._refusal or BadRequestError("This is no HTTP/1.1 request."))
+        """Refuse with the stored error, or because the input is not HTTP."""
+        self._refuse(self._refusal or BadRequestError("This is not an HTTP/1.1 request."))
 
     def _refuse(self, error: PairwayError) -> None:
-        """Answer what cannot be served, and close; answers that are due before it are still given."""
+        """Send an error and close, after answers still pending on the connection."""
         if self._is_lingering or self.transport.is_closing():
             return
         self._refusal = error
@@ -240,9 +247,9 @@ class Connection(UpgradeIgnoringProtocol):
         log.info("request refused", extra={"status": error.http_status, "code": error.code})
         current = None if self._is_idle() else self.cycle
         if current is not None and not self._is_body_open:
-            current.keep_alive = False  # the latest, so all before it are answered
+            current.keep_alive = False  # the last request, so all others are answered
         elif current is not None and self.pipeline:
-            self.pipeline[0] = (current, cast("Any", standalone_problem(error)))  # a response is an app
+            self.pipeline[0] = (current, cast("Any", standalone_problem(error)))  # a response is an ASGI app
         elif current is not None and current.response_started:
             self.transport.abort()
         else:

@@ -1,4 +1,4 @@
-"""The server under both apps: uvicorn with our limits, drained before it stops."""
+"""Server of both apps: uvicorn with limits, which drains before it stops."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from shared.server.limits import ConnectionLimiter
 
 log = logging.getLogger(__name__)
 
-# Idle connections are kept longer than any pool of ours keeps them (proxy/upstream/client.py: 30 s), so that the client
-# end closes first and no request is sent into a closing socket.
+# Longer than our clients keep idle connections (proxy/upstream/client.py: 30 s), so that the client closes first and
+# sends no request into a closing socket.
 KEEP_ALIVE_TIMEOUT_SECONDS: Final = 75
-# Clients' share of the files that may be open; the rest is for replicas, Redis, engines and logs.
+# Clients' share of the allowed open files; the rest is for replicas, Redis, engines and logs.
 CLIENT_FILES_SHARE: Final = 0.75
 
 
 class DrainingServer(uvicorn.Server):
-    """Drains before it stops: a signal calls ``drain``, the socket stays open for ``drain_seconds``; a second one skips that.
+    """uvicorn server that drains before it stops.
 
-    uvicorn closes its sockets before the lifespan ends, so draining can not live there. ``second`` is a socket served as
-    long. ``drain_seconds`` should be longer than a probe interval plus its time-out, so that nobody still routes here.
+    A signal calls ``drain``; the socket stays open for ``drain_seconds``, or until a second signal. uvicorn closes its
+    sockets before the lifespan ends, so the lifespan is too late for draining. ``second`` configures another socket.
+    ``drain_seconds`` should be longer than a probe interval plus its timeout, so that no proxy still sends requests.
     """
 
     def __init__(
@@ -48,31 +49,31 @@ class DrainingServer(uvicorn.Server):
         self._drain_seconds = drain_seconds
         self._draining = False
         if second is not None:
-            second.lifespan = "off"  # the first one's is for both
+            second.lifespan = "off"  # both use the first one's
         self._second = None if second is None else uvicorn.Server(second)
         self.failed = False
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to drain; at the second signal, or with nothing to wait for, stop."""
+        """Begin to drain; a second signal, or no drain time, stops."""
         first, self._draining = not self._draining, True
         self._drain()
         if not first or not self.started or self._drain_seconds <= 0:
             super().handle_exit(sig, frame)
             return
         log.info("draining", extra={"seconds": self._drain_seconds})
-        # A signal handler may interrupt the loop anywhere; only this call of the loop's is safe from here.
+        # A signal handler may interrupt the loop anywhere; of its methods only call_soon_threadsafe is safe here.
         loop = asyncio.get_running_loop()
         loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, self._drained, sig, frame)
 
     def _drained(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, unless a second signal has: uvicorn takes one more for the order to drop what is in flight."""
+        """Stop, unless already stopping: a second exit drops requests in flight."""
         if not self.should_exit:
             super().handle_exit(sig, frame)
 
     @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the second socket after the first, whose lifespan makes the parts that both need."""
+        """Open the second socket after the first, whose lifespan creates shared parts."""
         await super().startup(sockets)
         if self._second is None:
             return
@@ -80,7 +81,7 @@ class DrainingServer(uvicorn.Server):
         self._second.lifespan = self._second.config.lifespan_class(self._second.config)
         try:
             await self._second.startup()
-        except SystemExit:  # uvicorn exits so when the address is taken; the first socket still has to close well
+        except SystemExit:  # the address is in use; the first socket must still close cleanly
             self.failed = self.should_exit = True
 
     @override
@@ -91,7 +92,7 @@ class DrainingServer(uvicorn.Server):
 
     @override
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the second socket before the first, whose lifespan ends the parts."""
+        """Close the second socket before the first, whose lifespan ends shared parts."""
         if self._second is not None and self._second.started:
             self._second.force_exit = self.force_exit
             await self._second.shutdown()
@@ -107,11 +108,12 @@ def server_config(
     limiter: ConnectionLimiter,
     trusted_proxies: Sequence[str] = (),
 ) -> uvicorn.Config:
-    """Return uvicorn's settings for both servers; in-flight requests get ``grace_seconds`` after the socket closed.
+    """Return uvicorn's configuration for either server.
 
-    ``trusted_proxies`` are addresses and networks whose ``X-Forwarded-For`` and ``-Proto`` are believed.
+    Requests in flight get ``grace_seconds`` after the socket closed. ``trusted_proxies`` are addresses and networks
+    whose ``X-Forwarded-For`` and ``-Proto`` are trusted.
     """
-    # uvicorn makes a protocol by calling this with keywords; its annotation knows classes only.
+    # uvicorn calls this with keywords, but its annotation allows only classes.
     protocol: Any = partial(Connection, limiter=limiter)
     return uvicorn.Config(
         app,
@@ -124,7 +126,7 @@ def server_config(
         log_config=None,
         access_log=False,
         server_header=False,
-        # Told, so that uvicorn does not go by FORWARDED_ALLOW_IPS, and by its own idea that loopback is to be trusted.
+        # Set, because uvicorn would use FORWARDED_ALLOW_IPS instead, and trust loopback.
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
         timeout_keep_alive=KEEP_ALIVE_TIMEOUT_SECONDS,
@@ -133,7 +135,7 @@ def server_config(
 
 
 def raise_open_files_limit(connections: int) -> int:
-    """Raise this process's limit of open files as far as that many connections need; return how many there may be."""
+    """Raise the open files limit as needed; return the connections it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = math.ceil(connections / CLIENT_FILES_SHARE)
     if soft != resource.RLIM_INFINITY and soft < needed:

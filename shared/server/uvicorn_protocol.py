@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol, patched: bodies after an ``Upgrade`` header.
+"""uvicorn's HTTP protocol, patched for bodies after an ``Upgrade`` header.
 
-The parser ends at such a head (of ``curl --http2``, of Java's HttpClient). A server may stay with HTTP/1.1 (RFC 9110 §7.8), and
-then the body and further requests follow; uvicorn drops that body (Kludex/uvicorn#2722, open at 0.54.0). This file exists for
-that bug alone: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
+The parser stops after such a head (``curl --http2``, Java's HttpClient). A server may continue with HTTP/1.1 (RFC 9110
+§7.8); then the body and further requests follow. uvicorn drops that body (Kludex/uvicorn#2722, open at 0.54.0). This
+file exists only for that bug: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# What says how long a body is.
+# Headers that give a body's length.
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class UpgradeIgnoringProtocol(HttpToolsProtocol):
-    """Protocol that stays with HTTP/1.1 and keeps the body of a request with ``Upgrade``."""
+    """Protocol that ignores ``Upgrade`` and keeps the body of such requests."""
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -31,7 +31,7 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
             self.send_400_response("Invalid HTTP request received.")
 
     def _parse(self, data: bytes) -> bytes:
-        """Parse to the end, or to the end of a head that asks for another protocol; return what is left."""
+        """Parse up to a head with ``Upgrade``, inclusive; return the rest."""
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
@@ -40,7 +40,7 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
         return b""
 
     def has_pending_body(self) -> bool:
-        """Say whether the message is complete only for the parser, which ended at its head."""
+        """Return whether the parser stopped at a head whose body follows."""
         return self.parser.should_upgrade() and bool(self._body_headers())
 
     def _next_parser(self) -> HttpRequestParser:
@@ -52,20 +52,20 @@ class UpgradeIgnoringProtocol(HttpToolsProtocol):
         return parser
 
     def _body_headers(self) -> list[tuple[bytes, bytes]]:
-        """Return the headers that say how long the body is; none where there is no body."""
+        """Return the headers that give the body's length; none without a body."""
         framing = [each for each in self.scope["headers"] if each[0] in _BODY_HEADERS]
         return [] if all(name == b"content-length" and not int(value) for name, value in framing) else framing
 
 
 class _BodyCallbacks:
-    """Parser callbacks that skip the head, which was parsed already. Mutable state: whether that is over."""
+    """Parser callbacks that skip the head, which was already parsed."""
 
     def __init__(self, protocol: UpgradeIgnoringProtocol) -> None:
         self._protocol = protocol
         self._head_is_over = False
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        """Return the protocol's callback of this name, which is called once the head is over."""
+        """Return the protocol's callback, which is called only after the head."""
         callback = getattr(self._protocol, name)
 
         def call(*arguments: bytes) -> None:

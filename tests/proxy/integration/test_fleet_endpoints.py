@@ -102,7 +102,7 @@ async def test_change_is_off_where_no_token_is_set() -> None:
     [
         (b"{", 400, "no JSON"),
         (b"[]", 400, "not an object"),
-        (b'{"url": "http://a:1", "url": "http://b:1"}', 400, "stands twice"),
+        (b'{"url": "http://a:1", "url": "http://b:1"}', 400, "occurs twice"),
         (b"{}", 422, "url: "),
         (b'{"url": 1}', 422, "url: "),
         (b'{"url": "10.0.0.1:8001"}', 422, "url: '10.0.0.1:8001' is no URL"),

@@ -65,7 +65,7 @@ def test_indirect_pair_without_pivots_is_unknown() -> None:
 
 def test_route_with_unready_leg_is_unavailable() -> None:
     fleet = snapshot(replica("a", "de>en", starting=("en>fr",)))
-    with pytest.raises(PairUnavailableError, match="en-fr can not be served now") as caught:
+    with pytest.raises(PairUnavailableError, match="en-fr cannot be served now") as caught:
         find_route(pair("de>fr"), fleet, EVEN)
     assert caught.value.retry_after
 

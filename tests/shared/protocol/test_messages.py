@@ -89,7 +89,7 @@ def test_json_without_object_is_a_bad_request(value: object) -> None:
     ],
 )
 def test_name_that_stands_twice_is_a_bad_request(body: bytes) -> None:
-    with pytest.raises(BadRequestError, match="a name stands twice"):
+    with pytest.raises(BadRequestError, match="a name occurs twice"):
         parse_translate_request(body, LIMITS)
 
 
@@ -118,7 +118,7 @@ def test_names_are_refused_just_when_they_stand_twice(pairs: list[tuple[str, obj
     if first is not None:  # it is refused whatever stands twice
         assert error is not None
     else:
-        assert (error is not None and "stands twice" in error.detail) == (len(dict(pairs)) < len(pairs))
+        assert (error is not None and "occurs twice" in error.detail) == (len(dict(pairs)) < len(pairs))
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
     ({"text": [], "target_lang": "de"}, "text", "must not be an empty list"),
     ({"text": 1, "target_lang": "de"}, "text", "must be a string"),
     ({"text": ["a", []], "target_lang": "de"}, "text[1]", "must be a string"),
-    ({"text": "a", "target_lang": "de", "Text": "b"}, "Text", "is no field of this request"),
-    ({"text": "a", "target_lang": "de", "x" * 999: 1}, "x" * 64, "is no field of this request"),
+    ({"text": "a", "target_lang": "de", "Text": "b"}, "Text", "is not a field of this request"),
+    ({"text": "a", "target_lang": "de", "x" * 999: 1}, "x" * 64, "is not a field of this request"),
 ]
 
 
@@ -225,18 +225,18 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], str, str]] = [
     ({"do_not_translate": "a"}, "do_not_translate", "must be a list of strings"),
     ({"do_not_translate": {"a": "b"}}, "do_not_translate", "must be a list of strings"),
     ({"do_not_translate": ["a", 1]}, "do_not_translate[1]", "must be a string"),
-    ({"do_not_translate": ["a", ""]}, "do_not_translate[1]", "has 0 characters; 1 to 200 are taken"),
-    ({"do_not_translate": ["x" * 201]}, "do_not_translate[0]", "has 201 characters; 1 to 200 are taken"),
+    ({"do_not_translate": ["a", ""]}, "do_not_translate[1]", "has 0 characters; 1 to 200 are allowed"),
+    ({"do_not_translate": ["x" * 201]}, "do_not_translate[0]", "has 201 characters; 1 to 200 are allowed"),
     ({"do_not_translate": ["\u3000 \t"]}, "do_not_translate[0]", "is blank; it must hold more than white space"),
     ({"do_not_translate": ["a"] * 257}, "do_not_translate", "has more than 256 entries"),
     ({"terms": []}, "terms", "must be an object of strings"),
     ({"terms": None}, "terms", "must be an object of strings"),
     ({"terms": {"a": "b", "c": 1}}, "terms", "the target of entry 2 must be a string"),
-    ({"terms": {"": "b"}}, "terms", "the source of entry 1 has 0 characters; 1 to 200 are taken"),
-    ({"terms": {"a": "x" * 201}}, "terms", "the target of entry 1 has 201 characters; 1 to 200 are taken"),
+    ({"terms": {"": "b"}}, "terms", "the source of entry 1 has 0 characters; 1 to 200 are allowed"),
+    ({"terms": {"a": "x" * 201}}, "terms", "the target of entry 1 has 201 characters; 1 to 200 are allowed"),
     ({"terms": {" ": "b"}}, "terms", "the source of entry 1 is blank; it must hold more than white space"),
-    ({"terms": {"a": "b\nc"}}, "terms", "the target of entry 1 holds a line break; it must stand on one line"),
-    ({"terms": {"a\u2028": "b"}}, "terms", "the source of entry 1 holds a line break; it must stand on one line"),
+    ({"terms": {"a": "b\nc"}}, "terms", "the target of entry 1 contains a line break; it must be on one line"),
+    ({"terms": {"a\u2028": "b"}}, "terms", "the source of entry 1 contains a line break; it must be on one line"),
     ({"terms": {str(n): "b" for n in range(257)}}, "terms", "has more than 256 entries"),
 ]
 

@@ -25,29 +25,29 @@ def errors_of(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("requests_per_minut", 3, "is no field; did you mean requests_per_minute?"),
-        ("id", "0" * 12, f"is no field; there are {', '.join(Grant.model_fields)}"),
-        ("requests_per_minute", -3, "-3 is too small; 1 is the least"),
-        ("requests_per_minute", 1.5, "1.5 is no whole number"),
-        ("requests_per_minute", "5", '"5" is no whole number'),
-        ("requests_per_minute", True, "true is no whole number"),
-        ("chars_per_day", 10**13, "10000000000000 is too large; 1000000000000 is the most"),
-        ("pairs", "en-de", '"en-de" is no list'),
+        ("requests_per_minut", 3, "is not a field; did you mean requests_per_minute?"),
+        ("id", "0" * 12, f"is not a field; the fields are {', '.join(Grant.model_fields)}"),
+        ("requests_per_minute", -3, "-3 is too small; the minimum is 1"),
+        ("requests_per_minute", 1.5, "1.5 is not a whole number"),
+        ("requests_per_minute", "5", '"5" is not a whole number'),
+        ("requests_per_minute", True, "true is not a whole number"),
+        ("chars_per_day", 10**13, "10000000000000 is too large; the maximum is 1000000000000"),
+        ("pairs", "en-de", '"en-de" is not a list'),
         ("pairs", ["xx"], f"'xx' {NO_PAIR}"),
-        ("pairs", [3], "3 is no text"),
+        ("pairs", [3], "3 is not a text"),
         ("pairs", [], "is empty; name one or more"),
-        ("pairs", ["en-de"] * 201, "201 are too many; 200 are the most"),
+        ("pairs", ["en-de"] * 201, "201 are too many; the maximum is 200"),
         ("pairs", ["en-xx1"], "'xx1' names no language; examples: en, de-AT, zh-Hant"),
-        ("ceiling", "urgent", "\"urgent\" is none of 'interactive', 'standard' or 'bulk'"),
-        ("scopes", ["root"], "\"root\" is none of 'translate' or 'operate'"),
+        ("ceiling", "urgent", "\"urgent\" is not one of 'interactive', 'standard' or 'bulk'"),
+        ("scopes", ["root"], "\"root\" is not one of 'translate' or 'operate'"),
         ("cached", "yes", '"yes" is neither true nor false'),
         ("expires_at", -1, "-1 is too small; it must be more than 0"),
-        ("expires_at", 1e15, "1000000000000000 is too large; 253402300799 is the most"),
-        ("expires_at", "soon", '"soon" is no number'),
-        ("expires_at", float("inf"), "Infinity is no number"),
-        ("name", None, "null is no text"),
+        ("expires_at", 1e15, "1000000000000000 is too large; the maximum is 253402300799"),
+        ("expires_at", "soon", '"soon" is not a number'),
+        ("expires_at", float("inf"), "Infinity is not a number"),
+        ("name", None, "null is not a text"),
         ("name", " ", "' ' is blank or not printable"),
-        ("name", "x" * 101, "101 characters are too many; 100 are the most"),
+        ("name", "x" * 101, "101 characters are too many; the maximum is 100"),
     ],
 )
 def test_operator_errors_name_the_value_and_the_rule(field: str, value: Any, sentence: str) -> None:
@@ -57,9 +57,9 @@ def test_operator_errors_name_the_value_and_the_rule(field: str, value: Any, sen
 def test_operator_errors_of_missing_and_other_fields() -> None:
     assert errors_of(Grant, {}) == [("name", "is required")]
     assert errors_of(Added, {"url": "http://a:1", "weight": 1e9}) == [
-        ("weight", "1000000000 is too large; 100 is the most")
+        ("weight", "1000000000 is too large; the maximum is 100")
     ]
-    assert errors_of(Added, {"url": "http://a:1", "weight": "1"}) == [("weight", '"1" is no number')]
+    assert errors_of(Added, {"url": "http://a:1", "weight": "1"}) == [("weight", '"1" is not a number')]
 
 
 def test_operator_errors_fall_back_to_pydantic_messages() -> None:

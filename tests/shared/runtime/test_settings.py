@@ -12,7 +12,7 @@ FIELDS = ["port", "probe_interval"]
 
 @pytest.mark.parametrize("name", ["PROXY_PORTS", "proxy_prot", "PROXY_PROBE_INTERVALL"])
 def test_misspelt_name_is_refused_with_the_closest(name: str) -> None:
-    with pytest.raises(SettingsError, match=f"{name} is no setting; did you mean PROXY_P"):
+    with pytest.raises(SettingsError, match=f"{name} is not a setting; did you mean PROXY_P"):
         refuse_unknown_settings("PROXY_", FIELDS, {name: "secret"})
 
 
@@ -50,7 +50,7 @@ class SampleSettings(ServerSettings):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("SAMPLE_HOTS", "hunter2", "SAMPLE_HOTS is no setting; did you mean SAMPLE_HOST"),
+        ("SAMPLE_HOTS", "hunter2", "SAMPLE_HOTS is not a setting; did you mean SAMPLE_HOST"),
         ("SAMPLE_OLD", "hunter2", "SAMPLE_OLD was removed; set SAMPLE_HOST"),
         ("SAMPLE_LOG_LEVEL", "hunter2", "^SAMPLE_LOG_LEVEL: "),
         ("SAMPLE_REQUEST_TIMEOUT", "600", "^the settings: .*SAMPLE_MAX_REQUEST_TIMEOUT"),
