@@ -28,7 +28,7 @@ class InvalidTagError(ValueError):
 
 
 class Closeness(IntEnum):
-    """How well a served language fits a requested one; higher is better."""
+    """Closeness of a served language to a requested one; higher is better."""
 
     OTHER_REGION = 1  # pt-BR for pt-PT
     WIDER = 2  # de for de-AT

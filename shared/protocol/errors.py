@@ -187,7 +187,7 @@ class UnknownKeyError(PairwayError, status=404, code="unknown-key", title="Unkno
         if key_id is None:
             super().__init__("This is not the id of a key, which has 12 hexadecimal digits.")
         else:
-            super().__init__(f"No active key has the id {key_id}; GET /keys lists all, also revoked ones.")
+            super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, also revoked ones.")
 
 
 class FleetFullError(PairwayError, status=409, code="fleet-full", title="Too many changes"):

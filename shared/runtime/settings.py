@@ -48,7 +48,7 @@ MaxConnections = Annotated[
     Field(
         ge=1,
         le=1_000_000,
-        description="Connections at once; at most three quarters of the allowed open files.",
+        description="Connections at once; also never more than three quarters of the open files allowed.",
     ),
 ]
 # Raw text for split_commas: pydantic-settings would parse it as JSON.
@@ -81,10 +81,10 @@ class ServerSettings(BaseSettings):
         default=2.0,
         ge=0,
         le=600,
-        description="Additional seconds for every further 1,000 characters of a request's texts.",
+        description="Seconds more for every further 1,000 characters of a request's texts together.",
     )
     max_request_timeout: float = Field(
-        default=600.0, gt=0, le=86_400, description="Longest time for one request of any length, seconds."
+        default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
     )
     max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
@@ -94,13 +94,13 @@ class ServerSettings(BaseSettings):
         description="Bytes in one request's body; 200,000 characters fit even as \\uXXXX.",
     )
     max_bodies_bytes: int = Field(
-        default=33_554_432, ge=1_048_576, description="Bytes of all request bodies in flight, per server."
+        default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
     )
     drain_seconds: float = Field(
         default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
     )
     log_level: str = Field(
-        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Lowest level that is logged."
+        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged."
     )
     log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
 

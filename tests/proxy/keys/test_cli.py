@@ -73,9 +73,9 @@ def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisSe
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["show", "0123456789ab"], 1, "No active key has the id 0123456789ab"),
-        (["revoke", "0123456789ab"], 1, "No active key"),
-        (["limit", "0123456789ab", "--name", "x"], 1, "No active key"),
+        (["show", "0123456789ab"], 1, "No key in force has the id 0123456789ab"),
+        (["revoke", "0123456789ab"], 1, "No key in force"),
+        (["limit", "0123456789ab", "--name", "x"], 1, "No key in force"),
         ([], 2, "required: command"),
         (["create"], 2, "--name"),
         (["create", "--name", ""], 2, "--name: '' is blank or not printable\n"),
