@@ -38,7 +38,7 @@ _CORS_MAX_AGE_SECONDS: Final = 600
 
 
 def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler | None = None) -> None:
-    """Set up errors, request ids, log lines, CORS and ``/docs`` of an app.
+    """Set up an app's errors, request ids, log lines, CORS and ``/docs``.
 
     Pages of ``origins`` ("*": all) may send requests, without cookies. ``translate`` answers ``POST /translate``
     past FastAPI's layers (docs/decisions/0018-hot-path.md).
