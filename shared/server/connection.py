@@ -1,7 +1,6 @@
 """Connections: uvicorn's protocol with limits, and a close that loses no answer.
 
-Deliberately slow clients are left to the web server in front (docs/threat-model.md); here they only must not harm
-others.
+Deliberately slow clients are left to the web server in front (docs/security.md); here they only must not harm others.
 """
 
 from __future__ import annotations
