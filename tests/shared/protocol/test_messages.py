@@ -56,7 +56,7 @@ def test_request_languages_are_canonical_and_source_is_auto() -> None:
 
 @pytest.mark.parametrize("body", [b"", b" ", b"{", b"Hello", b"\xff", b"\xef\xbb\xbf{}", b"{}{}", b'{"a":"\\ud800"}'])
 def test_invalid_json_is_a_bad_request(body: bytes) -> None:
-    with pytest.raises(BadRequestError, match="no JSON"):
+    with pytest.raises(BadRequestError, match="not JSON"):
         parse_translate_request(body, LIMITS)
 
 
