@@ -1,22 +1,22 @@
 """Proxy: tracks the fleet's health and routes requests by language pair.
 
-- ``__main__``: one proxy, configured by the environment.
-- ``app``: builds the app; the only place where all parts meet.
-- ``context``: the app's parts, as endpoints reach them.
-- ``settings``: what an operator can set.
+- ``__main__``: runs one proxy, configured by the environment.
+- ``app``: the composition root.
+- ``context``: the app's parts, for endpoints.
+- ``settings``: the settings.
 - ``api/``: HTTP endpoints.
-- ``translation/``: one request's pipeline.
-- ``admission/``: who is let in under load.
-- ``cache/``: translations kept or shared.
+- ``translation/``: the pipeline of one request.
+- ``admission/``: which requests are accepted under load.
+- ``cache/``: stored translations, and requests that share one computation.
 - ``forwarding/``: requests to replicas: retries, hedges, canary probes.
-- ``call``: one client's request inside the proxy.
-- ``balancing/``: which replica.
+- ``call``: one client request with its caller, priority and deadline.
+- ``balancing/``: the choice of a replica.
 - ``keys/``: API keys.
 - ``routing/``: languages, pairs, pivots.
-- ``fleet/``: which replicas exist and how they are.
+- ``fleet/``: which replicas exist and their state.
 - ``upstream/``: the HTTP client for replicas.
-- ``request_cost``: what a request costs a replica.
-- ``urls``: URLs and addresses in settings.
+- ``request_cost``: the cost of a request for a replica.
+- ``urls``: validators of URLs and addresses.
 - ``redis_client``: the connection to the fleet's Redis, and its keys.
 - ``metrics``: every metric of a proxy.
 """

@@ -18,12 +18,12 @@ from shared.server.limits import ConnectionLimiter
 
 log = logging.getLogger(__name__)
 
-# Exit status where the server could not start.
+# Exit status if the server could not start, or failed.
 NO_START: Final = 1
 
 
 def main() -> int:
-    """Serve until told to stop; 78 when a setting is wrong."""
+    """Serve until a signal; return 78 if a setting is wrong."""
     exit_on_signals()
     try:
         settings = load_settings(ProxySettings)
@@ -32,12 +32,12 @@ def main() -> int:
         return EXIT_CONFIG
     configure_logging(settings.log_level, settings.log_format)
     if everywhere := [each for each in settings.trusted_proxies if ip_network(each).prefixlen == 0]:
-        log.warning("any client can claim any address", extra={"trusted_proxies": everywhere})
+        log.warning("any client can forge its address", extra={"trusted_proxies": everywhere})
     limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
     app = create_app(settings)
     config = partial(
         draining_server.server_config,
-        # Every request ends by its own Deadline, so none is cut; with nothing in flight there is nothing to wait for.
+        # The longest deadline, so that a shutdown cuts no request; it ends earlier once none is in flight.
         grace_seconds=settings.max_request_timeout,
         limiter=limiter,
         trusted_proxies=settings.trusted_proxies,

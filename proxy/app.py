@@ -1,4 +1,4 @@
-"""Composition root of the proxy: the only place where its parts meet."""
+"""Composition root of the proxy: creates and connects all parts."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ from shared.version import VERSION
 
 log = logging.getLogger(__name__)
 
-# What is only for operators: on their own port where they have one.
+# Routes for operators only, on the operators' port if one is set.
 OPERATOR_ROUTES = (fleet.routes, keys.routes)
 
 
 def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
-    """Build the app; it serves once the first sweep has ended, or after ``FIRST_SWEEP_SECONDS``."""
+    """Build the app; it serves after the first sweep or ``FIRST_SWEEP_SECONDS``."""
     draining = asyncio.Event()
 
     @asynccontextmanager
@@ -95,7 +95,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
 
 
 def create_operator_app(main: FastAPI) -> FastAPI:
-    """Build the app of the operators' own port, with the main app's context."""
+    """Build the app of the operators' port, with the main app's context."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, docs_url=None, redoc_url=None)
     app.state = main.state
     configure_app(app)
@@ -106,7 +106,7 @@ def create_operator_app(main: FastAPI) -> FastAPI:
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What all builders need; ``stack`` closes in reverse what they open."""
+    """Arguments of all builders; ``stack`` closes their resources in reverse order."""
 
     settings: ProxySettings
     stack: AsyncExitStack
@@ -119,7 +119,7 @@ class Foundation:
 async def build_context(
     settings: ProxySettings, owner: str, resolver: Resolver, draining: asyncio.Event, stack: AsyncExitStack
 ) -> ProxyContext:
-    """Build every part of the proxy named ``owner``; nothing is asked yet."""
+    """Build every part of the proxy named ``owner``, without any request yet."""
     client = ReplicaClient.open(
         connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout, token=settings.replica_token
     )
@@ -134,7 +134,7 @@ async def build_context(
     )
     detector = await asyncio.to_thread(LanguageDetector)
     body_budget = ByteBudget(settings.max_bodies_bytes)
-    redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the end of the lease
+    redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
     fleet = build_fleet(foundation, owner, resolver)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
@@ -145,7 +145,7 @@ async def build_context(
 
 
 def build_keys(foundation: Foundation) -> KeysContext:
-    """Build what authenticates callers."""
+    """Build the authentication of callers."""
     settings, stack = foundation.settings, foundation.stack
     store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)
@@ -162,7 +162,7 @@ def build_keys(foundation: Foundation) -> KeysContext:
 
 
 def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> FleetContext:
-    """Build what knows the replicas and how they are."""
+    """Build the registry, its lease and admin, and their loops."""
     settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
     store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)
@@ -188,7 +188,7 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
 
 
 async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[Forwarder, Loop]:
-    """Build what picks replicas and sends requests to them, with its loop."""
+    """Build the forwarder, and the loop of canary probes."""
     settings, rng = foundation.settings, foundation.rng
     client, local_stats, metrics = foundation.client, foundation.local_stats, foundation.metrics
     selector, retry_budget = ReplicaSelector(local_stats, rng), RetryBudget(time.monotonic)
@@ -211,7 +211,7 @@ def build_translation(
     pivots = listed_pivots = None
     if settings.pivot:
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
-        # /languages is written in a thread, which must not read the statistics.
+        # Without latency: a thread renders /languages, and must not read the statistics.
         listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
     planner, grouper = RoutePlanner(pivots), LanguageGrouper(detector, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
@@ -226,7 +226,7 @@ def build_translation(
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:
-    """Build the cache that proxies share, if there is a Redis for it."""
+    """Build the cache's second tier, if configured."""
     settings = foundation.settings
     url = settings.cache_redis_url.get_secret_value()
     if not url:
@@ -237,7 +237,7 @@ def build_redis_cache(foundation: Foundation) -> RedisCache | None:
 
 
 def build_cache(foundation: Foundation, registry: Registry, store: RedisCache | None) -> TranslationCache | None:
-    """Build the cache of translations, if the settings give it memory."""
+    """Build the cache of translations, if configured."""
     settings, metrics = foundation.settings, foundation.metrics
     if not settings.cache_bytes:
         return None

@@ -1,4 +1,4 @@
-"""TranslationCall: one client's request inside the proxy."""
+"""Translation call: one client request inside the proxy."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from shared.protocol.sse import DeltaSink
 from shared.runtime.metrics import RequestSample
 
 
-@dataclass(eq=False, slots=True)  # not frozen: that makes it three times slower to make
+@dataclass(eq=False, slots=True)  # a frozen one is three times slower to create
 class TranslationCall:
-    """One client's request, its caller and deadline.
+    """One client request with its caller, priority and deadline.
 
-    ``sample`` is what is measured of it. ``sink`` takes every part of each text's translation as soon as it is final;
-    None where the client wants no stream. ``body`` is the request as the client wrote it, where it has not been changed.
-    ``route`` is its route, once found.
+    ``sample`` collects its measurements. ``sink`` gets the deltas of a stream, as soon as each is final. ``body`` has
+    the client's bytes of an unchanged request. ``route`` is set once the route is found.
     """
 
     request: TranslateRequest
@@ -35,7 +34,7 @@ class TranslationCall:
     route: Route | None = None
 
     def for_part(self, request: TranslateRequest, sink: DeltaSink | None) -> TranslationCall:
-        """Return the same call for some of its texts."""
+        """Return the call for a request with some of its texts."""
         cost = RequestCost.of(request, self.priority)
         return TranslationCall(
             request,

@@ -1,4 +1,4 @@
-"""The proxy's parts in groups, as its HTTP endpoints reach them."""
+"""The proxy's parts in groups, for its HTTP endpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shared.runtime.background import Loop
 
 @dataclass(frozen=True, slots=True)
 class KeysContext:
-    """API keys: who may call, and where their keys are kept."""
+    """API keys: authentication of callers, and the stored keys."""
 
     authenticator: Authenticator
     store: KeyStore
@@ -32,7 +32,7 @@ class KeysContext:
 
 @dataclass(frozen=True, slots=True)
 class FleetContext:
-    """The fleet: its state, the prober lease, operators' overrides, and loops."""
+    """The fleet: its state, the leader lease, operators' commands, and loops."""
 
     registry: Registry
     lease: LeaderLease
@@ -42,7 +42,7 @@ class FleetContext:
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
-    """The pipeline of translation requests; ``listed_pivots`` is None without pivoting."""
+    """The pipeline of translation requests; ``listed_pivots`` is None if pivots are off."""
 
     service: TranslationService
     coalescer: RequestCoalescer
@@ -52,7 +52,7 @@ class TranslationContext:
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """What belongs to the process as a whole; ``started_at`` is Unix seconds."""
+    """Parts of the whole process; ``started_at`` is Unix seconds."""
 
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
@@ -63,7 +63,7 @@ class ProcessContext:
 
 @dataclass(frozen=True, slots=True)
 class ProxyContext:
-    """The app's parts, on ``app.state.context`` while its lifespan lasts."""
+    """The app's parts, in ``app.state.context`` during its lifespan."""
 
     settings: ProxySettings
     keys: KeysContext

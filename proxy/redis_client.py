@@ -1,4 +1,4 @@
-"""Redis: the connection, the names of keys, and the error."""
+"""Redis: the connection, the names of keys, and errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-# The sweep, the lease and operators' overrides, one call each; a few more for what was cancelled and not yet closed.
+# One each for the sweep, the lease and operators' overrides; the others replace cancelled calls not yet closed.
 MAX_CONNECTIONS: Final = 8
 
 
 class RedisKeys:
-    """Names of the keys in the fleet's Redis; docs/operations.md lists them."""
+    """Names of the keys in the fleet's Redis (docs/operations/redis.md)."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -29,53 +29,57 @@ class RedisKeys:
         self.api_keys = f"{prefix}keys"
 
     def replica(self, url: str) -> str:
-        """Return the key of a replica's record."""
+        """Return the name of a replica's record."""
         return f"{self._prefix}replica:{url}"
 
     def served_pairs(self, version: str) -> str:
-        """Return the key of the pairs that replicas report in this version."""
+        """Return the name of the record of reported pairs with this version."""
         return f"{self._prefix}served:{version}"
 
     def api_key(self, key_id: str) -> str:
-        """Return the key of an API key's record."""
+        """Return the name of an API key's record."""
         return f"{self._prefix}key:{key_id}"
 
     def usage(self, key_id: str, unit: str, window: str) -> str:
-        """Return the key of how many units an API key has used in a window."""
+        """Return the name of an API key's counter in a window."""
         return f"{self._prefix}use:{key_id}:{unit}:{window}"
 
 
 class StoreUnavailableError(Exception):
-    """Redis did not answer in time, or not as it should."""
+    """Redis did not answer in time, or answered with an error."""
 
 
 def connect(url: str, timeout: float, connections: int) -> Redis:
-    """Return a Redis that connects lazily, with a pool of its own, and never tries again by itself."""
+    """Return a client that connects lazily, with its own pool, without retries."""
     return Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
         url,
         socket_timeout=timeout,
         socket_connect_timeout=timeout,
         max_connections=connections,
-        retry=Retry(NoBackoff(), 0),  # the next sweep is the retry, or the next request
-        protocol=3,  # in RESP2, plain commands would answer scores as strings in one flat list
+        retry=Retry(NoBackoff(), 0),  # the next sweep or request is the retry
+        protocol=3,  # RESP2 returns scores of plain commands as strings in a flat list
         decode_responses=True,
     )
 
 
 @contextmanager
 def mapped_errors(timeout: float) -> Generator[None]:
-    """Map whatever can go wrong with Redis into one error."""
+    """Raise every failure of Redis as StoreUnavailableError."""
     try:
         yield
     except TimeoutError as error:
         raise StoreUnavailableError(f"Redis did not answer within {timeout:g} s") from error
-    except (RedisError, OSError, ValueError) as error:  # the last where a value is no UTF-8
+    except (RedisError, OSError, ValueError) as error:  # ValueError: a value is not UTF-8
         raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
 
 
 @asynccontextmanager
 async def pipeline(redis: Redis, seconds: float) -> AsyncGenerator[Pipeline]:
-    """Send the block's commands together at its end, within ``seconds``; raise StoreUnavailableError if that fails."""
+    """Send the block's commands together at its end, within ``seconds``.
+
+    Raises:
+        StoreUnavailableError: Redis failed.
+    """
     with mapped_errors(seconds):
         async with asyncio.timeout(seconds), redis.pipeline(transaction=False) as commands:
             yield commands

@@ -1,9 +1,9 @@
-"""Translations kept or shared: memory, Redis, requests in flight.
+"""Stored translations, and requests that share one computation.
 
-- ``translation_cache``: look up and store translations, text by text, in both tiers.
-- ``fingerprints``: what makes two requests, or two texts' translations, the same.
-- ``model_versions``: which models, in which version, serve a route now.
-- ``memory_cache``: the first tier: entries in memory, least recently used evicted.
-- ``redis_cache``: the second tier: a Redis of its own that may forget.
-- ``coalescing``: equal requests at the same time are computed once.
+- ``translation_cache``: looks up and stores translations, text by text, in both tiers.
+- ``fingerprints``: identifies texts with equal options and models.
+- ``model_versions``: the models, with revisions, that serve a route now.
+- ``memory_cache``: the first tier, in memory, evicts the least recently used entries.
+- ``redis_cache``: the second tier, a separate Redis that may evict entries.
+- ``coalescing``: equal requests in flight are computed once.
 """

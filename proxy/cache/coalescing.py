@@ -1,4 +1,4 @@
-"""RequestCoalescer: equal requests at the same time are computed once."""
+"""Coalescing: equal requests in flight share one computation."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from proxy.call import TranslationCall
 from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
 from shared.protocol.messages import TranslateRequest
 
-# What nobody waits for any more goes on for this share of its age, and no longer than this: a client that gave up and
-# asks again at once finds it still there (docs/decisions/0016-coalescing-and-cache.md).
+# An abandoned computation continues for this fraction of its age, at most 1 s, so that a client that repeats its
+# request at once can join it (docs/decisions/0016-coalescing-and-cache.md).
 LINGER_SHARE: Final = 0.1
 LONGEST_LINGER_SECONDS: Final = 1.0
-# Computations of others that one request joins, one after the other; where each ends by its own call's error, it goes alone.
+# Computations that one request joins in turn; if all end with errors of their own callers, it computes alone.
 MAX_JOINED: Final = 2
-# With less time left than this nothing is started after another's computation failed: no engine answers within it.
+# With less time left, a request whose joined computation failed ends: no engine answers faster.
 WORTHWHILE_SECONDS: Final = 0.05
 _HASH_KEY_BYTES: Final = 32
 
 
 def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
-    """Return what all equal requests have in common, and no others: every field counts; ``key`` is up to 64 bytes."""
+    """Return a digest of all fields; ``key`` has at most 64 bytes."""
     return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
 @dataclass(eq=False, slots=True)
 class SharedComputation:
-    """One request's computation, in its own ``task``, and the ``joiners`` who wait for it beside its client.
+    """Computation in one request's ``task``, for which ``joiners`` other requests wait.
 
-    ``result`` is there from the first joiner on. Once the client has gone, ``cancel`` ends the task; ``end_timer``
-    calls it when nobody waits any more.
+    The first joiner creates ``result``. After the client disconnected, ``cancel`` ends the task; ``end_timer`` calls
+    it if nobody waits.
     """
 
     fingerprint: bytes
@@ -49,31 +49,31 @@ class SharedComputation:
     end_timer: asyncio.TimerHandle | None = None
 
     def is_for(self, call: TranslationCall) -> bool:
-        """Say whether it is urgent enough for the call: in a less urgent one the call would wait longer."""
+        """Return whether it is at least as urgent as the call."""
         return self.call.priority.rank <= call.priority.rank
 
     def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:
-        """Say whether the error concerns only its own caller: their time, capacity or share, or an end of theirs."""
+        """Return whether the error applies only to the computation's caller."""
         if isinstance(error, (DeadlineExceededError, ClientGoneError)):
             return True
         is_same_caller = self.call.caller == call.caller and self.call.priority is call.priority
         return isinstance(error, OverloadedError) and not is_same_caller
 
     def end(self, result: bytes | None, error: BaseException | None) -> None:
-        """Give the joiners what came of it."""
+        """Give the joiners the result or the error."""
         if self.result is None or self.result.done():
             return
         if error is None:
             self.result.set_result(result or b"")
             return
         self.result.set_exception(error if isinstance(error, Exception) else ClientGoneError())
-        self.result.exception()  # one that nobody asks for would be logged
+        self.result.exception()  # asyncio logs exceptions that nobody retrieves
 
 
 class RequestCoalescer:
-    """Mutable state: the newest computation of each fingerprint, and all that are under way, by task.
+    """Mutable state: the newest computation per fingerprint, all computations by task.
 
-    Never more than requests in flight, and for a while the results of those that ended while nobody waited.
+    There are at most as many as requests in flight, plus abandoned results for up to ``LONGEST_LINGER_SECONDS``.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -87,7 +87,7 @@ class RequestCoalescer:
 
     @asynccontextmanager
     async def closing(self) -> AsyncGenerator[None]:
-        """At the end of the block, end what still is under way."""
+        """Cancel the remaining computations at the end of the block."""
         try:
             yield
         finally:
@@ -101,10 +101,10 @@ class RequestCoalescer:
     async def run(
         self, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
     ) -> tuple[bytes, bool]:
-        """Return the result for the call, and whether another's request computed it.
+        """Return the result, and whether another request computed it.
 
         Raises:
-            PairwayError: as the computation did, each joiner's own copy; or the time of this call is over.
+            PairwayError: the computation failed (each joiner gets a copy), or this call's deadline passed.
         """
         key, request = self._hash_key, call.request
         if call.cost.chars > INLINE_CHARS:
@@ -125,10 +125,10 @@ class RequestCoalescer:
         return await compute(call), False
 
     def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], object]) -> bool:
-        """Say whether a request's task goes on though its client has gone.
+        """Return whether a request's task continues after its client disconnected.
 
-        It computes something that others wait for or may ask for again; ``cancel`` is called once nobody has for a
-        while.
+        It does if it is a computation, which others await or may repeat. ``cancel`` is called after a time without
+        joiners.
         """
         computation = self._by_task.get(task)
         if computation is None:
@@ -142,7 +142,7 @@ class RequestCoalescer:
         self, fingerprint: bytes, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
     ) -> bytes:
         """Compute in this request's own task; others can join."""
-        task = cast("asyncio.Task[Any]", asyncio.current_task())  # a coroutine runs in one
+        task = cast("asyncio.Task[Any]", asyncio.current_task())  # never None inside a coroutine
         computation = SharedComputation(fingerprint, call, task, self._clock())
         self._newest[fingerprint] = self._by_task[task] = computation
         try:
@@ -154,7 +154,7 @@ class RequestCoalescer:
             raise
         if computation.end_timer is None:
             self._forget(computation)
-        else:  # the client asks again, perhaps: the result is kept as long as the computation would have gone on
+        else:  # the client may repeat its request: keep the result until the timer ends
             computation.result = computation.result or asyncio.get_running_loop().create_future()
             computation.cancel = None
         computation.end(result, None)
@@ -192,7 +192,7 @@ class RequestCoalescer:
             computation.end_timer = None
 
     def _end(self, computation: SharedComputation) -> None:
-        """Have it cancelled, so that nobody joins it any more; or forget its result."""
+        """Cancel an abandoned computation, or drop its result."""
         computation.end_timer = None
         if computation.cancel is None:
             self._forget(computation)
@@ -208,7 +208,7 @@ class RequestCoalescer:
 
 
 def _copy_error(error: PairwayError) -> PairwayError:
-    """Return a copy for one caller, who may write into it."""
+    """Return a copy, because each caller may change its error."""
     kind = type(error)
     copy = kind.__new__(kind, *error.args)
     copy.__dict__.update(error.__dict__)

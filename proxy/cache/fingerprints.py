@@ -1,7 +1,7 @@
-"""Fingerprints: what makes two texts' translations the same.
+"""Fingerprints: digests that identify texts with equal translations.
 
-Every field of a request counts, those that it may get one day too: what is left out would give one client another's
-answer. Fingerprints reveal nothing of the texts.
+They include every field of a request, also future ones: a missing field would give a client the answer to another
+request. A digest does not reveal the text.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from shared.protocol.messages import TranslateRequest
 
 # 256 bits: texts are attacker-controlled, so collisions must be infeasible.
 FINGERPRINT_BYTES: Final = 32
-# Up to so many characters are hashed in place: 64 KiB take 70 µs. More go to a thread.
+# Longer texts are hashed in a thread: 64 KiB take 70 µs.
 INLINE_CHARS: Final = 65_536
-# Keeps the cache's fingerprints apart from any others; its number changes with the format of an entry.
+# Separates these digests from other uses of the hash; the number changes with the format of an entry.
 _CACHE_DOMAIN: Final = b"pairway-cache-1"
 _LENGTH_BYTES: Final = 8
 
 
 def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:
-    """Return a fingerprint for each text, the same in every proxy, alone or in a list.
+    """Return each text's fingerprint, equal in all proxies and lists.
 
-    ``served_by`` is whatever else decides its translation.
+    ``served_by`` has everything else that decides the translation; it must be JSON-serializable.
     """
     options = request.model_dump_json(exclude={"text"}).encode()
     common = blake2b(_with_length(options), digest_size=FINGERPRINT_BYTES, person=_CACHE_DOMAIN)
@@ -39,5 +39,5 @@ def text_fingerprints(request: TranslateRequest, served_by: object) -> list[byte
 
 
 def _with_length(part: bytes) -> bytes:
-    """Put the length before a part: no two divisions of the same bytes are then alike."""
+    """Prefix a part with its length, so that concatenations are unambiguous."""
     return len(part).to_bytes(_LENGTH_BYTES, "big") + part

@@ -1,4 +1,4 @@
-"""MemoryCache: a bounded store that evicts the least recently used."""
+"""Memory cache: bounded, evicts the least recently used entries."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-# What one entry takes beside the bytes of its key and value, after a million of all sizes came and went
-# (docs/decisions/0016-coalescing-and-cache.md).
+# Bytes of one entry in addition to its key and value, measured (docs/decisions/0016-coalescing-and-cache.md).
 OVERHEAD_BYTES: Final = 560
 
 
 class MemoryCache:
     """Entries in memory, bounded in bytes. Not thread-safe: one event loop.
 
-    Mutable state: the entries, least recently used first, how many were evicted, and their ``size`` with keys, values
-    and overhead, which never passes ``limit``.
+    Mutable state: the entries, least recently used first; the number of evicted ones; the ``size`` of keys, values and
+    overhead, at most ``limit``.
     """
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:
@@ -29,7 +28,7 @@ class MemoryCache:
         return len(self._entries)
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value; None where there is none or it expired."""
+        """Return the value; None if it is missing or expired."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -40,7 +39,7 @@ class MemoryCache:
         return entry[1]
 
     def put(self, key: bytes, value: bytes, expires: float) -> None:
-        """Keep the value until that Unix time, or until it is evicted; one above the limit is not kept."""
+        """Store the value until a Unix time, unless it exceeds the limit."""
         if key in self._entries:
             self._drop(key)
         size = _size(key, value)
@@ -53,7 +52,7 @@ class MemoryCache:
         self.size += size
 
     def take_evicted(self) -> int:
-        """Return how many entries were evicted since this was called last."""
+        """Return the number of entries evicted since the last call."""
         evicted, self._evicted = self._evicted, 0
         return evicted
 

@@ -1,4 +1,4 @@
-"""ModelVersions: which models, in which version, serve a route now."""
+"""Model versions: the models, with revisions, that serve a route now."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from proxy.routing.routes import Route
 from shared.languages import LanguagePair
 from shared.protocol.report import PairReport
 
-# The models that serve one pair, each with its version, sorted.
+# Names and revisions of the models that serve one pair, sorted.
 ServedModels = tuple[tuple[str, str], ...]
 
 
 class ModelVersions:
-    """The models of each pair, with versions, since the Snapshot's replicas last changed what they serve."""
+    """Mutable state: each pair's models, until replicas, pairs or revisions change."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot
@@ -24,12 +24,12 @@ class ModelVersions:
         self._models: dict[LanguagePair, ServedModels | None] = {}
 
     def for_route(self, route: Route) -> tuple[ServedModels, ...] | None:
-        """Return the preferred models of each leg, with their versions; None where one is not known.
+        """Return each leg's preferred models; None if a revision is unknown.
 
-        Only the first tier: what a lower one answers while the first is full is not what is preferred.
+        They are the models of the first tier, because the cache holds only preferred translations.
         """
         snapshot = self._snapshot()
-        # The registry makes new tiers when a replica, a pair or a version changes.
+        # The registry creates new tiers when a replica, a pair or a revision changes.
         if self._tiers is not snapshot.tiers:
             self._tiers, self._models = snapshot.tiers, {}
         models_by_leg: list[ServedModels] = []
@@ -44,7 +44,7 @@ class ModelVersions:
 
 
 def model_names(models_by_leg: tuple[ServedModels, ...]) -> frozenset[str]:
-    """Return the model names that a translation may have; ``results.py`` joins those of two legs."""
+    """Return a translation's possible model names (``results.py`` joins two legs)."""
     names_by_leg = ([name for name, _ in models] for models in models_by_leg)
     return frozenset("+".join(dict.fromkeys(names)) for names in product(*names_by_leg))
 
@@ -67,6 +67,6 @@ def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | No
 
 def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:
     named = reports.get(str(pair))
-    if named is not None and named.pair == pair:  # usually, which saves looking at hundreds
+    if named is not None and named.pair == pair:  # the common case, without a search through hundreds
         return named
     return next((report for report in reports.values() if report.pair == pair), None)

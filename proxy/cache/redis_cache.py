@@ -1,6 +1,6 @@
-"""RedisCache: the cache's second tier, in a Redis that may forget.
+"""Redis cache: the second tier, in a Redis that may evict.
 
-A translation waits for it ``READ_SECONDS`` at most, and never fails with it.
+A translation waits for it at most ``READ_SECONDS`` and never fails because of it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-# The longest that a translation waits for a look-up; more than a busy event loop lags.
+# Longest time of one look-up; longer than the lag of a busy event loop.
 READ_SECONDS: Final = 0.05
-# The longest that one batch of writes may take; nobody waits for it.
+# Longest time of one batch of writes; nobody waits for it.
 WRITE_SECONDS: Final = 0.5
-# After a look-up that failed none is tried for so long, and after a batch that failed none is written.
+# Pause of look-ups after a failed look-up, and of writes after a failed batch.
 PAUSE_SECONDS: Final = 1.0
-FLUSH_SECONDS: Final = 0.1  # between two writes of what is queued
-# The most that waits to be written, in bytes of values; more is dropped: it can be computed again.
+FLUSH_SECONDS: Final = 0.1  # between two flushes of the queue
+# Bound on queued values; further entries are dropped, because they can be computed again.
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
-BATCH: Final = 256  # entries: Redis is done with them within a millisecond
-MAX_CONNECTIONS: Final = 16  # look-ups at once, and a batch; one more waits for a connection within its time
-# Before each value: the Unix time when it ends, so that a copy in a proxy's memory does not outlive it.
+BATCH: Final = 256  # entries: Redis writes them within a millisecond
+MAX_CONNECTIONS: Final = 16  # more calls wait for a connection, within their time
+# Precedes each value: its Unix expiry, so that a copy in a proxy's memory expires with it.
 _EXPIRES: Final = struct.Struct(">d")
 
 
 class RedisCache:
     """Entries in Redis, read at once and written in batches.
 
-    Mutable state: what waits to be written, ``queued_bytes`` of values, and until when nothing is read, or written.
+    Mutable state: the queue of writes, with ``queued_bytes`` of values, and the ends of the pauses after failures.
     """
 
     def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
@@ -59,11 +59,11 @@ class RedisCache:
         self._failing = False
 
     async def close(self) -> None:
-        """Close the connections; what still waits is not written."""
+        """Close the connections; drop the queue."""
         await self._redis.aclose()
 
     async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
-        """Return the values that are there, each with its Unix expiry; nothing while Redis fails."""
+        """Return found values with Unix expiries; none while Redis fails."""
         if self._monotonic() < self._next_read_at:
             return {}
         try:
@@ -76,13 +76,13 @@ class RedisCache:
         return {key: entry for key, value in zip(keys, values, strict=True) if (entry := self._decode(value))}
 
     def write(self, key: bytes, value: bytes, expires: float) -> None:
-        """Have the value written soon, or dropped where too much waits or the last batch failed."""
+        """Queue the value, or drop it after a failure or when full."""
         if self._monotonic() >= self._next_write_at and self.queued_bytes + len(value) <= MAX_QUEUED_BYTES:
             self.queued_bytes += len(value) - len(self._queue.get(key, (0.0, b""))[1])
             self._queue[key] = expires, value
 
     async def flush(self) -> None:
-        """Write what waits; to be called every ``FLUSH_SECONDS``."""
+        """Write the queue; a loop calls this every ``FLUSH_SECONDS``."""
         while self._queue:
             batch = [self._queue.popitem() for _ in range(min(BATCH, len(self._queue)))]
             self.queued_bytes -= sum(len(value) for _, (_, value) in batch)
@@ -104,22 +104,22 @@ class RedisCache:
             await pipe.execute()
 
     def _record_failure(self, error: Exception) -> float:
-        """Return when to try again."""
+        """Return the time of the next try."""
         if not self._failing:
-            log.warning("cache's redis failed, going on without", extra={"error": f"{type(error).__name__}: {error}"})
+            log.warning("cache redis failed, continuing without", extra={"error": f"{type(error).__name__}: {error}"})
         self._failing = True
         return self._monotonic() + PAUSE_SECONDS
 
     def _record_success(self) -> None:
         if self._failing:
-            log.info("cache's redis is back")
+            log.info("cache redis answers again")
         self._failing = False
 
     def _key(self, key: bytes) -> str:
         return f"{self._prefix}cache:{key.hex()}"
 
     def _decode(self, value: object) -> tuple[float, bytes] | None:
-        """Return an entry's expiry and value; None where no proxy wrote it."""
+        """Return an entry's expiry and value, or None if invalid."""
         if not isinstance(value, bytes) or len(value) <= _EXPIRES.size:
             return None
         (expires,) = _EXPIRES.unpack_from(value)

@@ -1,4 +1,4 @@
-"""TranslationCache: texts translated before, while the same models serve them."""
+"""Translation cache: stored translations, valid while the same models serve the route."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.protocol.messages import TranslateRequest, Translation
 
-# An entry has no more bytes: a translation has no 16 characters for each of its text (apiserver/guards/length.py).
+# Bounds on an entry: a translation has fewer than 16 characters (64 bytes) per source character, as checked by
+# apiserver/guards/length.py.
 ENTRY_BYTES: Final = 16 * 1024
 BYTES_PER_CHAR: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class CacheLookup:
-    """What the cache knows of one request: its route, the models that serve it, its texts, their keys and values."""
+    """Cached values of a request's texts, by index."""
 
     route: Route
     served_by: tuple[ServedModels, ...]
@@ -34,16 +35,16 @@ class CacheLookup:
 
     @property
     def missing(self) -> list[int]:
-        """The indices of the texts that are not known."""
+        """Indices of the texts without a value."""
         return [index for index in range(len(self.keys)) if index not in self.values]
 
     def subset(self, indices: Sequence[int]) -> CacheLookup:
-        """Return the same of some of the texts, without values."""
+        """Return a lookup of some of the texts, without values."""
         texts = [self.texts[index] for index in indices]
         return CacheLookup(self.route, self.served_by, texts, [self.keys[index] for index in indices])
 
     def encode_entry(self, text: str, result: Translation) -> bytes | None:
-        """Return the text's entry; None where the result is not this route's."""
+        """Return the text's entry, or None if it may not be stored."""
         languages = self.route.languages
         has_route = (result.source_lang, result.target_lang, result.route) == (languages[0], languages[-1], languages)
         has_model = result.model in model_names(self.served_by) or (result.model is None and result.translation == text)
@@ -54,10 +55,9 @@ class CacheLookup:
 
 @dataclass(eq=False, slots=True)
 class TranslationCache:
-    """Keeps translations in memory, and in Redis where there is one.
+    """Cache of translations in memory and, if configured, in Redis.
 
-    Usable translations are kept, those with warnings too: the warnings would come again. Texts without usable output
-    are not, nor what a model answered that is not the pair's preferred one.
+    It stores usable translations of preferred models, including those with warnings, which would come again.
     """
 
     _memory_cache: MemoryCache
@@ -68,7 +68,10 @@ class TranslationCache:
     _clock: Callable[[], float]
 
     async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
-        """Return what is known of the request; None: what exactly serves it is not known, nothing may be kept."""
+        """Return the request's cached values; None if a model revision is unknown.
+
+        Then nothing may be stored either.
+        """
         served_by = self._model_versions.for_route(route)
         if served_by is None:
             return None
@@ -97,9 +100,9 @@ class TranslationCache:
                 lookup.values[index] = entry
 
     def store(self, lookup: CacheLookup, indices: Iterable[int], results: Sequence[Translation]) -> None:
-        """Keep the results of the texts with these indices, if the same models still serve the route."""
+        """Store the texts' results, unless a model changed meanwhile."""
         if self._model_versions.for_route(lookup.route) != lookup.served_by:
-            return  # a model changed meanwhile: which one answered is not known
+            return  # either model may have answered
         expires = self._clock() + self._seconds
         for index, result in zip(indices, results, strict=True):
             if (value := lookup.encode_entry(lookup.texts[index], result)) is None:
@@ -116,7 +119,7 @@ class TranslationCache:
 
 
 def _validated(lookup: CacheLookup, text: str, value: bytes) -> bytes | None:
-    """Return an entry of Redis as this proxy would write it; None where no proxy can have written it."""
+    """Return a Redis entry as this proxy would write it, or None."""
     if len(value) > _max_entry_bytes(text):
         return None
     try:

@@ -1,12 +1,12 @@
-"""Replicas, and how they are: discovery, probing, leader lease, Redis, overrides.
+"""Which replicas exist and their state.
 
 - ``replica``: one API server as this proxy sees it.
 - ``snapshot``: the whole fleet at one moment, indexed by pair.
-- ``registry``: builds the snapshot, and shares the fleet's state with other proxies.
-- ``prober``: asks replicas for their reports.
-- ``leader_lease``: which proxy probes for all.
-- ``discovery``: host names expanded to addresses.
-- ``overrides``: what operators changed at run time.
+- ``registry``: builds the snapshot, and shares the state of the fleet with other proxies.
+- ``prober``: requests the reports of replicas.
+- ``leader_lease``: makes one proxy the prober for all.
+- ``discovery``: expands host names to addresses.
+- ``overrides``: operators' changes at run time.
 - ``admin``: operators' commands on the registry.
 - ``store``: the fleet in Redis.
 """

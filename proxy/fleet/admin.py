@@ -1,4 +1,4 @@
-"""FleetAdmin: what operators do to the fleet at run time."""
+"""Operators' commands on the fleet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AppliedOverride:
-    """An override in force, whether Redis has it, and its replicas' URLs."""
+    """An override in force, whether Redis has it, its replicas' URLs."""
 
     override: Override
     shared: bool
@@ -23,10 +23,10 @@ class AppliedOverride:
 
 
 class FleetAdmin:
-    """Changes the registry for operators; each override holds here before it is written to Redis.
+    """Operators' commands; each takes effect here before it is written to Redis.
 
-    A command is about a replica, or all that a name stands for. All raise FleetFullError where there are too many
-    overrides already; all but ``add`` raise UnknownReplicaError where the fleet has none at the URL.
+    A host name stands for all its replicas. Commands raise FleetFullError if there are too many overrides, and, except
+    ``add``, UnknownReplicaError if the fleet has no replica at the URL.
     """
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
@@ -34,7 +34,7 @@ class FleetAdmin:
         self._discovery = discovery
 
     async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
-        """Add a replica with a weight (None: what it reports); one that is there gets the weight, or keeps its own."""
+        """Add a replica, or change a known one's weight (None: reported)."""
         before = self._registry.overrides.get(url)
         removed = before is not None and before.verdict is OverrideKind.REMOVED
         override = self._registry.override(
@@ -44,23 +44,23 @@ class FleetAdmin:
             weight=before.weight if keeps_weight and before is not None and not removed else weight,
             new_verdict=removed,
         )
-        # At once in /fleet, and in the next round of probe_unhealthy.
+        # So that /fleet and probe_unhealthy need not wait for the next sweep.
         self._registry.set_addresses(await self._discovery.expand([url]))
         return await self._share(override)
 
     async def remove(self, url: str) -> AppliedOverride:
-        """Take a replica out of the fleet; what is in flight there goes on."""
+        """Remove a replica from the fleet; its requests in flight continue."""
         self._check_known(url)
         own = url not in self._registry.configured and self._registry.names.get(url, (url,)) == (url,)
         override = self._registry.override(url, OverrideKind.REMOVED, added=own, weight=None, new_verdict=True)
         return await self._share(override)
 
     async def drain(self, url: str) -> AppliedOverride:
-        """Give a replica no new requests; what is in flight there goes on."""
+        """Send a replica no new requests; its requests in flight continue."""
         return await self._set_kind(url, OverrideKind.DRAINED)
 
     async def resume(self, url: str) -> AppliedOverride:
-        """Give a replica requests again."""
+        """Send a replica requests again."""
         return await self._set_kind(url, OverrideKind.SERVING)
 
     async def _set_kind(self, url: str, kind: OverrideKind) -> AppliedOverride:

@@ -1,4 +1,4 @@
-"""Which replicas there should be: host names expanded to all their addresses."""
+"""Discovery: host names expanded to all their addresses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ log = logging.getLogger(__name__)
 
 # The system's resolver may wait for 5 s and more; a sweep must not.
 RESOLVE_SECONDS: Final = 1.0
-# Bound on the addresses one name may stand for.
+# Addresses of one name.
 MAX_ADDRESSES: Final = 1000
 
-# Returns the addresses of a host name, IPv4 before IPv6; raises OSError when it can not.
+# Returns the addresses of a host name, or raises OSError.
 Resolver = Callable[[str], Awaitable[list[str]]]
 
 
 async def system_resolver(host: str) -> list[str]:
-    """Ask the operating system; IPv6 addresses count only where there is no IPv4 one (localhost has both)."""
+    """Resolve a host name by the operating system; prefer IPv4.
+
+    With IPv6 too, localhost would be two replicas.
+    """
     loop = asyncio.get_running_loop()
     try:
         entries = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # an empty label, or one of more than 63 characters
-        raise OSError(f"{host!r} can not be a host name") from error
+        raise OSError(f"{host!r} is not a valid host name") from error
     by_family = {
         family: sorted({str(address[0]) for kind, _, _, _, address in entries if kind is family})
         for family in (socket.AF_INET, socket.AF_INET6)
@@ -36,14 +39,14 @@ async def system_resolver(host: str) -> list[str]:
 
 
 class Discovery:
-    """Mutable state: the last good addresses of each name, kept while the resolver fails."""
+    """Mutable state: the last addresses of each name, used while the resolver fails."""
 
     def __init__(self, resolver: Resolver = system_resolver) -> None:
         self._resolver = resolver
         self._last_addresses: dict[str, list[str]] = {}
 
     async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return for each URL those of its host's addresses, each once; bounded by ``RESOLVE_SECONDS``."""
+        """Return one URL per address of each URL's host, within ``RESOLVE_SECONDS``."""
         expanded = await asyncio.gather(*(self._expand(url) for url in urls))
         return {url: tuple(dict.fromkeys(addresses)) for url, addresses in zip(urls, expanded, strict=True)}
 
@@ -51,14 +54,14 @@ class Discovery:
         parts = urlsplit(url)
         host = parts.hostname or ""
         if parts.scheme == "https" or _is_address(host):
-            return [url]  # a certificate names the host, not its addresses
+            return [url]  # a certificate is issued for the host name, not for its addresses
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
                 addresses = (await self._resolver(host))[:MAX_ADDRESSES]
         except (OSError, TimeoutError) as error:
             if host not in self._last_addresses:
                 log.debug("name not resolved", extra={"host": host, "error": str(error)})
-                return [url]  # probing it will say in /health that the name is not known
+                return [url]  # its probe fails, and /health shows that the name is unknown
             addresses = self._last_addresses[host]
         self._last_addresses[host] = addresses
         port = "" if parts.port is None else f":{parts.port}"

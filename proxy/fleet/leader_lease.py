@@ -1,4 +1,4 @@
-"""The prober lease: one proxy at a time probes the fleet for all of them."""
+"""Leader lease: one proxy probes the fleet for all proxies."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shared.runtime.background import PERIOD_JITTER
 
 log = logging.getLogger(__name__)
 
-# The holder renews, and the others try to take it, this often.
+# How often the holder renews the lease, and the other proxies try to take it.
 RENEW_SECONDS: Final = 0.5
-# A holder may lose one renewal to a slow Redis and still be in time with the next.
+# Renewals within the lease's life: one may fail because Redis is slow.
 RENEWALS: Final = 2
 NOT_ASKED: Final = "not asked yet"
 
 
 class LeaderLease:
-    """Mutable state: until when it is ours, by our monotonic ``clock``, and why Redis did not answer the last time.
+    """Mutable state: the end of our lease (monotonic ``clock``), the last Redis error.
 
-    A holder that is killed is followed within ``ttl`` (1.6 s by default), a try of another and its call: 2.4 s. Our
-    own time begins before the call, Redis's when it is asked; ours ends first, so no two ever hold the lease.
+    A killed holder is replaced within 2.4 s: ``ttl`` (1.6 s by default), the pause between two tries, one call. We
+    count ``ttl`` from before the call, Redis from when it gets the call: ours ends first, so two proxies never lead.
     """
 
     def __init__(self, store: FleetStore, owner: str, redis_timeout: float, clock: Callable[[], float]) -> None:
@@ -36,17 +36,17 @@ class LeaderLease:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this proxy is the one to probe and to publish."""
+        """Whether this proxy holds the lease."""
         return self._clock() < self._until
 
     async def renew(self) -> None:
-        """Take or renew it; while Redis is away, it stays ours only as long as Redis would have kept it."""
+        """Take or renew the lease; without Redis, ours ends after ``ttl``."""
         started = self._clock()
         try:
             is_ours = await self._store.hold_lease(self._owner, self.ttl)
         except StoreUnavailableError as error:
             if self.error in {None, NOT_ASKED}:
-                log.warning("redis away, going on alone", extra={"error": str(error)})
+                log.warning("redis away, continuing alone", extra={"error": str(error)})
             self.error = str(error)
             return
         if self.error is not None:
@@ -55,14 +55,14 @@ class LeaderLease:
         was_ours = self.is_ours
         self._until = started + self.ttl if is_ours else 0.0
         if was_ours is not is_ours:
-            log.info("prober lease taken" if is_ours else "prober lease lost")
+            log.info("leader lease taken" if is_ours else "leader lease lost")
 
     async def resign(self) -> None:
-        """Give it back, so that another proxy need not wait for its end."""
+        """Release the lease, so that no proxy waits for its expiry."""
         if not self.is_ours:
             return
         self._until = 0.0
         try:
             await self._store.release_lease(self._owner)
         except StoreUnavailableError as error:
-            log.info("lease not given back, it will expire", extra={"error": str(error)})
+            log.info("leader lease not released, it will expire", extra={"error": str(error)})

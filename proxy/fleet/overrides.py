@@ -1,4 +1,4 @@
-"""Overrides: what operators changed of the fleet; one for each URL, and the latest wins wherever two meet."""
+"""Overrides: operators' changes of the fleet; each URL's latest wins."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from proxy.urls import replica_url
 from shared.protocol.errors import FleetFullError
 
-# As many as the settings take replicas; an override is some 150 bytes.
+# The settings accept as many replicas; an override takes about 150 bytes.
 MAX_OVERRIDES: Final = 1000
-# What was undone is remembered this long, so that no proxy that was away brings it back.
+# An undone override is kept this long, so that no proxy that was away restores the change.
 UNDONE_SECONDS: Final = 24 * 3600.0
-# Two overrides of one URL are told apart by their times, also when a clock was set back between them.
+# Least difference between two times of a URL, so that the newer override wins even if a clock was set back.
 TICK_SECONDS: Final = 0.001
 
 
 class OverrideKind(StrEnum):
-    """What an operator wants of a replica."""
+    """The state that an operator wants for a replica."""
 
     SERVING = "serving"
     DRAINED = "drained"
@@ -28,10 +28,10 @@ class OverrideKind(StrEnum):
 
 
 class Override(BaseModel):
-    """An operator's latest change of one URL (an address, or a name for several), also the record in Redis.
+    """An operator's latest change of one URL; the record in Redis.
 
-    ``at`` is the Unix time of it, ``since`` that of its verdict. ``added``: the URL is the operator's own, whether or
-    not settings name it too. ``weight`` takes the place of the one that the replica reports.
+    The URL has an address or a host name. ``at`` is the Unix time of the change, ``since`` of its verdict. ``added``:
+    an operator added the URL, even if the settings name it too. ``weight`` replaces the reported weight.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,29 +44,35 @@ class Override(BaseModel):
     weight: Annotated[FiniteFloat, Field(gt=0)] | None = None
 
     def is_undone(self) -> bool:
-        """Say whether the fleet would be the same without it: what was drained serves again, what was added is gone."""
+        """Return whether the fleet would be the same without this override.
+
+        For example after a drain and a resume, or an addition and a removal.
+        """
         if self.verdict is OverrideKind.REMOVED:
             return self.added
         return self.verdict is OverrideKind.SERVING and not self.added and self.weight is None
 
 
 class Overrides:
-    """Mutable state: the latest override of each URL, at most ``MAX_OVERRIDES``; ``clock`` gives Unix seconds."""
+    """Mutable state: each URL's latest override; ``clock`` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._by_url: dict[str, Override] = {}
 
     def all(self) -> list[Override]:
-        """Return every override, those that are undone too."""
+        """Return all overrides, including undone ones."""
         return list(self._by_url.values())
 
     def get(self, url: str) -> Override | None:
-        """Return the override of this very URL."""
+        """Return the override of this URL, not of its names or addresses."""
         return self._by_url.get(url)
 
     def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
-        """Keep an override, or raise FleetFullError; with ``new_verdict`` it is the latest one on its addresses."""
+        """Store an override, or raise FleetFullError.
+
+        With ``new_verdict`` its verdict also wins over those of the URL's names and addresses.
+        """
         before = self._by_url.get(url)
         if before is None and len(self._by_url) >= MAX_OVERRIDES:
             undone = [each for each in self._by_url.values() if each.is_undone()]
@@ -79,7 +85,10 @@ class Overrides:
         return self._by_url[url]
 
     def merge(self, overrides: Iterable[Override]) -> bool:
-        """Take later overrides of others, drop what was undone long ago; say whether anything is new."""
+        """Merge later overrides of other proxies; return whether anything changed.
+
+        Overrides undone more than ``UNDONE_SECONDS`` ago are dropped.
+        """
         before = dict(self._by_url)
         for override in overrides:
             ours = self._by_url.get(override.url)
@@ -87,25 +96,25 @@ class Overrides:
                 self._by_url[override.url] = override
         horizon = self._clock() - UNDONE_SECONDS
         kept = [each for each in self._by_url.values() if each.at > horizon or not each.is_undone()]
-        kept.sort(key=lambda each: (each.is_undone(), -each.at))  # of too many, undone and the oldest ones go
+        kept.sort(key=lambda each: (each.is_undone(), -each.at))  # beyond the limit, drop undone and oldest first
         self._by_url = {each.url: each for each in kept[:MAX_OVERRIDES]}
         return self._by_url != before
 
     def fleet_urls(self, configured: Sequence[str]) -> list[str]:
-        """Return the URLs that make up the fleet, names not yet expanded: the settings' and operators' own."""
+        """Return URLs from settings and operators, with names not yet expanded."""
         overrides = self._by_url.values()
         removed = {each.url for each in overrides if each.verdict is OverrideKind.REMOVED and not each.added}
         own = sorted(each.url for each in overrides if each.verdict is not OverrideKind.REMOVED and each.added)
-        # One that an operator added and removed again is what the settings say, also when they name it only later.
+        # A URL that an operator added and removed follows the settings, even if they name it only later.
         return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
     def kind(self, url: str, names: Iterable[str]) -> OverrideKind:
-        """Return the latest override of an address and its names."""
+        """Return the latest verdict on an address or its names."""
         latest = max(self._of(url, names), key=lambda each: each.since, default=None)
         return latest.verdict if latest else OverrideKind.SERVING
 
     def weight(self, url: str, names: Iterable[str]) -> float | None:
-        """Return the weight that an operator gave last, or None."""
+        """Return the latest weight of an address or its names."""
         weighted = [each for each in self._of(url, names) if each.weight is not None]
         latest = max(weighted, key=lambda each: each.at, default=None)
         return latest.weight if latest else None

@@ -1,4 +1,4 @@
-"""Prober: asks every replica for its report; updates the registry."""
+"""Prober: requests every replica's report and updates the registry."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from shared.protocol.report import ServedPairs
 
 log = logging.getLogger(__name__)
 
-# A refused connection is a fact; silence is not: a process that loads a model can miss a probe.
+# Missed probes until DOWN. A refused connection is certain; a process that loads a model may miss one probe.
 MISSES_UNREACHABLE: Final = 1
 MISSES_SILENT: Final = 2
-# Probes at once; a fleet of 1,000 is swept in a few rounds.
+# A fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
-# So many probes begin at once, as many more after each pause (1,000 in 0.3 s): all at once delay requests by 0.1 s.
+# Probes start in bursts with pauses (1,000 in 0.3 s), because starting all at once delays requests by 0.1 s.
 BURST: Final = 32
 BURST_SECONDS: Final = 0.01
-# Results are published this often while others are still out, and a sweep ends after this many rounds: one silent
-# replica keeps nobody waiting. What comes later is published by the next tick of either loop.
+# A sweep publishes results after each round and ends after the last one, so one silent replica delays nobody.
+# Either loop publishes later results at its next tick.
 ROUND_SECONDS: Final = 0.1
 SWEEP_ROUNDS: Final = 5
-# A proxy that starts waits for its first sweep, but no longer than this, so that /health soon says what is wrong:
-# a probe's usual time-out (1 s), and as much for names and for Redis.
+# Longest wait of a starting proxy, after which /health shows what is wrong: a probe's default timeout (1 s), and as
+# much for names and Redis.
 FIRST_SWEEP_SECONDS: Final = 2.0
-# Unhealthy replicas are probed this often by every proxy: one that gets READY has a request within a second.
+# Every proxy probes unhealthy replicas this often, so that a replica gets requests within a second of being READY.
 UNHEALTHY_PROBE_SECONDS: Final = 0.5
 # For this long our own probe of an unhealthy replica overrides another proxy's report, which may be older.
 OWN_PROBE_SECONDS: Final = 3 * UNHEALTHY_PROBE_SECONDS
-# Of many unhealthy ones, as many at a time, those not probed for longest first: 128 probes a second at most.
+# Unhealthy replicas per round, longest unprobed first: at most 128 probes a second.
 MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
-    """Probes the fleet in two loops, and publishes the results in the registry; no replica is probed twice at a time.
+    """Prober of the fleet; a replica has at most one probe in flight.
 
-    Mutable state: the running probes, results not yet published, and what was logged and counted.
+    Mutable state: probes in flight, unpublished results, the last logged snapshot, the pairs in the metrics.
     """
 
     def __init__(
@@ -67,14 +67,13 @@ class Prober:
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._results: dict[str, Replica] = {}
-        # Those that no live report holds drop out by themselves.
+        # Weak, so that pairs disappear with the last report that holds them.
         self._pairs_by_version: WeakValueDictionary[str, ServedPairs] = WeakValueDictionary()
 
     async def probe_all(self) -> None:
-        """Bring the Snapshot up to date: probe the fleet, or take what the leading proxy found.
+        """Sweep the fleet: probe replicas that the leader does not report healthy.
 
-        Of the leader only fresh, healthy replicas are believed: its network may be broken, or it may hang. The first
-        sweep waits for every answer.
+        Its other entries do not count: its network may be broken, or it may hang. The first sweep waits for all probes.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
@@ -101,13 +100,13 @@ class Prober:
         self._update_metrics()
 
     def _trusts(self, replica: Replica) -> bool:
-        """Say whether another proxy's report outweighs our own last probe."""
+        """Return whether another proxy's report overrides our own last probe."""
         own = self._registry.probed_replicas[replica.url]
         seen = own.missed > 0 or own.report is not None
         return replica.is_healthy and (own.is_healthy or not seen or self._clock() - own.probed_at > OWN_PROBE_SECONDS)
 
     async def probe_unhealthy(self) -> None:
-        """Probe unhealthy replicas; publish what comes back within a moment."""
+        """Probe unhealthy replicas; publish the results of one round."""
         self._publish_results(())
         unhealthy = [replica for replica in self._registry.probed_replicas.values() if not replica.is_healthy]
         oldest = heapq.nsmallest(MAX_UNHEALTHY_PROBES, unhealthy, key=lambda replica: replica.probed_at)
@@ -116,14 +115,14 @@ class Prober:
             self._publish_results(done)
 
     async def close(self) -> None:
-        """Cancel the running probes."""
+        """Cancel the probes in flight."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start_probes(self, urls: Iterable[str]) -> set[asyncio.Task[None]]:
-        """Return a running probe of each replica, the last seen alive first."""
+        """Return a task per replica, started in order of missed probes."""
         probed = self._registry.probed_replicas
         ordered = sorted(urls, key=lambda url: probed[url].missed)
         for number, url in enumerate(url for url in ordered if url not in self._tasks):
@@ -146,7 +145,7 @@ class Prober:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_SILENT)
-        # Replicas of one model report the same pairs: of a thousand with 300 each, copies would take 200 MB.
+        # Share equal pairs among reports: copies for 1,000 replicas with 300 pairs each would take 200 MB.
         pairs = self._pairs_by_version.setdefault(report.pairs.version, report.pairs)
         if pairs is not report.pairs:
             report = report.model_copy(update={"pairs": pairs})
@@ -156,7 +155,7 @@ class Prober:
         return self._registry.probed_replicas.get(url) or Replica.unseen(url, self._clock())
 
     def _publish_results(self, done: Iterable[asyncio.Task[None]]) -> None:
-        # Of whichever loop; a task's result raises errors of our own.
+        # Results of both loops; task.result() raises errors of our own code.
         results, self._results = self._results, {}
         if results:
             self._registry.update(results.values())
@@ -166,7 +165,7 @@ class Prober:
 
     def _log_changes(self) -> None:
         logged, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
-        if logged.ready is self._logged_snapshot.ready:  # only newer reports of the same
+        if logged.ready is self._logged_snapshot.ready:  # only newer reports of the same pairs
             return
         before, now = logged.replicas, self._logged_snapshot.replicas
         for replica in now.values():
@@ -188,7 +187,7 @@ class Prober:
         ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
         for pair, count in ready.items():
             self._metrics.pair_ready.labels(pair).set(count)
-        for pair in self._counted_pairs - ready.keys():  # forgotten: a series left at 0 would alert for ever
+        for pair in self._counted_pairs - ready.keys():  # no longer known: a series left at 0 would alert forever
             self._metrics.pair_ready.remove(pair)
         self._counted_pairs = set(ready)
         self._metrics.redis_up.set(self._registry.redis_error is None)

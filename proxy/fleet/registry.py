@@ -1,4 +1,4 @@
-"""The fleet's health: shared through the store, and the last good Snapshot in memory, which is all a request reads."""
+"""Registry: the proxy's replicas, shared through Redis; the snapshot for requests."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from shared.languages import LanguagePair
 
 log = logging.getLogger(__name__)
 
-# Bound on the pairs remembered: a fleet of 100 languages has 9,900; a broken replica must not fill memory.
+# A fleet of 100 languages has 9,900 pairs; the bound keeps a broken replica from filling memory.
 MAX_REMEMBERED_PAIRS: Final = 20_000
 
 
 class Registry:
-    """Mutable state: the Snapshot (replaced whole); addresses, probed replicas, overrides and remembered pairs.
+    """Mutable state: snapshot (replaced whole), addresses, probed replicas, overrides, remembered pairs.
 
-    The prober and operators change it, on the event loop only. ``configured`` are the settings' URLs, ``report_ttl``
-    is how long a report is believed (seconds), ``clock`` gives Unix seconds. ``swept`` is set once a sweep has ended.
+    The prober and operators change it, on the event loop only. ``configured`` has the settings' URLs, ``report_ttl``
+    is the life of a shared report in seconds, ``clock`` returns Unix seconds. ``swept`` is set after the first sweep.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class Registry:
 
     @property
     def redis_error(self) -> str | None:
-        """Why Redis did not answer the last time it was asked, or None."""
+        """The error of the last call to Redis, or None."""
         return self._lease.error or next(iter(self._errors.values()), None)
 
     @property
     def is_leader(self) -> bool:
-        """Whether this proxy probes for the others too."""
+        """Whether this proxy probes for all proxies."""
         return self._lease.is_ours
 
     @property
@@ -73,31 +73,34 @@ class Registry:
         return self._lease.error is not None
 
     def fleet_urls(self) -> list[str]:
-        """Return the URLs that make up the fleet, names not yet expanded."""
+        """Return the fleet's URLs, with names not yet expanded."""
         return self.overrides.fleet_urls(self.configured)
 
     def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]]) -> None:
-        """Set these names' addresses; those without a name leave the fleet."""
+        """Set names' addresses; replicas without a name leave the fleet."""
         before = self._addresses
         self._addresses = before | {name: tuple(urls) for name, urls in urls_by_name.items()}
         if self._addresses != before:
             self._rebuild()
 
     def update(self, replicas: Iterable[Replica]) -> None:
-        """Take the latest state of replicas that are in the fleet."""
+        """Update replicas; ignore those that have left the fleet."""
         self.probed_replicas |= {replica.url: replica for replica in replicas if replica.url in self.probed_replicas}
         self._rebuild()
 
     def override(
         self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
     ) -> Override:
-        """Record an operator's override, in effect here at once; raise FleetFullError where there are too many."""
+        """Apply an operator's override on this proxy at once, or raise FleetFullError."""
         override = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
         self._rebuild()
         return override
 
     async def share_override(self, override: Override) -> bool:
-        """Write an override for the other proxies; say whether Redis has it: if not, the next sweeps try again."""
+        """Write an override for the other proxies; return whether Redis has it.
+
+        If not, the next sweeps write it.
+        """
         if self.redis_is_away:
             return False
         with self._noting_errors("overrides"):
@@ -105,7 +108,7 @@ class Registry:
         return "overrides" not in self._errors
 
     async def sync_overrides(self) -> None:
-        """Merge overrides with those in Redis, in both directions."""
+        """Merge the overrides of this proxy and Redis in both directions."""
         if self.redis_is_away:
             return
         with self._noting_errors("overrides"):
@@ -120,7 +123,7 @@ class Registry:
                 await self._store.delete_overrides(expired)
 
     async def read_shared(self) -> dict[str, Replica]:
-        """Return what the leading proxy found, by URL; empty where Redis is away or holds nothing fresh."""
+        """Return the leader's fresh replicas by URL; empty if Redis is away."""
         if self.redis_is_away:
             return {}
         replicas: list[Replica] = []
@@ -130,19 +133,19 @@ class Registry:
         return {replica.url: replica for replica in replicas}
 
     async def publish(self) -> None:
-        """Write what the probes found for the other proxies, if this one leads."""
+        """Write the probed replicas for other proxies, as the leader."""
         if not self.is_leader or self.redis_is_away:
             return
         with self._noting_errors("records"):
             await self._store.write(tuple(self.probed_replicas.values()), self._remembered, self._report_ttl)
 
     async def restore(self) -> None:
-        """Read known pairs and overrides from the store, once at start."""
+        """Read known pairs and overrides from Redis, once at start."""
         await self.read_shared()
         await self.sync_overrides()
 
     def _rebuild(self) -> None:
-        """Build the Snapshot; pairs of replicas that left stay known."""
+        """Build the snapshot; pairs of replicas that left stay known."""
         now = self._clock()
         fleet_urls = self.fleet_urls()
         self._addresses = {name: self._addresses[name] for name in fleet_urls if name in self._addresses}
@@ -164,7 +167,7 @@ class Registry:
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
         if self._remembered.keys() == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, replicas):
-            # The usual case: new reports of the same pairs. With 1,000 replicas the rest is half a tick of the loop.
+            # The usual case, new reports of the same pairs: building indexes of 1,000 replicas blocks the event loop.
             self.snapshot = replace(self.snapshot, replicas=MappingProxyType(replicas))
         else:
             self.snapshot = Snapshot.of(replicas.values(), self._remembered)
@@ -179,19 +182,19 @@ class Registry:
 
     @contextmanager
     def _noting_errors(self, subject: str) -> Generator[None]:
-        """Go on where Redis fails, and keep the error or clear it."""
+        """Suppress and record a failure of Redis; clear it after a success."""
         try:
             yield
         except StoreUnavailableError as error:
             if subject not in self._errors:
-                log.warning("redis failed, going on alone", extra={"with": subject, "error": str(error)})
+                log.warning("redis failed, continuing alone", extra={"with": subject, "error": str(error)})
             self._errors[subject] = str(error)
         else:
             self._errors.pop(subject, None)
 
 
 def _serve_alike(before: Mapping[str, Replica], now: Mapping[str, Replica]) -> bool:
-    """Say whether the same replicas are ready for the same pairs, with the same revisions of their models."""
+    """Return whether replicas, states, pairs and model revisions are equal."""
 
     def served(replica: Replica) -> object:
         report = replica.report

@@ -14,7 +14,7 @@ DRAINED: Final = "drained by an operator"
 
 
 class ReplicaState(StrEnum):
-    """State of a replica as the proxy sees it."""
+    """A replica's state, combined from reports, probes and overrides."""
 
     STARTING = "starting"
     READY = "ready"
@@ -23,10 +23,10 @@ class ReplicaState(StrEnum):
 
 
 class Replica(BaseModel):
-    """One API server at one URL, and what is known of it; also the record kept in Redis.
+    """One API server at one URL; the record in Redis.
 
-    ``probed_at`` is the Unix time of the last probe, ``reported_at`` that of ``report``, the last good one, which a DOWN
-    replica keeps. ``missed`` counts probes in a row without an answer; an operator's fields are put on in the Snapshot.
+    ``probed_at`` is the Unix time of the last probe, ``reported_at`` the time of ``report``, which a DOWN replica
+    keeps. ``missed`` counts unanswered probes in a row. Only the snapshot sets ``drained`` and ``set_weight``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,21 +53,21 @@ class Replica(BaseModel):
             case ServerState.READY:
                 state, why = ReplicaState.READY, None
             case ServerState.DRAINING:
-                state, why = ReplicaState.DRAINING, "it is about to stop"
+                state, why = ReplicaState.DRAINING, "the server is stopping"
             case ServerState.STARTING:
                 reasons = dict.fromkeys(pair.why for pair in report.pairs.values() if pair.why)
                 state, why = ReplicaState.STARTING, "; ".join(reasons) or "none of its pairs is ready"
         return cls(url=url, state=state, why=why, probed_at=now, reported_at=now, report=report)
 
     def silent(self, why: str, now: float, *, max_misses: int) -> Replica:
-        """Return the replica after a probe without an answer: DOWN once ``missed`` reaches ``max_misses``."""
+        """Return the replica after an unanswered probe; DOWN after ``max_misses`` of them."""
         missed = self.missed + 1
         down = missed >= max_misses or self.state is ReplicaState.DOWN
         changes: dict[str, object] = {"state": ReplicaState.DOWN, "why": why} if down else {}
         return self.model_copy(update=changes | {"probed_at": now, "missed": missed})
 
     def with_override(self, *, drained: bool, weight: float | None) -> Replica:
-        """Return the replica as an operator wants it: a drained one takes no new requests, its pairs stay known."""
+        """Return the replica with an operator's changes; its pairs stay known."""
         if not drained and weight is None:
             return self
         changes: dict[str, object] = {"drained": drained, "set_weight": weight}
@@ -77,21 +77,21 @@ class Replica(BaseModel):
 
     @property
     def weight(self) -> float:
-        """The share of work it is to have beside others: what an operator set, else what it reports, else 1."""
+        """Relative share of work: set by an operator, reported, or 1."""
         return self.set_weight or (self.report.weight if self.report else 1.0)
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing at all is amiss: ready, and so is every pair it is configured for."""
+        """Whether the replica and all its configured pairs are ready."""
         return self.state is ReplicaState.READY and (self.report is None or self.report.pairs.all_ready)
 
     @property
     def pairs(self) -> dict[LanguagePair, bool]:
-        """Every pair it is configured for, and whether it is ready for it now."""
+        """Its configured pairs, each with whether it is ready now."""
         serving, by_pair = self.state is ReplicaState.READY, self.report.pairs.by_pair if self.report else {}
         return {pair: serving and report.ready for pair, report in by_pair.items()}
 
     def serves(self, pair: LanguagePair) -> bool:
-        """Say whether it is ready for a pair now."""
+        """Return whether it is ready for a pair now."""
         report = self.report and self.report.pairs.by_pair.get(pair)
         return report is not None and report.ready and self.state is ReplicaState.READY

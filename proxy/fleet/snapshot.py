@@ -14,11 +14,11 @@ from shared.protocol.report import PairReport
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The whole fleet at one moment; immutable, so a request reads one consistent view.
+    """The whole fleet at one moment; immutable.
 
-    ``ready``, ``total`` and ``tiers`` (URLs of ``ready`` by the rank of their model, the preferred first) hold every
-    known pair, also those whose replicas are gone; ``by_source`` and ``by_target`` group them by language. ``ranks`` and
-    ``models`` are those of the models that serve a pair, by URL.
+    ``ready`` (URLs), ``total`` (configured replicas) and ``tiers`` (``ready`` grouped by model rank, preferred first)
+    have every known pair, even without replicas; ``by_source`` and ``by_target`` group these pairs by language.
+    ``ranks`` and ``models`` give the model that serves a pair at each URL.
     """
 
     replicas: Mapping[str, Replica]
@@ -32,7 +32,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
-        """Build the view: pairs that are remembered or configured anywhere, and the URLs that are ready for each."""
+        """Build the snapshot of these replicas; ``remembered`` pairs are known too."""
         by_url = {replica.url: replica for replica in replicas}
         total: dict[LanguagePair, int] = dict.fromkeys(remembered, 0)
         offers: dict[LanguagePair, list[tuple[str, PairReport]]] = {pair: [] for pair in total}
@@ -56,7 +56,7 @@ class Snapshot:
 
     @property
     def source_languages(self) -> frozenset[str]:
-        """Languages that the fleet knows how to translate from, ready or not."""
+        """Source languages of all known pairs, ready or not."""
         return frozenset(self.by_source)
 
 

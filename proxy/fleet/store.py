@@ -18,14 +18,14 @@ from shared.protocol.report import ServedPairs
 
 T = TypeVar("T")
 
-# A pair whose replicas are gone stays known this long: it answers 503, not 404.
+# A pair without replicas stays known this long: requests get 503 instead of 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
-# Operators' overrides outlive a stop of all proxies for this long; every sweep of the leading proxy renews it.
+# Life of overrides after all proxies stopped; every sweep of the leader renews it.
 OVERRIDES_SECONDS: Final = 30 * 24 * 3600
-# Records in one call: more of them keep clients' requests waiting while they are written or read (64 take 10 ms).
+# Records in one call: 64 block the event loop for 10 ms while they are written or read.
 BATCH: Final = 64
 
-# Take the lease if it is free, renew it if it is ours. KEYS[1] lease; ARGV[1] us; ARGV[2] milliseconds.
+# Take a free lease, or renew ours. KEYS[1] lease; ARGV[1] owner; ARGV[2] milliseconds.
 LEASE_SCRIPT: Final = """
 local holder = redis.call('GET', KEYS[1])
 if holder == false or holder == ARGV[1] then
@@ -34,15 +34,15 @@ if holder == false or holder == ARGV[1] then
 end
 return 0
 """
-# Give the lease back if it is ours. KEYS[1] lease; ARGV[1] us.
+# Release the lease if it is ours. KEYS[1] lease; ARGV[1] owner.
 RELEASE_SCRIPT: Final = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then
     return redis.call('DEL', KEYS[1])
 end
 return 0
 """
-# Write overrides of operators, but none over a later one. KEYS[1] overrides; ARGV[1] seconds to live; then for each
-# its URL, its time, and its record.
+# Write overrides, but replace no later one. KEYS[1] overrides; ARGV[1] seconds to live; then URL, time and record of
+# each override.
 OVERRIDES_SCRIPT: Final = """
 for i = 2, #ARGV, 3 do
     local held = redis.call('HGET', KEYS[1], ARGV[i])
@@ -62,9 +62,9 @@ log = logging.getLogger(__name__)
 
 
 class FleetStore:
-    """The fleet's health in Redis; every key has a TTL. ``clock`` gives Unix seconds.
+    """The fleet in Redis; every key expires. ``clock`` returns Unix seconds.
 
-    Each command is bounded by ``timeout`` seconds, a batch of records by twice that.
+    A command takes at most ``timeout`` seconds, a batch of records twice that. Failures raise StoreUnavailableError.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
@@ -79,21 +79,21 @@ class FleetStore:
         await self._redis.aclose()
 
     async def hold_lease(self, owner: str, ttl: float) -> bool:
-        """Take or renew the prober lease for ``ttl`` seconds; say whether it is ours."""
+        """Take or renew the leader lease; return whether it is ours."""
         return bool(await self._execute("EVAL", LEASE_SCRIPT, 1, self._keys.lease, owner, int(ttl * 1000)))
 
     async def release_lease(self, owner: str) -> None:
-        """Give the lease back, so that another proxy need not wait for its end."""
+        """Release the lease, if it is ours."""
         await self._execute("EVAL", RELEASE_SCRIPT, 1, self._keys.lease, owner)
 
     async def _execute(self, *command: str | int, timeouts: int = 1) -> Any:
         with mapped_errors(self._timeout):
             async with asyncio.timeout(timeouts * self._timeout):
-                # redis-py's typed methods return unions of both protocols' shapes; the plain command is what we mean.
+                # A plain command, because redis-py's typed methods return unions of both protocols' shapes.
                 return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
     async def write(self, replicas: Iterable[Replica], known: Mapping[LanguagePair, float], ttl: float) -> None:
-        """Write every replica's record for ``ttl`` seconds, their index, and all known pairs with their times."""
+        """Write replicas for ``ttl`` seconds, and known pairs with their times."""
         now, index, ttl_ms = self._clock(), self._keys.replicas, int(ttl * 1000)
         replicas = tuple(replicas)
         self._pairs = {each.report.pairs.version: each.report.pairs for each in replicas if each.report is not None}
@@ -107,21 +107,21 @@ class FleetStore:
                     pipe.set(self._keys.replica(replica.url), _record(replica), px=ttl_ms)
                 pipe.zadd(index, dict.fromkeys((replica.url for replica in batch), now))
                 pipe.pexpire(index, ttl_ms)
-        # ``en>zh-Hant``: unlike the label, it can be taken apart again.
+        # ``en>zh-Hant`` can be split again, unlike the pair's label.
         pairs = {f"{pair.source}>{pair.target}": seen for pair, seen in known.items()}
         remembered = self._keys.pairs
         async with pipeline(self._redis, 2 * self._timeout) as pipe:
             pipe.zremrangebyscore(index, "-inf", now - ttl)
             pipe.pexpire(index, ttl_ms)
             if pairs:
-                pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen one since
+                pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen a pair later
             pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
             pipe.expire(remembered, REMEMBERED_SECONDS)
 
     async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
-        """Return the replicas whose records are alive, and the known pairs with the Unix time each was last seen.
+        """Return replicas, and known pairs with their last Unix times.
 
-        A record in another version's form is left out, as if it had expired.
+        Records in an unknown format are skipped, as if they had expired.
         """
         urls: list[str] = await self._execute("ZRANGE", self._keys.replicas, 0, -1)
         members: list[tuple[str, float]] = await self._execute("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
@@ -147,9 +147,9 @@ class FleetStore:
             }
 
     def _with_pairs(self, replica: Replica) -> Replica | None:
-        """Return the replica with its pairs; None where they have expired."""
+        """Return the replica with its pairs; None if they have expired."""
         report = replica.report
-        if report is None or report.pairs_version is None:  # as proxies wrote before pairs had versions
+        if report is None or report.pairs_version is None:  # written before pairs had versions
             return replica
         pairs = self._pairs.get(report.pairs_version)
         if pairs is None:
@@ -157,7 +157,7 @@ class FleetStore:
         return replica.model_copy(update={"report": report.model_copy(update={"pairs": pairs})})
 
     async def read_overrides(self, *, renew: bool) -> list[Override]:
-        """Return operators' overrides that can be read; with ``renew`` they live ``OVERRIDES_SECONDS`` from now on."""
+        """Return overrides, without unreadable ones; ``renew`` restarts their ``OVERRIDES_SECONDS``."""
         key = self._keys.overrides
         records: dict[str, str] = await self._execute("HGETALL", key)
         if renew and records:
@@ -165,12 +165,12 @@ class FleetStore:
         return _parsed(Override.model_validate_json, records.values())
 
     async def write_overrides(self, overrides: Iterable[Override]) -> None:
-        """Write operators' overrides, each unless a later one of its URL is there."""
+        """Write overrides, except where Redis has a later one of the URL."""
         parts = [part for each in overrides for part in (each.url, repr(each.at), each.model_dump_json())]
         await self._execute("EVAL", OVERRIDES_SCRIPT, 1, self._keys.overrides, OVERRIDES_SECONDS, *parts)
 
     async def delete_overrides(self, urls: Sequence[str]) -> None:
-        """Remove the overrides of these URLs (at least one)."""
+        """Delete the overrides of these URLs (at least one)."""
         await self._execute("HDEL", self._keys.overrides, *urls)
 
 
@@ -179,7 +179,7 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _record(replica: Replica) -> str:
-    # Its report names the version of the pairs instead of them.
+    # The report has the version of its pairs instead of the pairs.
     if replica.report is None:
         return replica.model_dump_json()
     report = replica.report.model_copy(update={"pairs_version": replica.report.pairs.version})
@@ -193,5 +193,5 @@ def _parsed(parse: Callable[[str], T], records: Iterable[str | None]) -> list[T]
             if record is not None:
                 parsed.append(parse(record))
         except ValidationError as error:
-            log.debug("record can not be read", extra={"errors": error.error_count()})
+            log.debug("record cannot be read", extra={"errors": error.error_count()})
     return parsed

@@ -1,4 +1,4 @@
-"""Language detector, restricted to what the fleet can translate from (docs/decisions/0004-language-detector.md)."""
+"""Language detection, restricted to served languages (docs/decisions/0004-language-detector.md)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from shared.languages import InvalidTagError, canonical_tag, stand_in
 from shared.protocol.errors import LanguageUndetectedError
 from shared.protocol.messages import Detected
 
-# The served languages must hold this share of the probability: 98.7 % of sentences in other languages are refused.
+# Least probability of all served languages together; it refuses 98.7 % of sentences in other languages.
 MIN_SERVED_SHARE: Final = 0.1
-# Below it the best served language is a guess; costs 0.2 % of right answers on short sentences.
+# Below this confidence the language is a guess; the limit refuses 0.2 % of correct detections of short sentences.
 MIN_CONFIDENCE: Final = 0.5
-# Enough to tell a language, and a bound on the work per text (about 60 µs).
+# Enough for detection; bounds the work per text to about 60 µs.
 MAX_CHARS: Final = 200
 MAX_CANDIDATES: Final = 5
 
 
 class LanguageDetector:
-    """Detects languages offline; holds a model of 1 MB, which the library carries.
+    """Offline detector, with the library's model of 1 MB.
 
-    Mutable state: which served language each of the model's labels stands for, for the set of served ones last seen.
+    Mutable state: the served language of each of the model's labels, for the last set of served languages.
     """
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class LanguageDetector:
         self._stands_for: dict[str, str | None] = {}
 
     def detect(self, text: str, served: Collection[str], where: str) -> Detected:
-        """Return the likeliest served language; ``confidence`` is its share among those served.
+        """Return the likeliest served language; ``confidence`` is its share among served languages.
 
         Raises:
-            LanguageUndetectedError: the text is in none of them, or has no letters to tell by; ``where`` names it.
+            LanguageUndetectedError: the text has no letters, or is in no served language; ``where`` names the text.
         """
         shares = self._shares(text, served)
         total = sum(shares.values())
@@ -48,7 +48,7 @@ class LanguageDetector:
         return Detected(lang=lang, confidence=round(share / total, 3))
 
     def _shares(self, text: str, served: Collection[str]) -> dict[str, float]:
-        """Return each served language's probability, summed over what it stands for."""
+        """Return each served language's probability, summed over its labels."""
         shares = dict.fromkeys(sorted(served), 0.0)
         if self._served != shares.keys():
             self._served, self._stands_for = frozenset(shares), {}
@@ -62,6 +62,6 @@ class LanguageDetector:
         if label not in self._stands_for:
             try:
                 self._stands_for[label] = stand_in(canonical_tag(label), sorted(self._served))
-            except InvalidTagError:  # the model has a few labels that are no BCP-47 tags
+            except InvalidTagError:  # a few labels are not BCP-47 tags
                 self._stands_for[label] = None
         return self._stands_for[label]

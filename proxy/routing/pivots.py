@@ -1,4 +1,4 @@
-"""Pivots: routes through a third language, and how one is chosen."""
+"""Pivots: routes through a third language, and the choice among them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from shared.languages import LanguagePair, closeness, language_and_script
 
 @dataclass(frozen=True, slots=True)
 class Pivots:
-    """Choice of pivots: ``preferred`` in order, then by ``latency``, a pair's seconds per unit of work."""
+    """Order of pivots: ``preferred``, then by ``latency`` (seconds per unit of work)."""
 
     preferred: Sequence[str]
     latency: Callable[[LanguagePair], float]
 
     def cost(self, legs: tuple[LanguagePair, LanguagePair]) -> tuple[int, float, str]:
-        """Return the sort key of a route; preferred pivots lose least quality."""
+        """Return the sort key of a route, best first."""
         pivot = legs[0].target
         ranks = (n for n, each in enumerate(self.preferred) if closeness(each, pivot) is not None)
         return next(ranks, len(self.preferred)), self.latency(legs[0]) + self.latency(legs[1]), pivot
 
 
 def pairs_of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
-    """Return the pairs of all languages that can stand in for this one."""
+    """Return the pairs with the language and script of this tag."""
     kin = language_and_script(tag)
     return [pair for language, filed in pairs.items() if language_and_script(language) == kin for pair in filed]
 
 
 def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
-    """Yield every two known pairs that together make this pair."""
+    """Yield every two known pairs that together translate this pair."""
     ends = {language_and_script(pair.source), language_and_script(pair.target)}
     seconds: dict[tuple[str, str], list[LanguagePair]] = {}
     for second in pairs_of_kin(snapshot.by_target, pair.target):
@@ -42,7 +42,10 @@ def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[Lan
 
 
 def pivot_pairs(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
-    """Return pairs that only a pivot serves now: the best pivot, a ready one if there is any, and whether it is."""
+    """Return each pair's best pivot, and whether that route is ready.
+
+    Pairs with a ready direct route are left out.
+    """
     routes: dict[LanguagePair, tuple[bool, tuple[LanguagePair, LanguagePair]]] = {}
     for firsts in snapshot.by_source.values():
         for first in firsts:

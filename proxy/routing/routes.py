@@ -1,4 +1,4 @@
-"""Routes: the one or two pairs that can serve a request now."""
+"""Routes: the one or two pairs that serve a request."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from proxy.routing.pivots import Pivots, pairs_of_kin, two_leg_routes
 from shared.languages import LanguagePair, stand_ins
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 
-# A replica that comes back is in the next sweep, but a small engine restarts in 7-25 s: shorter is in vain.
+# Default Retry-After: a small engine restarts in 7 to 25 s, so an earlier retry is useless.
 RETRY_AFTER_SECONDS: Final = 5.0
-# A replica's own estimate counts, but nobody is sent away for longer: it may be wrong, another replica may come.
+# Bound on Retry-After, because a replica's estimate may be wrong, and another replica may be ready earlier.
 LONGEST_WAIT_SECONDS: Final = 60.0
 
 
 class Route:
-    """Pairs that a request goes through (``legs``): one, or two with a pivot; ``name`` is for metrics."""
+    """Pairs that a request goes through, its ``legs``; ``name`` labels metrics."""
 
     __slots__ = ("languages", "legs", "name")
 
@@ -28,7 +28,7 @@ class Route:
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
-    """Return known pairs that can stand in for this one, best first; raise UnknownPairError where there is none."""
+    """Return the closest known pairs, best first, or raise UnknownPairError."""
     pairs = stand_ins(pair, pairs_of_kin(snapshot.by_source, pair.source))
     if not pairs:
         raise UnknownPairError(str(pair), [str(each) for each in snapshot.ready])
@@ -36,8 +36,13 @@ def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
 
 
 def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
-    """Return the closest pair with a ready replica; raise UnknownPairError, or PairUnavailableError if none is ready."""
-    if snapshot.ready.get(pair):  # the common case, before looking for stand-ins
+    """Return the closest pair with a ready replica.
+
+    Raises:
+        UnknownPairError: no known pair can replace it.
+        PairUnavailableError: none of these pairs is ready now.
+    """
+    if snapshot.ready.get(pair):  # the common case, without a search for other pairs
         return pair
     candidates = known_pairs(pair, snapshot)
     for candidate in candidates:
@@ -50,7 +55,7 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
     """Return the direct route, else the best ready one through a pivot.
 
     Raises:
-        UnknownPairError: no known pair can stand in, and no two known pairs lead there.
+        UnknownPairError: neither one nor two known pairs lead to the target language.
         PairUnavailableError: a route is known, but not every pair of it is ready now.
     """
     try:
@@ -69,7 +74,7 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
 
 
 class RoutePlanner:
-    """Finds routes, without ``pivots`` direct ones only; mutable state: direct routes found in the last Snapshot."""
+    """Route finder; mutable state: the direct routes of the last snapshot."""
 
     def __init__(self, pivots: Pivots | None) -> None:
         self._pivots = pivots
@@ -77,7 +82,7 @@ class RoutePlanner:
         self._direct: dict[LanguagePair, Route] = {}
 
     def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route:
-        """Return the route for a pair in the Snapshot of now; raise as ``find_route`` does."""
+        """Return the route for a pair; raise as ``find_route`` does."""
         if self._planned is not snapshot.ready:
             self._planned, self._direct = snapshot.ready, {}
         route = self._direct.get(pair)
@@ -90,21 +95,21 @@ class RoutePlanner:
 
 def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
     """Return the error for a known pair; it names its replicas' states."""
-    # A replica that is READY can still lack this one pair.
+    # A READY replica may have other pairs ready, but not this one.
     states = [
         "not ready for this pair" if replica.state is ReplicaState.READY else str(replica.state)
         for replica in snapshot.replicas.values()
         if replica.report is not None and pair in replica.report.pairs.by_pair
     ]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    why = f"no replica is ready for it (of {len(states)} that serve it: {counted})"
+    why = f"no replica is ready (of {len(states)} configured: {counted})"
     if not states:
-        why = "no replica that serves it is left"
+        why = "no replica reports this pair"
     return PairUnavailableError(str(pair), why, retry_after=_ready_in(pair, snapshot))
 
 
 def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
-    """Return the seconds until the first replica expects to be ready; where none says, what is usual."""
+    """Return the first replica's estimated seconds until ready, or the default."""
     waits = [
         report.ready_in_s
         for replica in snapshot.replicas.values()

@@ -1,4 +1,4 @@
-"""Visible text of HTML and Markdown, extracted roughly, for language detection; the API server parses it properly."""
+"""Rough visible text of HTML and Markdown, for language detection."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Final
 from shared.literals import needs_translation
 from shared.protocol.messages import TextFormat
 
-# Ten times what the detector looks at, so that code and numbers ahead of the words do not hide them.
+# Ten times the detector's limit, so that code and numbers before the words do not hide them.
 ENOUGH_CHARS: Final = 2000
-# The most that is looked at: a page's head of styles and scripts. Without words this takes up to 45 ms, therefore texts
-# longer than INLINE_CHARS belong into a thread.
+# Enough to skip the styles and scripts of a page's head. Without words this takes up to 45 ms, so texts longer than
+# INLINE_CHARS are read in a thread.
 MAX_SEEN_CHARS: Final = 65_536
 INLINE_CHARS: Final = 8192
 
-# Elements whose content tells nothing of the language; it is translated only where ``translate`` says so.
+# The language of their content says nothing about the text; it is translated only if ``translate`` says so.
 _CODE_ELEMENTS: Final = frozenset({"script", "style", "code", "kbd", "samp", "var"})
-# What makes a "<" the beginning of a tag.
+# Characters after "<" that begin a tag.
 _AFTER_OPEN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COMMENT_END: Final = re.compile(r"--!?>")
-# The attributes that the API server translates (apiserver/formats/html/attributes.py), here on any element.
+# The attributes that the API server translates (apiserver/formats/html/attributes.py), here of any element.
 _VISIBLE_ATTRIBUTES: Final = frozenset(
     "abbr alt aria-description aria-label aria-placeholder aria-roledescription label placeholder title".split()  # noqa: SIM905
 )
-# What makes the value of a button, and the content of a meta element, words.
+# Visible only with one of these types, names or properties: a button's value, a meta element's content.
 _VISIBLE_VALUES: Final = {
     "value": frozenset({"submit", "button", "reset"}),
     "content": frozenset(
@@ -36,9 +36,9 @@ _VISIBLE_VALUES: Final = {
 }
 _ATTRIBUTE: Final = re.compile(r"""([^\s/>=]++)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]\S*))""")
 _REFERENCE: Final = re.compile(r"&(?:#0*+([0-9]*+);?|#[xX]0*+([0-9A-Fa-f]*+);?|[A-Za-z][A-Za-z0-9]*+;?)")
-# Seven digits hold every character there is (U+10FFFF is 1114111).
+# U+10FFFF, the last character, is 1114111.
 _MAX_DIGITS: Final = 7
-# What is no word wherever it stands: a tag without attributes, of an element in which no "<" is a word's, and a space.
+# Never words: spaces, and tags without attributes whose elements cannot contain a literal "<".
 _PLAIN: Final = re.compile(
     r"</?(?:p|br|hr|div|span|b|i|u|em|strong|li|ul|ol|table|tr|td|th|h[1-6]) *+/?>|&nbsp;", re.IGNORECASE
 )
@@ -48,10 +48,10 @@ _MARKDOWN: Final = re.compile(r"`[^`\n]*`|\]\([^()\s]*\)")
 
 
 def visible_text(text: str, text_format: TextFormat) -> str | None:
-    """Return the beginning of what a reader reads of the text, or None where nothing of it needs a translation.
+    """Return the beginning of the visible text, or None without translatable words.
 
-    None is certain; where words may be in code or comments only, the text is empty. What is not looked at counts as
-    words. Work is linear in the text and bounded. Thread-safe.
+    None is certain: an empty text is returned if words may be only in code or comments, and the part beyond
+    ``MAX_SEEN_CHARS`` counts as words. Time is linear in the text and bounded. Thread-safe.
     """
     seen = text[:MAX_SEEN_CHARS]
     if text_format is TextFormat.TEXT:
@@ -129,7 +129,7 @@ def _outside_tags(text: str) -> Iterator[str]:
 
 
 def _outside_fences(text: str) -> Iterator[str]:
-    """Yield Markdown's lines outside of fenced code; a fence that is never closed is none."""
+    """Yield Markdown's lines outside of fenced code; an unclosed fence is text."""
     fenced_lines: list[str] = []
     fence: str | None = None
     for line in text.splitlines(keepends=True):

@@ -1,8 +1,8 @@
-"""One request's pipeline: cache, coalesce, detect, route, admit, forward, put together.
+"""The pipeline of one request: cache, coalesce, detect, route, admit, forward, assemble.
 
-- ``service``: entry: cache, coalescing, then the dispatcher.
+- ``service``: the entry: cache, coalescing, then the dispatcher.
 - ``dispatcher``: routes, admits and translates a request's texts.
 - ``language_groups``: groups texts by detected language.
-- ``pivot``: two legs through a pivot language.
+- ``pivot``: translates two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.
 """

@@ -1,4 +1,4 @@
-"""Dispatcher: routes, admits and translates a request; puts the answer together."""
+"""Dispatcher: routes, admits and translates a request, and assembles the answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shared.protocol.sse import DeltaSink
 
 @dataclass(eq=False, slots=True)
 class Dispatcher:
-    """Dispatcher of requests to where their pairs are served; holds no state."""
+    """Dispatcher of requests to the replicas of their pairs; stateless."""
 
     _registry: Registry
     _planner: RoutePlanner
@@ -38,14 +38,14 @@ class Dispatcher:
     _admission: AdmissionController
 
     async def translate(self, call: TranslationCall) -> bytes:
-        """Return the answer's JSON: a replica's own bytes if one serves it all.
+        """Return the answer's JSON; one replica's bytes if it serves everything.
 
         Raises:
-            PairwayError: the request is all or nothing; the error says why not.
+            PairwayError: a part of the request failed; there are no partial answers.
         """
         request, snapshot = call.request, self._registry.snapshot
         pair = LanguagePair(request.source_lang, request.target_lang)
-        if not snapshot.ready:  # which pairs there are is not known yet: none may be called unknown
+        if not snapshot.ready:  # without any report, no pair may be called unknown
             raise PairUnavailableError(str(pair), "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
         if request.source_lang == AUTO:
             return await self._translate_detected(call)
@@ -65,15 +65,14 @@ class Dispatcher:
     def _answer_without_replica(
         self, pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
     ) -> bytes | None:
-        """Return the answer if nothing needs a translation; else None."""
+        """Return the answer if no text needs a translation, else None."""
         request = call.request
         if known_pair is None:
             if closeness(pair.target, pair.source) is None:
                 return None
-            # Nothing to do: en into en-GB, unless somebody hosts a model for just that.
+            # One language, as en into en-GB, and no model is hosted for this pair.
             return _answer_at_once(call, [same_language(text, pair.source, pair.target) for text in request.texts])
-        # Markup and longer texts are sent on unseen: the replica knows, too, what needs no translation (of markup,
-        # exactly), and the event loop has no time to look.
+        # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
         if request.format is not TextFormat.TEXT or call.cost.chars > INLINE_CHARS:
             return None
         for text in request.texts:
@@ -84,7 +83,7 @@ class Dispatcher:
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
     async def _send(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
-        """Return the answer's JSON; a direct one is the replica's own bytes. One Deadline holds for all legs."""
+        """Return the answer's JSON; all legs share one deadline."""
         if len(route.legs) > 1:
             return await translate_through_pivot(pair, route, call, self._forwarder)
         sink = call.sink and call.sink.renumbered(range(call.cost.texts))
@@ -93,7 +92,7 @@ class Dispatcher:
     async def _translate_detected(self, call: TranslationCall) -> bytes:
         request, sink = call.request, call.sink
         groups = await self._language_grouper.group(request, self._registry.snapshot)
-        # Every pair is looked up before anything is sent: all or nothing, and nothing computed in vain.
+        # Check and route all pairs before anything is sent, because one failure fails the whole request.
         pairs = groups.pairs
         for pair in pairs.values():
             call.caller.check(pair)
@@ -134,13 +133,15 @@ class Dispatcher:
         except RelayedError as error:
             if isinstance(call.request.text, str):
                 raise
-            raise with_note(error, f"Counted among the texts detected as {pair.source}.") from error
+            raise with_note(
+                error, f"Positions and totals refer only to the texts detected as {pair.source}."
+            ) from error
         return read_results(call.request, body)
 
 
 def _known_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair | None:
-    """Return the closest known pair; None where only a pivot may serve."""
-    if pair in snapshot.ready:  # nearly always
+    """Return the closest known pair, or None."""
+    if pair in snapshot.ready:  # the common case
         return pair
     try:
         return known_pairs(pair, snapshot)[0]
@@ -149,7 +150,7 @@ def _known_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair | None:
 
 
 def _pass_on(results: Mapping[int, Translation], sink: DeltaSink | None) -> None:
-    """Pass on translations that are whole from the first."""
+    """Pass translations to the sink as single deltas."""
     if sink is not None:
         for index, result in results.items():
             sink(index, result.translation or "")

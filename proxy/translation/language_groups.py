@@ -1,4 +1,4 @@
-"""Language groups: the texts of one request, grouped by their detected languages."""
+"""Language groups: the texts of one request by detected language."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from shared.protocol.messages import Detected, TextFormat, TranslateRequest, Tra
 
 @dataclass(slots=True)
 class LanguageGroups:
-    """Texts of one request by detected language, named by their index in the request.
+    """A request's texts by detected language, with the results so far.
 
-    ``results`` holds the translations known so far: at first those of texts that need none.
+    At first ``results`` has only texts that need no translation.
     """
 
     request: TranslateRequest
@@ -30,11 +30,11 @@ class LanguageGroups:
 
     @property
     def pairs(self) -> dict[str, LanguagePair]:
-        """The pair to translate each language's texts with."""
+        """The pair of each language's texts."""
         return {lang: LanguagePair(lang, self.request.target_lang) for lang in self.indices}
 
     def request_for(self, lang: str) -> TranslateRequest:
-        """Return the request for one language's texts; a single text stays one."""
+        """Return the request for one language's texts; a single text stays single."""
         if isinstance(self.request.text, str):
             return self.request
         return self.request.model_copy(update={"text": [self.request.text[index] for index in self.indices[lang]]})
@@ -45,12 +45,12 @@ class LanguageGroups:
             self.results[index] = translation.model_copy(update={"detected": self.detected[index]})
 
     def answer(self) -> bytes:
-        """Return the answer's JSON, once every text has its translation."""
+        """Return the answer's JSON; every text must have a result."""
         return self.request.answer([self.results[index] for index in range(len(self.request.texts))])
 
 
 class LanguageGrouper:
-    """Detector of the languages of a request's texts; holds no state."""
+    """Detector of the languages of a request's texts; stateless."""
 
     def __init__(self, detector: LanguageDetector, metrics: ProxyMetrics) -> None:
         self._detector = detector
@@ -59,14 +59,13 @@ class LanguageGrouper:
     async def group(self, request: TranslateRequest, snapshot: Snapshot) -> LanguageGroups:
         """Group the texts by language: a source language or the target language.
 
-        Of markup in which no words are found the whole is looked at; where that is no language, it comes back as it
-        came.
+        Markup without visible words is detected as a whole; if that fails, it is returned unchanged.
 
         Raises:
-            LanguageUndetectedError: a text seems to be in none of them.
+            LanguageUndetectedError: a text has none of these languages.
         """
         groups = LanguageGroups(request)
-        # The target too, though nothing may be served from it: a text in it has nothing to be done.
+        # With the target language, because a text in it needs no translation.
         languages = {*snapshot.source_languages, request.target_lang}
         direct = {pair.source for pair in snapshot.by_target.get(request.target_lang, ())}
         for index, text in enumerate(request.texts):
@@ -92,7 +91,7 @@ class LanguageGrouper:
 
 
 async def _visible_text(text: str, text_format: TextFormat) -> str | None:
-    """Return the visible text without keeping other requests waiting."""
+    """Return the visible text without blocking other requests."""
     if len(text) > INLINE_CHARS:
         return await asyncio.to_thread(visible_text, text, text_format)
     await asyncio.sleep(0)

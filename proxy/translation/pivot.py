@@ -1,4 +1,4 @@
-"""Pivot translation: one leg after the other through a third language."""
+"""Pivot translation: two legs, one after the other, through a third language."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from shared.languages import LanguagePair
 async def translate_through_pivot(
     pair: LanguagePair, route: Route, call: TranslationCall, forwarder: Forwarder
 ) -> bytes:
-    """Return the answer's JSON; the call's sink gets the last leg's parts.
+    """Return the answer's JSON; the sink gets the last leg's deltas.
 
     Raises:
-        PairwayError: a leg could not be served; the error says why.
+        PairwayError: a leg failed.
     """
     request = call.request
     pivot = route.legs[0].target
-    # A term's source stays as it is on the first leg, so that the last one finds it and translates it as asked.
+    # The first leg keeps the source of each term unchanged, so that the last leg finds it and translates it.
     source_terms = {phrase: phrase for phrase in request.terms}
     first_request = request.model_copy(update={"target_lang": pivot, "terms": source_terms})
     first_leg = Leg(LanguagePair(pair.source, pivot), call, first_request, call.cost)

@@ -33,7 +33,7 @@ def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation
     """Return a replica's translations of the request's texts.
 
     Raises:
-        ReplicaFailedError: they can not be read, or are not as many as the texts.
+        ReplicaFailedError: the body is malformed, or its translations are not as many as the texts.
     """
     if isinstance(request.text, str):
         return [_parse(Translation, body)]
@@ -47,7 +47,7 @@ def _parse(model: type[M], body: bytes) -> M:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        raise ReplicaFailedError("A replica's answer can not be read.") from error
+        raise ReplicaFailedError("A replica's answer cannot be read.") from error
 
 
 def with_note(error: RelayedError, note: str) -> RelayedError:

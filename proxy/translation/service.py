@@ -23,7 +23,7 @@ CACHE_HEADER: Final = "X-Cache"
 
 
 class AnswerSource(StrEnum):
-    """Where an answer comes from; the value of ``X-Cache``."""
+    """The source of an answer, and the value of ``X-Cache``."""
 
     HIT = "hit"
     PARTIAL = "partial"
@@ -32,7 +32,7 @@ class AnswerSource(StrEnum):
 
 
 class Answer(NamedTuple):
-    """The answer's JSON, and where it comes from; None where no cache is on and nothing was shared."""
+    """The answer's JSON and its source (None without cache and sharing)."""
 
     body: bytes
     source: AnswerSource | None
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class TranslationService:
-    """Entry of the pipeline; without a cache only computations are shared."""
+    """Entry of the pipeline; without a cache it only shares computations."""
 
     _registry: Registry
     _planner: RoutePlanner
@@ -50,18 +50,18 @@ class TranslationService:
     _metrics: ProxyMetrics
 
     async def translate(self, call: TranslationCall) -> Answer:
-        """Return the answer; a stream's sink has its source before the first delta.
+        """Return the answer; a sink gets the source before its first delta.
 
-        Nothing of a caller who opted out is kept or shared, and nothing of others answers them.
+        Callers that opted out bypass the cache and coalescing.
 
         Raises:
-            PairwayError: the request is all or nothing; the error says why not.
+            PairwayError: a part of the request failed; there are no partial answers.
         """
         request, caller, cache = call.request, call.caller, self._cache
         is_detected = request.source_lang == AUTO
         if not is_detected:
             self._find_route(call)
-        # Which pair it will be, and so whether their key is for it, only the dispatcher finds out.
+        # Only the dispatcher knows the detected pair, and can check that the caller's key allows it.
         if not caller.cached or (is_detected and caller.pairs is not None):
             return Answer(await self._dispatcher.translate(call), None)
         lookup = None if cache is None or call.route is None else await cache.look_up(request, call.route)
@@ -77,10 +77,10 @@ class TranslationService:
         return Answer(body, AnswerSource.COALESCED if joined else source)
 
     def _find_route(self, call: TranslationCall) -> None:
-        """Find the request's route, if it has one now; else the dispatcher says why not.
+        """Find the request's route; without one, the dispatcher raises the reason.
 
         Raises:
-            PairwayError: the caller's key is not for the pair.
+            PairwayError: the caller's key does not allow the pair.
         """
         pair = LanguagePair(call.request.source_lang, call.request.target_lang)
         if call.caller.pairs is not None:
@@ -100,7 +100,7 @@ class TranslationService:
         return Answer(_join(call.request, lookup.values), AnswerSource.HIT)
 
     async def _stream(self, call: TranslationCall, lookup: CacheLookup | None, source: AnswerSource | None) -> Answer:
-        """Translate all texts, unshared: each client reads at its own pace."""
+        """Translate all texts without coalescing: each client reads at its own pace."""
         if call.sink is not None and source is not None:
             call.sink.headers[CACHE_HEADER] = source
         self._count(lookup, 0)
@@ -116,13 +116,17 @@ class TranslationService:
         try:
             body, _ = await self._compute(rest, lookup.subset(missing))
         except RelayedError as error:
-            raise with_note(error, f"Counted among the {len(missing)} texts that are not in the cache.") from error
+            raise with_note(
+                error,
+                f"Positions and totals refer only to the {len(missing)} of {len(call.request.texts)} texts not in "
+                "the cache.",
+            ) from error
         results = read_results(rest.request, body)
         computed = {index: result.to_json() for index, result in zip(missing, results, strict=True)}
         return Answer(_join(call.request, {**lookup.values, **computed}), AnswerSource.PARTIAL)
 
     async def _compute(self, call: TranslationCall, lookup: CacheLookup | None) -> tuple[bytes, bool]:
-        """Return the JSON of all texts, and whether another request's translation was shared."""
+        """Return the JSON of all texts, and whether another request computed it."""
         body, joined = await self._coalescer.run(call, self._dispatcher.translate)
         if joined:
             self._metrics.coalesced.labels(call.sample.pair).inc()

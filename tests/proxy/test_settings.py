@@ -130,8 +130,8 @@ def test_keys_are_on_beyond_loopback_by_default(host: str, keys: str, on: bool) 
         ({"PROXY_PROCESSES": "1"}, "PROXY_PROCESSES was removed; start several proxies"),
         ({"PROXY_PORT": "http"}, "PROXY_PORT: Input should be a valid integer"),
         ({"PROXY_OPERATOR_TOKEN": "hunter2"}, "PROXY_OPERATOR_TOKEN: must have 16 to 256 ASCII characters"),
-        ({"PROXY_REDIS_URL": "hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
-        ({"PROXY_REDIS_URL": "redis://h/0?socket_timeout=hunter2"}, "PROXY_REDIS_URL: is no URL of a Redis"),
+        ({"PROXY_REDIS_URL": "hunter2"}, "PROXY_REDIS_URL: is not the URL of a Redis"),
+        ({"PROXY_REDIS_URL": "redis://h/0?socket_timeout=hunter2"}, "PROXY_REDIS_URL: is not the URL of a Redis"),
     ],
 )
 def test_wrong_setting_exits_with_78_and_names_it(tmp_path: Path, environment: dict[str, str], message: str) -> None:
@@ -147,14 +147,14 @@ def test_wrong_setting_exits_with_78_and_names_it(tmp_path: Path, environment: d
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("trusted_proxies", "*", "no IP address or network"),
-        ("trusted_proxies", "10.0.0.1/8", "no IP address or network"),
-        ("trusted_proxies", "nginx", "no IP address or network"),
-        ("cors_origins", "example.com", "no origin"),
-        ("cors_origins", "https://example.com/", "no origin"),
-        ("cors_origins", "null", "no origin"),
-        ("cors_origins", "https://example.com:99999", "no origin"),
-        ("cors_origins", "http://[::1", "no origin"),
+        ("trusted_proxies", "*", "not an IP address or network"),
+        ("trusted_proxies", "10.0.0.1/8", "not an IP address or network"),
+        ("trusted_proxies", "nginx", "not an IP address or network"),
+        ("cors_origins", "example.com", "not an origin"),
+        ("cors_origins", "https://example.com/", "not an origin"),
+        ("cors_origins", "null", "not an origin"),
+        ("cors_origins", "https://example.com:99999", "not an origin"),
+        ("cors_origins", "http://[::1", "not an origin"),
         ("cache_bytes", "1048575", r"too little .* 1048576 \(1 MiB\) or more, or 0"),
         ("replica_token", "short", "16 to 256"),
         ("operator_port", "8000", "must differ"),
@@ -210,7 +210,7 @@ REDIS = "redis://:secret@cache:6379/0"
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({"cache_redis_url": "http://cache"}, "is no URL of a Redis"),
+        ({"cache_redis_url": "http://cache"}, "is not the URL of a Redis"),
         ({"cache_redis_url": REDIS}, "needs PROXY_CACHE_BYTES"),
         (
             {"cache_bytes": 1024 * 1024, "cache_redis_url": REDIS, "redis_url": "redis://cache"},

@@ -12,7 +12,7 @@ from tests.proxy.samples import pair, replica, report
     ("state", "expected", "why"),
     [
         ("ready", ReplicaState.READY, None),
-        ("draining", ReplicaState.DRAINING, "it is about to stop"),
+        ("draining", ReplicaState.DRAINING, "the server is stopping"),
         ("starting", ReplicaState.STARTING, "its engine starts"),
     ],
 )

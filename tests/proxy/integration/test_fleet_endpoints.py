@@ -105,7 +105,7 @@ async def test_change_is_off_where_no_token_is_set() -> None:
         (b'{"url": "http://a:1", "url": "http://b:1"}', 400, "occurs twice"),
         (b"{}", 422, "url: "),
         (b'{"url": 1}', 422, "url: "),
-        (b'{"url": "10.0.0.1:8001"}', 422, "url: '10.0.0.1:8001' is no URL"),
+        (b'{"url": "10.0.0.1:8001"}', 422, "url: '10.0.0.1:8001' is not the URL"),
         (b'{"url": "http://a:1/translate"}', 422, "url: 'http://a:1/translate' must be http://HOST:PORT"),
         (b'{"url": "http://u:hunter2@a:1"}', 422, "url: 'http://a:1' must be"),
         (b'{"url": "http://a:1\\n"}', 422, "url: "),
@@ -286,7 +286,7 @@ async def test_fleet_says_why_a_replica_is_out() -> None:
         assert 0 <= report.pop("age_s") < 5
         assert report.pop("models")["model-one"]["revision"] == "1"
         assert report == {"replica_id": "one", "version": "0.0-fake", "in_flight": 0}
-        assert (lines[two.url]["state"], lines[two.url]["why"]) == ("draining", "it is about to stop")
+        assert (lines[two.url]["state"], lines[two.url]["why"]) == ("draining", "the server is stopping")
         assert lines[gone]["state"] == "down"
         assert "refused" in lines[gone]["why"].lower()
 

@@ -159,7 +159,7 @@ async def test_failure_is_not_cached_and_names_the_texts_it_counts(running: Runn
     fake.translate = Script(problem=(413, "too-large"))
     status, problem, headers = await running.translate(["f0", "f1"])
     assert (status, problem["code"]) == (413, "too-large")
-    assert problem["detail"].endswith("(Counted among the 1 texts that are not in the cache.)")
+    assert problem["detail"].endswith("(Positions and totals refer only to the 1 of 2 texts not in the cache.)")
     assert "x-cache" not in headers
     fake.translate = Script()
     assert (await ask(running, ["f0", "f1"]))[0] == "partial"

@@ -46,14 +46,14 @@ def test_unavailable_pair_error_names_replica_states() -> None:
         replica("c", "en>de").silent("x", 1, max_misses=1),
         replica("d", "en>fr"),
     )
-    with pytest.raises(PairUnavailableError, match=r"of 3 that serve it: 1 starting, 2 down") as caught:
+    with pytest.raises(PairUnavailableError, match=r"of 3 configured: 1 starting, 2 down") as caught:
         find_pair(pair("en>de"), fleet)
     assert caught.value.retry_after is not None
 
 
 def test_unavailable_pair_error_names_ready_replicas() -> None:
     fleet = snapshot(replica("a", "en>fr", starting=("en>de",)))
-    with pytest.raises(PairUnavailableError, match="of 1 that serve it: 1 not ready for this pair"):
+    with pytest.raises(PairUnavailableError, match="of 1 configured: 1 not ready for this pair"):
         find_pair(pair("en>de"), fleet)
 
 
@@ -72,5 +72,5 @@ def test_retry_after_is_the_replicas_estimate(expected: float | None, seconds: f
 
 
 def test_remembered_pair_without_replicas_is_unavailable() -> None:
-    with pytest.raises(PairUnavailableError, match="no replica that serves it is left"):
+    with pytest.raises(PairUnavailableError, match="no replica reports this pair"):
         find_pair(pair("en-GB>de-AT"), snapshot(remembered=("en>de",)))
