@@ -1,4 +1,4 @@
-# Pairway: `make help` says what there is.
+# Pairway: `make help` lists the commands.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -7,7 +7,7 @@ SHELL := /bin/sh
 HOST ?= 127.0.0.1
 PORT ?= 8000
 APISERVER_PORT ?= $(shell expr $(PORT) + 1)
-# cpu or cuda; each has an environment of its own, see deploy/environment.py.
+# cpu or cuda; each has its own environment (deploy/environment.py).
 BUILD ?= cpu
 CATALOG ?= deploy/models/demo.yaml
 # The benchmarks' sentences, as NAME.valid.tsv of english<TAB>other lines; see benchmarks/README.md.
@@ -16,18 +16,18 @@ PAIRS ?= data
 VENV := $(if $(filter cpu,$(BUILD)),.venv,.venv-$(BUILD))
 BIN := $(VENV)/bin
 
-# A pyenv shim can exist and fail, so each candidate has to run; PYTHON=/path/to/python3.11 overrules the search.
+# Each candidate must run, because a pyenv shim can exist and fail; PYTHON=/path/to/python3.11 replaces the search.
 PYTHON ?= $(shell for candidate in python3.11 python3.12 python3 /usr/bin/python3; do \
 	$$candidate -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
 	&& echo $$candidate && break; done)
 
-# The version that made the locks; `make lock` installs it into an environment of its own.
+# The version that made the locks; `make lock` installs it into .venv-lock.
 UV_VERSION := 0.13.8
 UV := .venv-lock/bin/uv
 LOCK := .cache/lock
 COMPILE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
 	--system-certs --universal --python-version 3.11 pyproject.toml
-# The platform is the same on every line (see [tool.uv] in pyproject.toml), so only what differs stays.
+# Removes the platform's markers, which are the same on every line (see [tool.uv] in pyproject.toml).
 PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_version < '3.13'$$//" \
 	-e "1i \# Made by make lock from pyproject.toml."
 
@@ -41,18 +41,18 @@ help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
 		printf '  make %-18s %s\n' "$$name" "$$text"; done
 
-# exec: a signal sent to make must reach the launcher itself, not a shell in between.
+# exec, so that a signal to make reaches the launcher and not a shell in between.
 up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG=)
 	@exec $(BIN)/python -m deploy.local --host $(HOST) --port $(PORT) --apiserver-port $(APISERVER_PORT) \
 		--catalog $(CATALOG)
 
-# Where `make up` runs, its Redis, unless PROXY_REDIS_URL names another one.
-keys: environment  ## Create, list, limit and revoke callers' keys. (ARGS="create --name alice", ARGS=--help)
+# Uses the Redis of `make up` if that runs, unless PROXY_REDIS_URL names another one.
+keys: environment  ## Create, list, limit and revoke API keys. (ARGS="create --name alice", ARGS=--help)
 	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat .run/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
 		$(BIN)/python -m proxy.keys $(ARGS)
 
-# Processes that run tests; auto is what tests/conftest.py says. Without bytecode each of them, and each server that they
-# start, would compile every file by itself.
+# Processes that run tests; tests/conftest.py sets auto. Bytecode is on, because otherwise each of them, and each server
+# that it starts, would compile every file.
 WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
@@ -66,13 +66,13 @@ browser: dev  ## Install the browser of the tests into .cache/browser: headless 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
 	@$(PYTEST) -m "not engine and not system"
 
-test-all: test  ## Run everything that runs without Docker; suites with environments of their own will join here.
+test-all: test  ## Run everything that needs no Docker.
 
-fuzz: dev  ## Try new examples for every property, again and again. (FUZZ_ROUNDS=10)
+fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
 		$(PYTEST) -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
 
-check: dev  ## Run the gates alone: ruff, basedpyright, import-linter.
+check: dev  ## Run only the gates: ruff, basedpyright, import-linter.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
@@ -86,14 +86,14 @@ dev: python  ## Install the test tools too.
 
 python:
 	@test -n "$(PYTHON)" || { echo "Pairway needs Python 3.11 or 3.12 with the venv module (on Debian and Ubuntu:" \
-		"apt install python3-venv); none of python3.11, python3.12 and python3 is one. Name yours:" \
+		"apt install python3-venv); none of python3.11, python3.12 and python3 qualifies. Choose yours:" \
 		"make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
 
 lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade takes newer versions).
 	@test -x $(UV) && $(UV) --version | grep -qF "uv $(UV_VERSION) " \
 		|| { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv==$(UV_VERSION); }
 	@rm -rf $(LOCK) && mkdir -p $(LOCK)
-	@# One resolution of everything first: each lock is a part of it, so any of them can share an environment.
+	@# Everything is resolved together first, so that any locks can share an environment.
 	@cat requirements/proxy.txt requirements/apiserver-cpu.txt requirements/local.txt requirements/dev.txt \
 		2>/dev/null | sort -u >$(LOCK)/all.txt || true
 	@$(COMPILE) $(UPGRADE) --extra proxy --extra apiserver --extra cpu --extra local --extra dev \
@@ -102,64 +102,64 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 		$(COMPILE) --extra $$part --constraints $(LOCK)/all.txt --output-file $(LOCK)/$$part.txt || exit 1; done
 	@$(COMPILE) --extra apiserver --extra cpu --constraints $(LOCK)/all.txt \
 		--excludes requirements/excluded.txt --output-file $(LOCK)/apiserver-cpu.txt
-	@# CUDA: vLLM brings its own torch from PyPI; what it shares with the other locks must be the same.
+	@# CUDA: vLLM has its own torch from PyPI; packages that other locks have too must have the same versions.
 	@test ! -f requirements/apiserver-cuda.txt || cp requirements/apiserver-cuda.txt $(LOCK)/apiserver-cuda.txt
 	@$(COMPILE) $(UPGRADE) --extra apiserver --extra cuda --constraints $(LOCK)/proxy.txt \
 		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
 	@rm $(LOCK)/all.txt
 	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
 
-tune: dev  ## How much an engine should run at once on this machine, as lines for the catalog. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
+tune: dev  ## Measure how many texts an engine should run at once; print catalog lines. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.sizing.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
 
-bench-quality: dev  ## Quality with and without guards, and what each guard mends. (PAIRS=folder of *.valid.tsv)
+bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG)
 
-bench-guards: dev  ## False alarms of the guards on reference translations. (PAIRS=folder of *.valid.tsv)
+bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 
-bench-long: dev  ## Short requests beside a long document, on what `make up` runs. (PAIRS=folder with en-de.train.tsv)
+bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv)
 	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
 
-bench-overload: dev  ## Up to 4 times the capacity, on the demo model; fails when a target is missed. (PAIRS= SECONDS= SEED= PARTS= OUT=.run/overload)
+bench-overload: dev  ## Load the demo model up to 4 times its capacity; fail if a target is missed. (PAIRS= SECONDS= SEED= PARTS= OUT=.run/overload)
 	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(PARTS),--parts $(PARTS))
 
-bench-connections: dev  ## Silent, slow and hostile clients beside normal ones; fails when a target is missed. (KINDS= HOLD= OUT=.run/connections)
+bench-connections: dev  ## Measure normal clients among silent, slow and hostile ones; fail if a target is missed. (KINDS= HOLD= OUT=.run/connections)
 	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections) $(if $(KINDS),--kinds "$(KINDS)") \
 		$(if $(HOLD),--hold $(HOLD))
 
-bench-proxy: dev  ## Our proxy against other ones, CPU per request and more; fails when a target is missed. (PEERS= BEFORE=folder of another checkout ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
+bench-proxy: dev  ## Compare our proxy with others, CPU per request and more; fail if a target is missed. (PEERS= BEFORE=folder of another checkout ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
 	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) $(if $(BEFORE),--before $(BEFORE)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
 
-bench-origin: dev  ## The origin's experiment, six designs and two references; fails when a target is missed. (PAIRS= DEVICE=cpu|cuda SHAPE= ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
+bench-origin: dev  ## Repeat the origin's experiment: six designs, two references; fail if a target is missed. (PAIRS= DEVICE=cpu|cuda SHAPE= ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
 	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \
 		$(if $(DEVICE),--device $(DEVICE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY)) $(if $(ARCHITECTURES),--architectures $(ARCHITECTURES)) \
 		$(if $(OPEN),--open $(OPEN)) $(if $(KINDS),--kinds $(KINDS)) $(if $(SEED),--seed $(SEED)) $(if $(SHAPE),--shape $(SHAPE))
 
-bench-origin-plots: python  ## Draw what bench-origin measured, with an environment of its own. (OUT=.run/origin)
+bench-origin-plots: python  ## Draw the results of bench-origin, in a separate environment. (OUT=.run/origin)
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
 	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/requirements.txt
 	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
 
-bench-scale: dev  ## 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fails when a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
+bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fail if a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \
 		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT))
 
-request-path: dev  ## Product files that one warm request en-de enters, by tracing both servers; fails when there are too many.
+request-path: dev  ## Trace the product files that one warm request en-de enters; fail if there are too many.
 	@$(BIN)/python -m benchmarks.request_path
 
-plan: dev  ## How many replicas for so many requests a second at a p95. (RATE=100 P95=1.0 MEASURED=.run/overload/results.json, see benchmarks/README.md)
+plan: dev  ## Compute the number of replicas for a rate and a p95 in seconds. (RATE=100 P95=1.0 MEASURED=.run/overload/results.json, see benchmarks/README.md)
 	@$(BIN)/python -m benchmarks.sizing --rate $(RATE) --p95 $(P95) --measured $(or $(MEASURED),.run/overload/results.json)
 
-faults: dev  ## The fault suite in full, beside the peers' figures; fails when a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
+faults: dev  ## Run the full fault suite, and compare with peers; fail if a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m tests.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
-soak: dev  ## Random faults under load, and what they leave behind. (MINUTES=20 SEED= OUT=.run/soak)
+soak: dev  ## Run random faults under load, and check for leaks. (MINUTES=20 SEED= OUT=.run/soak)
 	@$(BIN)/python -m tests.faults.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 clean:  ## Remove the environments, caches and run files.

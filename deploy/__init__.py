@@ -1,11 +1,11 @@
-"""Installs, starts and watches Pairway; imports shared and nothing of the servers.
+"""Installs and starts Pairway; imports ``shared``, but nothing from the servers.
 
-- ``environment``: makes the virtual environment match the locks; needs a system's Python alone.
+- ``environment``: makes the virtual environment match the locks; needs only a system Python.
 - ``lockfiles``: reads the locks, and compares an environment with them.
-- ``local``: everything on one machine without Docker (``make up``).
-- ``launch_plan``: which servers at which ports, checked before the start.
-- ``process``: one process with its log, stopped for certain.
+- ``local``: runs everything on one machine without Docker (``make up``).
+- ``launch_plan``: the servers and their ports, checked before the start.
+- ``process``: a child process with a log file.
 - ``readiness``: waits until every pair is ready.
-- ``redis_server``: a Redis of the launcher's own.
+- ``redis_server``: a private Redis for the launcher.
 - ``single_instance``: one launcher at a time for a run folder.
 """

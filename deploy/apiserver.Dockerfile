@@ -1,10 +1,9 @@
-# An API server with vLLM; `docker compose build` makes it, or by hand:
+# An API server with vLLM, built by `docker compose build` or by hand:
 #   docker build -f deploy/apiserver.Dockerfile --build-arg BUILD=cpu -t pairway-apiserver:cpu .
-# BUILD=cuda makes the build for NVIDIA GPUs. It is not tried: there was no GPU where this was written.
+# BUILD=cuda is for NVIDIA GPUs, and not tested, because no GPU was available.
 #
-# Where PyPI, PyTorch's index or Debian's mirror can not be reached: --build-context wheels=FOLDER (compose:
-# PAIRWAY_WHEELS). The folder may hold wheels, a pip.conf and Debian packages (libnuma1); nothing else of it stays
-# in the image than what is installed from it.
+# Without access to PyPI, PyTorch's index or Debian's mirror: --build-context wheels=FOLDER (compose: PAIRWAY_WHEELS), a
+# folder with wheels, a pip.conf and Debian packages (libnuma1). Only packages installed from it stay in the image.
 FROM scratch AS wheels
 
 FROM python:3.11-slim AS base
@@ -23,7 +22,7 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
         rm -rf /var/lib/apt/lists/*; \
     fi; \
     ldconfig
-# A number that hosts rarely use. The home is the cache: what vLLM and its libraries write, they write there.
+# A user id that hosts rarely use. Its home is the cache, for all files that vLLM and its libraries write.
 RUN useradd --uid 10001 --user-group --home-dir /cache --shell /usr/sbin/nologin pairway \
     && mkdir /cache && chown 10001:10001 /cache
 
@@ -35,7 +34,7 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
     python -m venv /venv \
     && PIP_CONFIG_FILE=/wheels/pip.conf /venv/bin/pip install --find-links /wheels \
         "$(python -c 'from deploy.environment import PIP; print(PIP)')"
-# torch+cpu is not on PyPI: first where pip is told to look, then where deploy/environment.py says.
+# torch+cpu is not on PyPI: pip's own configuration is tried first, then the index in deploy/environment.py.
 COPY requirements/torch-cpu.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
@@ -45,7 +44,7 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
         /venv/bin/pip install "$@" || /venv/bin/pip install "$@" \
             --index-url "$(python -c 'from deploy.environment import TORCH_CPU_INDEX; print(TORCH_CPU_INDEX)')"; \
     fi
-# No dependencies: the lock holds them all, but for those that are left out on purpose (requirements/excluded.txt).
+# --no-deps: the lock has all dependencies, except those in requirements/excluded.txt.
 COPY requirements/apiserver-cpu.txt requirements/apiserver-cuda.txt requirements/excluded.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \

@@ -1,8 +1,8 @@
-"""The virtual environment: `python3 -m deploy.environment [--build cpu|cuda] [--dev] [--venv DIR]` makes it match the locks.
+"""Make the virtual environment match the locks: `python3 -m deploy.environment`.
 
-Needs nothing but a system's Python. pip does the installing, because it reads the machine's own pip configuration
-(index, certificates, folders with wheels). The builds do not fit into one environment: both bring a package `vllm`, with
-a torch each, so the default is .venv for cpu and .venv-cuda for cuda, and another build's environment is refused.
+Needs only a system Python. pip installs, because it reads the machine's pip configuration (index, certificates, folders
+with wheels). The two builds cannot share an environment, because each has its own `vllm` and torch: the default is
+.venv for cpu and .venv-cuda for cuda, and the environment of another build is refused.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from deploy.lockfiles import BUILDS, DEV, TORCH_CPU, read_lines
 
 PIP = "pip==26.3"
 PYTHONS = ((3, 11), (3, 12))
-# Where torch+cpu comes from when pip's own configuration does not have it; the only host that this repository names.
+# The source of torch+cpu if pip's own configuration has none.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "pairway.json"
 INSTALL_LOG = "install.log"
-# pip names the cause of a failure at its end.
+# pip prints the cause of a failure last.
 PIP_LOG_TAIL_LINES = 25
 
 
 class EnvironmentFailedError(Exception):
-    """The environment can not be made; the message says why and what would help."""
+    """The environment cannot be created; the message says what would help."""
 
 
 class EnvironmentBrokenError(EnvironmentFailedError):
-    """What is in the environment is damaged or wrong, as after an interruption; only a new one helps."""
+    """The environment is damaged and must be created again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,62 +53,62 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """The environment's own interpreter."""
+        """The environment's interpreter."""
         return self.path / "bin" / "python"
 
     @property
     def locks(self) -> tuple[Path, ...]:
-        """What is to be installed."""
+        """The locks to install."""
         return (*BUILDS[self.build], DEV) if self.dev else BUILDS[self.build]
 
     def stamp(self) -> dict[str, str | bool]:
-        """Return what a finished environment is known by; a change of any of it means to install again."""
+        """Return the identity of a finished environment; if it differs, install again."""
         digest = hashlib.sha256(PIP.encode())
         for lock in self.locks:
             digest.update(lock.read_bytes())
         return {"build": self.build, "dev": self.dev, "locks": digest.hexdigest(), "at": str(self.path.resolve())}
 
     def read_stamp(self) -> dict[str, str | bool]:
-        """Return the stamp of the last finished installation, empty when there was none."""
+        """Return the stamp of the last finished installation, or nothing."""
         try:
             return json.loads((self.path / STAMP).read_text())
         except (FileNotFoundError, ValueError):
             return {}
 
     def is_current(self) -> bool:
-        """Say whether the environment is finished, matches the locks and still has its interpreter."""
+        """Return whether the environment is finished and matches the locks."""
         return self.read_stamp() == self.stamp() and os.access(self.python, os.X_OK)
 
     def refuse_other_build(self) -> None:
-        """Raise EnvironmentFailedError when the environment was made for another build."""
+        """Raise EnvironmentFailedError if the environment was created for another build."""
         other = self.read_stamp().get("build", self.build)
         if other != self.build:
             raise EnvironmentFailedError(f"{self.path} is a {other} environment; use another --venv for {self.build}")
 
     def install(self) -> None:
-        """Make the environment match the locks, from whatever state it is in.
+        """Complete the environment, or replace it if it is damaged.
 
-        What is there is completed; only when it is damaged, the environment is replaced by a new one. Raises
-        EnvironmentFailedError.
+        Raises:
+            EnvironmentFailedError: pip failed, or the environment cannot be created.
         """
         stamp = self.path / STAMP
         stamp.unlink(missing_ok=True)
         try:
             self._install_packages()
         except EnvironmentBrokenError as error:
-            # A first installation is the same case, with nothing to report.
+            # A first installation has nothing to report.
             if self.python.exists():
-                print(f"making {self.path} again: {error}", flush=True)
+                print(f"creating {self.path} again: {error}", flush=True)
             self._create()
             self._install_packages()
         stamp.write_text(json.dumps(self.stamp()))
 
     def _create(self) -> None:
-        with step(f"making {self.path} with Python {platform.python_version()}"):
+        with step(f"creating {self.path} with Python {platform.python_version()}"):
             try:
                 venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(self.path)
             except (OSError, subprocess.CalledProcessError) as error:
-                raise EnvironmentFailedError(f"{self.path} can not be made: {error}") from error
+                raise EnvironmentFailedError(f"{self.path} cannot be created: {error}") from error
 
     def _install_packages(self) -> None:
         if not self._has_pip():
@@ -119,11 +119,11 @@ class Environment:
         if TORCH_CPU in self.locks:
             with step(f"installing {read_lines(TORCH_CPU)[0]} (200 MB, a minute or more)"):
                 self._install_torch_cpu()
-        # No dependencies: the locks hold them all, but for those that are left out on purpose.
+        # --no-deps: the locks have all dependencies, except those in requirements/excluded.txt.
         count = len({line for lock in locks for line in read_lines(lock)})
         with step(f"installing {count} packages as pinned in requirements/ (a minute or more)"):
             self._pip(*(argument for lock in locks for argument in ("-r", str(lock))))
-        with step("comparing what is installed with the locks"):
+        with step("comparing the installed packages with the locks"):
             self._verify()
 
     def _has_pip(self) -> bool:
@@ -141,13 +141,13 @@ class Environment:
                 self._pip("-r", str(TORCH_CPU), "--index-url", TORCH_CPU_INDEX)
             except EnvironmentFailedError as index_error:
                 raise EnvironmentFailedError(
-                    f"{read_lines(TORCH_CPU)[0]} is neither where this machine's pip looks:\n{own_error}\n"
-                    f"nor at {TORCH_CPU_INDEX}:\n{index_error}\n"
-                    "Give pip a place that has it, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up"
+                    f"{read_lines(TORCH_CPU)[0]} was not found by this machine's pip configuration:\n{own_error}\n"
+                    f"and not at {TORCH_CPU_INDEX}:\n{index_error}\n"
+                    "Give pip a source that has it, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up"
                 ) from index_error
 
     def _pip(self, *arguments: str) -> None:
-        """Run pip; its words go to the log, and into the error when it fails."""
+        """Run pip, with its output to the log and into errors."""
         command = [self.python, "-I", "-m", "pip", "install", "--no-deps", "--no-input", *arguments]
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -162,12 +162,12 @@ class Environment:
         command = [self.python, "-m", "deploy.lockfiles", *map(str, self.locks)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            raise EnvironmentBrokenError(f"what is installed is not what the locks say:\n{done.stdout}")
+            raise EnvironmentBrokenError(f"the installed packages differ from the locks:\n{done.stdout}")
 
 
 @contextlib.contextmanager
 def step(description: str) -> Generator[None]:
-    """Say what is done while it is done, and how long it took."""
+    """Print the description, and the seconds that the block took."""
     started = time.monotonic()
     print(f"{description} … ", end="", flush=True)
     try:
@@ -180,14 +180,14 @@ def step(description: str) -> Generator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Let one installation at a time work on the environment at ``path``; another one waits, and says so."""
+    """Hold the environment's lock; wait for another installation."""
     path.mkdir(parents=True, exist_ok=True)
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"another installation works on {path}, waiting for it", flush=True)
+            print(f"waiting for another installation that works on {path}", flush=True)
             fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
@@ -195,32 +195,32 @@ def locked(path: Path) -> Generator[None]:
 
 
 def refuse_other_platforms() -> None:
-    """Raise EnvironmentFailedError by name for a platform or a Python that the locks are not made for."""
+    """Raise EnvironmentFailedError for a platform or Python without locks."""
     here = f"{platform.system()} {platform.machine()}"
     if here != "Linux x86_64":
         raise EnvironmentFailedError(f"Pairway runs on Linux x86_64; this machine is {here}")
     if sys.version_info[:2] not in PYTHONS or sys.implementation.name != "cpython":
         raise EnvironmentFailedError(
             f"Pairway runs on CPython 3.11 or 3.12; {sys.executable} is {sys.implementation.name} "
-            f"{platform.python_version()}. Name another one: make PYTHON=/path/to/python3.11 …"
+            f"{platform.python_version()}. Choose another one: make PYTHON=/path/to/python3.11 …"
         )
     if importlib.util.find_spec("ensurepip") is None:
         raise EnvironmentFailedError(
-            f"{sys.executable} lacks ensurepip, which puts pip into an environment. On Debian and Ubuntu: "
+            f"{sys.executable} lacks ensurepip, which installs pip into an environment. On Debian and Ubuntu: "
             f"apt install python{sys.version_info.major}.{sys.version_info.minor}-venv"
         )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Bring the environment up to date; return the exit status."""
+    """Update the environment; return the exit status."""
     parser = argparse.ArgumentParser(prog="python3 -m deploy.environment", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--build", choices=sorted(BUILDS), default="cpu", help="which vLLM (default: cpu)")
-    parser.add_argument("--dev", action="store_true", help="the test tools too")
-    parser.add_argument("--venv", type=Path, help="where (default: .venv for cpu, .venv-cuda for cuda)")
+    parser.add_argument("--build", choices=sorted(BUILDS), default="cpu", help="build of vLLM (default: cpu)")
+    parser.add_argument("--dev", action="store_true", help="install the test tools too")
+    parser.add_argument("--venv", type=Path, help="folder (default: .venv for cpu, .venv-cuda for cuda)")
     options = parser.parse_args(arguments)
     path: Path = options.venv or Path(".venv" if options.build == "cpu" else f".venv-{options.build}")
     plain, with_tools = Environment(path, options.build, dev=False), Environment(path, options.build, dev=True)
-    # The test tools do no harm: an environment that has them keeps them, also when the locks change.
+    # An environment with the test tools keeps them, also when the locks change.
     environment = with_tools if options.dev or plain.read_stamp().get("dev") else plain
     try:
         if environment.is_current():
@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stopped; the next run goes on from here", file=sys.stderr)
+        print("stopped; the next run continues from here", file=sys.stderr)
         return 130
     return 0
 

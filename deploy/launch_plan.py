@@ -1,4 +1,4 @@
-"""What is to run on this machine: which servers at which ports, checked before anything is started."""
+"""The servers and ports of a launch, checked before the start."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ HIGHEST_PORT = 65535
 
 
 class LaunchPlanError(Exception):
-    """The plan can not work; the message says what is wrong and what would be right."""
+    """The plan cannot work; the message says what would be right."""
 
 
 class CatalogModel(BaseModel):
-    """What we read of a model: its folder (from the catalog's own), or its name at Hugging Face."""
+    """A model's folder, relative to the catalog, or Hugging Face name."""
 
     path: str
 
 
 class CatalogSummary(BaseModel):
-    """What we read of models.yaml; the API server reads and checks the rest."""
+    """The launcher's part of models.yaml; the API server checks the rest."""
 
     models: dict[str, CatalogModel] = Field(min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """One proxy, and one API server for each model of the catalog on the ports from ``apiserver_port`` on."""
+    """One proxy, and API servers on ports from ``apiserver_port`` up."""
 
     host: str
     port: int
@@ -42,7 +42,7 @@ class LaunchPlan:
 
     @property
     def proxy_url(self) -> str:
-        """Where this machine reaches the proxy."""
+        """The proxy's URL on this machine."""
         host = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(self.host, self.host)  # noqa: S104 - read, not bound
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
@@ -52,7 +52,7 @@ class LaunchPlan:
             catalog = CatalogSummary.model_validate(yaml.safe_load(self.catalog.read_text()))
         except OSError as error:
             raise LaunchPlanError(
-                f"the catalog {self.catalog} can not be read ({error.strerror}): --catalog names one"
+                f"the catalog {self.catalog} cannot be read ({error.strerror}): choose another with --catalog"
             ) from error
         except yaml.YAMLError as error:
             raise LaunchPlanError(f"the catalog {self.catalog} is not YAML: {error}") from error
@@ -60,19 +60,19 @@ class LaunchPlan:
             errors = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors())
             raise LaunchPlanError(
                 f"the catalog {self.catalog} is not a list of models ({errors}). "
-                "Right is: models: {en-de: {path: ../../models/en-de, pairs: [en-de]}}"
+                "An example: models: {en-de: {path: ../../models/en-de, pairs: [en-de]}}"
             ) from error
         for name, model in catalog.models.items():
             folder = (self.catalog.parent / model.path).resolve()
             if model.path.startswith((".", "/")) and not (folder / "config.json").is_file():
                 raise LaunchPlanError(
-                    f"the model {name} of {self.catalog} has no folder {folder} with a config.json: correct its path "
-                    f"there, or put the model into that folder"
+                    f"the model {name} of {self.catalog} has no folder {folder} with a config.json: correct its path, "
+                    f"or put the model into that folder"
                 )
         return {name: self.apiserver_port + n for n, name in enumerate(catalog.models)}
 
     def check_ports(self) -> None:
-        """Raise LaunchPlanError for the first port that can not be listened on."""
+        """Raise LaunchPlanError for the first port that cannot be used."""
         purposes: dict[int, str] = {}
         for host, port, purpose, remedy in self._ports():
             if port in purposes:
@@ -81,7 +81,7 @@ class LaunchPlan:
             check_port(host, port, purpose, remedy)
 
     def _ports(self) -> Iterator[tuple[str, int, str, str]]:
-        """Yield host, port, what it is for, and how to choose another."""
+        """Yield host, port, purpose, and how to choose another port."""
         yield self.host, self.port, "the proxy", "choose another with `make up PORT=…` (--port)"
         for name, port in self.read_models().items():
             remedy = "choose others with `make up APISERVER_PORT=…` (--apiserver-port)"
@@ -89,13 +89,13 @@ class LaunchPlan:
 
 
 def check_port(host: str, port: int, purpose: str, remedy: str) -> None:
-    """Raise LaunchPlanError when nobody can listen on the port now."""
+    """Raise LaunchPlanError if a server cannot listen on the port now."""
     if not 1 <= port <= HIGHEST_PORT:
-        raise LaunchPlanError(f"port {port} for {purpose} does not exist, they go from 1 to {HIGHEST_PORT}: {remedy}")
+        raise LaunchPlanError(f"port {port} for {purpose} does not exist, ports are 1 to {HIGHEST_PORT}: {remedy}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
-            # As the servers do: connections of the last run that the kernel still remembers are no obstacle.
+            # As the servers do, so that the kernel's remains of old connections do not matter.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
             probe.listen()
@@ -104,5 +104,5 @@ def check_port(host: str, port: int, purpose: str, remedy: str) -> None:
             f"the address {host} for {purpose} is unknown ({error.strerror}): 127.0.0.1 is this machine"
         ) from error
     except OSError as error:
-        problem = "is in use" if error.errno == errno.EADDRINUSE else f"can not be used ({error.strerror})"
+        problem = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
         raise LaunchPlanError(f"port {port} on {host}, wanted for {purpose}, {problem}: {remedy}") from error

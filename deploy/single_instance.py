@@ -9,26 +9,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-# The guard of a killed launcher gives its servers 15 s, and then needs a moment.
+# The guard of a killed launcher gives its servers 15 s, and needs a moment more.
 CLEANUP_TIMEOUT_SECONDS = 30.0
 LOCK_POLL_SECONDS = 0.1
 
 
 class AlreadyRunningError(Exception):
-    """Someone else uses the run folder; the message names them."""
+    """Another process uses the run folder; the message names it."""
 
 
 class SingleInstanceLock:
-    """Holds ``run_dir/lock``; the guard of a launcher that was killed holds it on until its servers are gone."""
+    """Lock on ``run_dir/lock``; ``say`` gets a sentence if there is a wait.
+
+    After a launcher was killed, its guard holds the lock until the servers have ended.
+    """
 
     def __init__(self, run_dir: Path, say: Callable[[str], None]) -> None:
-        """Lock in ``run_dir``; ``say`` gets a sentence when there is a wait."""
         self.path = run_dir / "lock"
         self.say = say
         self.fd = -1
 
     def __enter__(self) -> Self:
-        """Take the lock, after the cleaning of a killed launcher; raises AlreadyRunningError for a living one."""
+        """Take the lock; wait for the cleanup of a killed launcher.
+
+        Raises:
+            AlreadyRunningError: another launcher runs, or the cleanup took too long.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -41,11 +47,10 @@ class SingleInstanceLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go."""
+        """Release the lock."""
         os.close(self.fd)
 
     def _lock(self) -> None:
-        """Lock, or raise."""
         give_up_at = time.monotonic() + CLEANUP_TIMEOUT_SECONDS
         said_so = False
         while True:
@@ -58,7 +63,7 @@ class SingleInstanceLock:
             if is_alive(owner):
                 raise AlreadyRunningError(
                     f"another launcher (process {owner}) runs in {self.path.parent}: stop it with Ctrl-C or "
-                    f"`kill {owner}`, or give this one a folder and ports of its own (--run-dir, --port)"
+                    f"`kill {owner}`, or give this one another folder and other ports (--run-dir, --port)"
                 )
             if time.monotonic() > give_up_at:
                 raise AlreadyRunningError(
@@ -67,16 +72,16 @@ class SingleInstanceLock:
                 )
             if not said_so:
                 said_so = True
-                self.say("the last run was killed: waiting until its processes are gone")
+                self.say("the last run was killed: waiting until its processes have ended")
             time.sleep(LOCK_POLL_SECONDS)
 
 
 def is_alive(pid: str) -> bool:
-    """Say whether a process exists and is not a zombie; an empty or foreign text is nobody."""
+    """Return whether ``pid`` is a process and no zombie."""
     if not pid.isdigit():
         return False
     try:
-        # "PID (name) STATE …"; the name may hold anything, a closing parenthesis too.
+        # "PID (name) STATE …"; the name may contain any character, even a closing parenthesis.
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""The demo translators: their weights, how they are trained and measured.
+"""The demo translators: weights, training and evaluation.
 
 - ``train``: trains a model for English and one other language.
 - ``evaluate``: scores a model on a validation file.

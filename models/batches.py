@@ -1,4 +1,4 @@
-"""Training examples of both directions, in batches of few fixed shapes."""
+"""Training examples of both directions, in batches of a few fixed shapes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from torch import Tensor
 from models.corpus import Pair
 from models.tokenizer import END, ENGLISH, PairTokenizer
 
-# Lengths are rounded up to this: few shapes, so that each kernel is prepared once and reused.
+# Lengths are rounded up to this, so that each kernel is prepared for a few shapes only.
 LENGTH_STEP = 8
 IGNORED = -100
 
 
 class Example(NamedTuple):
-    """The token ids of a prompt and of the answer that is learnt."""
+    """The token ids of a prompt and of its answer."""
 
     prompt: list[int]
     answer: list[int]
@@ -28,13 +28,13 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples that share one length in tokens; empty ones fill the batch up."""
+    """Examples of one length in tokens, filled up with empty examples."""
 
     length: int
     examples: list[Example]
 
     def tensors(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Return the input ids and, at each place, the id to predict or IGNORED."""
+        """Return input ids, and labels or IGNORED, each (examples, length)."""
         ids = torch.zeros(len(self.examples), self.length, dtype=torch.long)
         labels = torch.full_like(ids, IGNORED)
         for row, (prompt, answer) in enumerate(self.examples):
@@ -46,7 +46,7 @@ class Batch:
 
 
 def both_directions(pairs: Sequence[Pair], tokenizer: PairTokenizer, longest: int) -> list[Example]:
-    """Return two examples for each pair whose sides have at most `longest` tokens."""
+    """Return two examples for each pair of at most `longest` tokens."""
     language, end = tokenizer.language, tokenizer.id(END)
     english = tokenizer.encode([pair.english for pair in pairs])
     other = tokenizer.encode([pair.other for pair in pairs])
@@ -59,12 +59,15 @@ def both_directions(pairs: Sequence[Pair], tokenizer: PairTokenizer, longest: in
 
 
 def in_order(examples: Sequence[Example], tokens: int) -> list[Batch]:
-    """Return batches of about `tokens` tokens each that hold every example once."""
+    """Return batches of about `tokens` tokens with every example once."""
     return [batch for length, bucket in buckets(examples) for batch in cut(length, bucket, tokens)]
 
 
 def shuffled(examples: Sequence[Example], tokens: int, rng: random.Random) -> list[Batch]:
-    """Return one epoch's batches in random order; a bucket's rest of less than half a batch sits out."""
+    """Return one epoch's batches in random order, without small remainders.
+
+    A remainder of less than half a batch is left out.
+    """
     batches: list[Batch] = []
     for length, bucket in buckets(examples):
         rng.shuffle(bucket)
@@ -86,7 +89,7 @@ def buckets(examples: Sequence[Example]) -> list[tuple[int, list[Example]]]:
 
 
 def cut(length: int, bucket: Sequence[Example], tokens: int) -> Iterator[Batch]:
-    """Yield the bucket's batches, the last one filled up with empty examples."""
+    """Yield a bucket's batches, the last one filled up with empty examples."""
     rows = rows_of(length, tokens)
     for start in range(0, len(bucket), rows):
         part = list(bucket[start : start + rows])
@@ -94,5 +97,5 @@ def cut(length: int, bucket: Sequence[Example], tokens: int) -> Iterator[Batch]:
 
 
 def rows_of(length: int, tokens: int) -> int:
-    """Return how many rows of that length make about `tokens` tokens, at least one."""
+    """Return the number of rows in about `tokens` tokens, at least one."""
     return max(1, tokens // length)

@@ -1,4 +1,4 @@
-"""Sentence pairs: read from a file, and varied in their names and numbers."""
+"""Sentence pairs from a file, with names and numbers varied."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Pair(NamedTuple):
 
 
 def read_pairs(file: Path) -> list[Pair]:
-    """Return the pairs of a UTF-8 file of `english<TAB>other` lines; further columns are left out."""
+    """Return the pairs of a UTF-8 file of `english<TAB>other` lines."""
     rows = (line.split("\t") for line in file.read_text(encoding="utf-8").split("\n"))
     return [Pair(row[0], row[1]) for row in rows if len(row) > 1]
 
 
 @dataclass(frozen=True)
 class Swapper:
-    """Swaps what both sides of a pair share, up to two names and every number, for random ones.
+    """Swaps names (two at most) and numbers for random ones.
 
-    A model that has seen random names and numbers learns to copy those that it has never seen.
+    From random names and numbers a model learns to copy unknown ones.
     """
 
     names: tuple[str, ...]
@@ -44,12 +44,12 @@ class Swapper:
 
     @classmethod
     def over(cls, pairs: Iterable[Pair], rng: random.Random) -> Swapper:
-        """Return a swapper that knows the words most often capitalised on both sides."""
+        """Return a swapper that knows the most common names."""
         counts = Counter(name for pair in pairs for name in shared(pair, ENGLISH_NAME, OTHER_NAME))
         return cls(tuple(name for name, _ in counts.most_common(COMMON_NAMES)), rng)
 
     def swap(self, pair: Pair, probability: float) -> Pair:
-        """Return the pair, swapped with that probability."""
+        """Return the pair, changed with that probability."""
         if self.rng.random() >= probability:
             return pair
         names = [name for name in shared(pair, ENGLISH_NAME, OTHER_NAME) if name in self.names]
@@ -70,5 +70,5 @@ class Swapper:
 
 
 def shared(pair: Pair, english: re.Pattern[str], other: re.Pattern[str]) -> list[str]:
-    """Return the words that match on both sides, in the same order on every run."""
+    """Return the words that match on both sides, sorted."""
     return sorted(set(english.findall(pair.english)) & set(other.findall(pair.other)))

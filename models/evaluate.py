@@ -1,8 +1,8 @@
-"""Measure a demo translator on a validation file, in both directions, through vLLM.
+"""Measure a demo translator on a validation file, in both directions.
 
     python -m models.evaluate --model models/en-de --pairs en-de.valid.tsv
 
-Greedy decoding; chrF and BLEU by sacrebleu over the whole file against its one reference.
+Greedy decoding; chrF and BLEU of the whole file by sacrebleu, with one reference.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sacrebleu.metrics.chrf import CHRF
 from models.corpus import read_pairs
 from models.tokenizer import ENGLISH, PairTokenizer
 
-# In this process, on one thread and quiet, unless the environment differs: the log would go to stdout, among the scores.
+# One process, one thread, and no log on stdout among the scores; the environment has precedence.
 VLLM_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
 
 
@@ -71,14 +71,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(
         prog="python -m models.evaluate",
-        description="Measure a demo translator on a validation file, in both directions, through vLLM.",
+        description="Measure a demo translator on a validation file, in both directions, with vLLM.",
     )
     add = parser.add_argument
     add("--model", type=Path, required=True, help="folder of the model")
     add("--pairs", type=Path, required=True, help="file of english<TAB>other lines")
-    add("--dtype", default="bfloat16", choices=("bfloat16", "float32"), help="numbers (default: %(default)s)")
-    add("--max-tokens", type=int, default=64, help="limit of an answer in tokens (default: %(default)s)")
-    add("--limit", type=int, help="how many pairs to take from the file's beginning (default: all)")
+    add("--dtype", default="bfloat16", choices=("bfloat16", "float32"), help="number format (default: %(default)s)")
+    add("--max-tokens", type=int, default=64, help="most tokens of an answer (default: %(default)s)")
+    add("--limit", type=int, help="number of pairs, from the start of the file (default: all)")
     add("--answers", type=Path, help="folder for files of text<TAB>answer<TAB>reference (default: none)")
     return parser.parse_args(arguments)
 
@@ -96,7 +96,7 @@ def report(direction: Direction, answers: Sequence[Answer], seconds: float) -> N
 
 
 def write_answers(folder: Path, direction: Direction, answers: Sequence[Answer]) -> None:
-    """Write a file that sets each text beside its answer and its reference."""
+    """Write a file of text, answer and reference per line."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = zip(direction.texts, answers, direction.references, strict=True)
     lines = (f"{text}\t{answer.text}\t{reference}\n" for text, answer, reference in rows)

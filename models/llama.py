@@ -1,4 +1,4 @@
-"""The demo models' network in plain torch, and the Hugging Face folder that vLLM loads."""
+"""The demo models' network in torch, and their Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HEAD_SIZE = 64
 CONTEXT_TOKENS = 512
 NORM_EPSILON = 1e-5
 ROPE_THETA = 10000.0
-# Hugging Face's LlamaForCausalLM keeps the network under this name; the names below it are this file's own.
+# Hugging Face's LlamaForCausalLM has the network under this name; weights below it are named as in this file.
 PREFIX = "model."
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of one network; `width` is a multiple of HEAD_SIZE."""
+    """The sizes of a network; `width` is a multiple of HEAD_SIZE."""
 
     vocabulary: int
     width: int = 256
@@ -36,7 +36,7 @@ class Shape:
 
     @property
     def heads(self) -> int:
-        """How many attention heads the width holds."""
+        """Number of attention heads."""
         return self.width // HEAD_SIZE
 
 
@@ -52,7 +52,7 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(shape.width, shape.width, bias=False)
 
     def forward(self, hidden: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-        """Return what each place takes from itself and the places before it."""
+        """Return the attention output, (rows, length, width), of the hidden states."""
         rows, length, width = hidden.shape
 
         def split(projected: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ class FeedForward(nn.Module):
         self.down_proj = nn.Linear(shape.inner, shape.width, bias=False)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Return what each place makes of itself."""
+        """Return the layer's output at each position."""
         gated = functional.silu(self.gate_proj(hidden)) * self.up_proj(hidden)
         return functional.dropout(self.down_proj(gated), self.dropout, self.training)
 
@@ -120,16 +120,16 @@ class Llama(nn.Module):
         scale = self.shape.width**-0.5
         nn.init.normal_(self.embed_tokens.weight, std=scale)
         for name, matrix in self.matrices():
-            # What writes into the residual stream starts small, so that the first steps change little.
+            # Matrices that write into the residual stream start small, so that the first steps change little.
             closing = name.endswith(("o_proj.weight", "down_proj.weight"))
             nn.init.normal_(matrix, std=0.3 * scale if closing else scale)
 
     def matrices(self) -> list[tuple[str, nn.Parameter]]:
-        """Return the layers' matrices with their names: all but the embedding and the norms."""
+        """Return the layers' matrices with their names, without embedding and norms."""
         return [(name, weight) for name, weight in self.named_parameters() if name.endswith("_proj.weight")]
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Return the last hidden state at each place."""
+        """Return the last hidden state at each position."""
         length = ids.shape[1]
         hidden = self.embed_tokens(ids)
         for layer in self.layers:
@@ -137,18 +137,18 @@ class Llama(nn.Module):
         return self.norm(hidden)
 
     def scores(self, hidden: Tensor) -> Tensor:
-        """Return the score of each token after each hidden state."""
+        """Return the score of each token for each hidden state."""
         return hidden @ self.embed_tokens.weight.T.to(hidden.dtype)
 
 
 def rotate(states: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Return the states turned by their positions' angles."""
+    """Return the states rotated by the angles of their positions."""
     left, right = states.chunk(2, dim=-1)
     return states * cosine + torch.cat((-right, left), dim=-1) * sine
 
 
 def load_weights(folder: Path, dropout: float) -> Llama:
-    """Return the network that `save_folder` wrote, in float32; what bfloat16 rounded away stays lost."""
+    """Return the network that `save_folder` wrote, in float32 but with bfloat16 precision."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     sizes = ("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size")
     model = Llama(Shape(*(config[size] for size in sizes)), dropout)
@@ -158,7 +158,7 @@ def load_weights(folder: Path, dropout: float) -> Llama:
 
 
 def save_folder(folder: Path, model: Llama, tokenizer: PairTokenizer) -> None:
-    """Write the folder: weights in bfloat16, tokenizer and the three small files that describe them."""
+    """Write weights in bfloat16, the tokenizer, and three configuration files."""
     weights = {
         PREFIX + name: weight.detach().cpu().to(torch.bfloat16).contiguous()
         for name, weight in model.state_dict().items()
@@ -166,7 +166,7 @@ def save_folder(folder: Path, model: Llama, tokenizer: PairTokenizer) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "model.safetensors"
     save_file(weights, file, metadata={"format": "pt"})
-    file.chmod(0o644)  # safetensors leaves it to its owner alone; a container's user has to read it too
+    file.chmod(0o644)  # safetensors permits only the owner to read it, but a container's user must as well
     tokenizer.save(folder)
     marks = {
         "bos_token_id": tokenizer.id(BEGIN),
@@ -179,7 +179,7 @@ def save_folder(folder: Path, model: Llama, tokenizer: PairTokenizer) -> None:
 
 
 def model_config(shape: Shape) -> dict[str, object]:
-    """Return what transformers and vLLM need to know of the network."""
+    """Return the network's configuration for transformers and vLLM."""
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -202,7 +202,7 @@ def model_config(shape: Shape) -> dict[str, object]:
 
 
 def tokenizer_config() -> dict[str, object]:
-    """Return what transformers needs to know of the tokenizer."""
+    """Return the tokenizer's configuration for transformers."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": BEGIN,
@@ -215,5 +215,5 @@ def tokenizer_config() -> dict[str, object]:
 
 
 def write_json(file: Path, content: Mapping[str, object]) -> None:
-    """Write one object, one member a line."""
+    """Write an object as JSON, one member per line."""
     file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

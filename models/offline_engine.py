@@ -1,4 +1,4 @@
-"""vLLM in this process, for measuring a model without a server; its environment is set before the import."""
+"""vLLM in this process; import it after setting its environment."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from vllm import LLM, SamplingParams, TokensPrompt
 from vllm.config.model import ModelDType
 
-# 64 sequences of 512 tokens take 192 MiB at 6 KiB a token: 6 layers, key and value, width 256, 2 bytes. In
-# float32 fewer run at a time.
+# 64 sequences of 512 tokens take 192 MiB at 6 KiB a token: 6 layers, key and value, width 256, 2 bytes. Fewer fit in
+# float32.
 KV_CACHE_BYTES = 1 << 28
 MAX_SEQUENCES = 64
 CONTEXT_TOKENS = 512
 
 
 class OfflineEngine:
-    """An engine for one model's folder, which answers greedily."""
+    """An engine for one model's folder, with greedy decoding."""
 
     def __init__(self, model: Path, dtype: ModelDType) -> None:
         self._llm = LLM(
@@ -29,7 +29,7 @@ class OfflineEngine:
         )
 
     def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> list[tuple[str, bool]]:
-        """Return the answer to each prompt's token ids, in order, and whether the token limit cut it short."""
+        """Return each prompt's answer, and whether the token limit cut it short."""
         outputs = self._llm.generate(  # pyright: ignore[reportUnknownMemberType] - through tqdm's open type
             [TokensPrompt(prompt_token_ids=list(prompt)) for prompt in prompts],
             SamplingParams(temperature=0, max_tokens=max_tokens),

@@ -1,4 +1,4 @@
-"""The tokenizer of one language pair: trained, stored, and the prompts that it makes."""
+"""The tokenizer of one language pair, and its prompts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 ENGLISH = "en"
 BEGIN, END, PAD, SEPARATOR = "<s>", "</s>", "<pad>", "<sep>"
-# Their order gives them the ids 0 to 3; the stored weights rely on it.
+# Their order gives them the ids 0 to 3, on which stored weights rely.
 CONTROL_TOKENS = (PAD, BEGIN, END, SEPARATOR)
 
 
 @dataclass(frozen=True)
 class PairTokenizer:
-    """A byte-level BPE tokenizer over English and one other language.
+    """A byte-level BPE tokenizer for English and one other language.
 
-    A control token inside a text is read as plain characters, in training as in use.
+    Control tokens inside a text are plain characters, in training and in use.
     """
 
     bpe: Tokenizer
@@ -42,7 +42,11 @@ class PairTokenizer:
 
     @classmethod
     def load(cls, model: Path) -> PairTokenizer:
-        """Return the tokenizer in a model's folder; ValueError unless it is of English and one other."""
+        """Return the tokenizer in a model's folder.
+
+        Raises:
+            ValueError: its languages are not English and one other.
+        """
         bpe = Tokenizer.from_file(str(model / "tokenizer.json"))
         bpe.encode_special_tokens = True
         tokens = (added.content for added in bpe.get_added_tokens_decoder().values())
@@ -58,7 +62,7 @@ class PairTokenizer:
         self.bpe.save(str(model / "tokenizer.json"))
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return each text's token ids, nothing added around them."""
+        """Return each text's token ids, without control tokens."""
         return [encoding.ids for encoding in self.bpe.encode_batch(list(texts))]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -66,7 +70,7 @@ class PairTokenizer:
         return self.bpe.decode(list(ids)).strip()
 
     def id(self, token: str) -> int:
-        """Return a control token's id; ValueError when there is no such token."""
+        """Return a control token's id; raise ValueError if there is none."""
         number = self.bpe.token_to_id(token)
         if number is None:
             message = f"the tokenizer has no {token}"
@@ -74,6 +78,6 @@ class PairTokenizer:
         return number
 
     def prompt(self, text_ids: Sequence[int], source: str, target: str) -> list[int]:
-        """Return the prompt `<s> <source> <target>` text `<sep>`; the answer then ends with `</s>`."""
+        """Return the prompt `<s> <source> <target>` text `<sep>`; answers end with `</s>`."""
         before = (BEGIN, f"<{source}>", f"<{target}>")
         return [*(self.id(token) for token in before), *text_ids, self.id(SEPARATOR)]

@@ -1,9 +1,9 @@
-"""Train a demo translator for English and one other language, both directions, on a CPU or a GPU.
+"""Train a demo translator for English and one other language.
 
     python -m models.train --train en-de.train.tsv --valid en-de.valid.tsv --language de --out en-de
 
-The loss is taken on the translation alone, with label smoothing. Muon moves the layers' matrices, AdamW the
-embedding and the norms. The result is a Hugging Face folder in bfloat16 that vLLM loads.
+The loss is that of the translation's tokens, with label smoothing. Muon trains the layers' matrices, AdamW the
+embedding and the norms. The result is a Hugging Face folder in bfloat16 for vLLM.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from models.llama import HEAD_SIZE, Llama, Shape, load_weights, save_folder
 from models.tokenizer import END, ENGLISH, PairTokenizer
 
 SMOOTHING = 0.1
-# The output layer sees the answers' places alone, rounded up to this: again few shapes.
+# The output layer computes only the answers' positions, rounded up to this, for a few shapes only.
 PLACES_STEP = 512
-# 91 % of the Tatoeba en-de and en-fr examples have these lengths; each length is compiled on its own.
+# 91 % of the Tatoeba en-de and en-fr examples have these lengths; each is compiled separately.
 COMPILED_LENGTHS = (16, 24, 32)
 WARM_UP_STEPS = 200
 FULL_RATE_SHARE = 0.4
@@ -48,7 +48,7 @@ class Objective:
             self._fast = torch.compile(model, dynamic=False)  # pyright: ignore[reportUnknownMemberType] - torch's
 
     def loss(self, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
-        """Return the mean loss over the answers' tokens, and how many these are."""
+        """Return the mean loss of the answers' tokens, and their number."""
         ids, labels = batch.tensors(self.device)
         targets = labels.view(-1)
         places = (targets != IGNORED).nonzero().squeeze(1)
@@ -80,7 +80,7 @@ class Mean:
     tokens: int = 0
 
     def add(self, value: Tensor, tokens: int) -> None:
-        """Take in the mean of so many tokens."""
+        """Add the mean of a number of tokens."""
         self.total += float(value.detach()) * tokens
         self.tokens += tokens
 
@@ -103,8 +103,8 @@ class Optimisers:
         self._rated = ((muon, muon_rate), (adam, adam_rate))
 
     def step(self, scale: float) -> None:
-        """Move the weights along their gradients at that share of the full rates; forget the gradients."""
-        # Muon's steps have a fixed size whatever the gradient; only AdamW's side needs the clip.
+        """Update weights at that share of the rates; clear gradients."""
+        # Only AdamW needs clipping, because Muon's steps have a fixed size.
         torch.nn.utils.clip_grad_norm_(self._rest, 1.0)
         for optimiser, rate in self._rated:
             for group in optimiser.param_groups:
@@ -115,14 +115,14 @@ class Optimisers:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may spend: seconds by the clock or steps, whichever ends first."""
+    """Limits of a run, in seconds and steps."""
 
     seconds: float
     steps: float
     started: float = field(default_factory=time.monotonic)
 
     def spent(self, step: int) -> float:
-        """Return the share that is spent; the run is over at 1."""
+        """Return the spent share; the run ends at 1."""
         return max(self.elapsed() / self.seconds, step / self.steps)
 
     def elapsed(self) -> float:
@@ -131,7 +131,7 @@ class Budget:
 
 
 def rate_at(step: int, spent: float) -> float:
-    """Return the share of the full learning rate: a warm-up, then full, then straight down to LOWEST_RATE."""
+    """Return the learning rate's share: warm-up, full, linear to LOWEST_RATE."""
     warm_up = min(1.0, (step + 1) / WARM_UP_STEPS)
     if spent < FULL_RATE_SHARE:
         return warm_up
@@ -139,14 +139,14 @@ def rate_at(step: int, spent: float) -> float:
 
 
 def epochs(examples: Sequence[Example], tokens: int, rng: random.Random) -> Iterator[Batch]:
-    """Yield shuffled batches without end, epoch after epoch."""
+    """Yield shuffled batches, epoch after epoch, without end."""
     while True:
         yield from shuffled(examples, tokens, rng)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One training: what is learnt from, what is moved and where it is kept."""
+    """One training run, and the folder of its result."""
 
     objective: Objective
     optimisers: Optimisers
@@ -154,7 +154,7 @@ class Run:
     out: Path
 
     def train(self, batches: Iterator[Batch], valid: Sequence[Batch], budget: Budget) -> None:
-        """Train until the budget is spent; save now and then and at the end."""
+        """Train until the budget is spent; save regularly and at the end."""
         mean, tokens, step = Mean(), 0, 0
         while (spent := budget.spent(step)) < 1:
             batch = next(batches)
@@ -174,14 +174,14 @@ class Run:
         print_progress(step, budget, f"validation loss {self.objective.validate(valid):.3f}")
 
     def save(self) -> None:
-        """Write the folder and show what the model makes of the samples."""
+        """Write the folder; print translations of the samples."""
         save_folder(self.out, self.objective.model, self.tokenizer)
         for text in SAMPLES:
             print(f"  {text} → {self.translate(text)}", flush=True)
 
     @torch.no_grad()
     def translate(self, text: str) -> str:
-        """Return the greedy translation of an English text; slow, for a look."""
+        """Return the greedy translation of an English text; slow, for samples only."""
         model, tokenizer, device = self.objective.model, self.tokenizer, self.objective.device
         prompt = tokenizer.prompt(tokenizer.encode([text])[0], ENGLISH, tokenizer.language)
         end = tokenizer.id(END)
@@ -199,16 +199,16 @@ class Run:
 
 
 def print_progress(step: int, budget: Budget, message: str) -> None:
-    """Print one line of progress at once, so that a log can be followed."""
+    """Print one line of progress, unbuffered."""
     print(f"step {step}, {budget.elapsed() / 60:.1f} min: {message}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train as the command line says."""
+    """Train a model with the command line's options."""
     options = parse(arguments)
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)  # pyright: ignore[reportUnknownMemberType] - torch's
-    rng = random.Random(options.seed)  # noqa: S311 - a shuffle that can be repeated, no secret
+    rng = random.Random(options.seed)  # noqa: S311 - a reproducible shuffle, no secret
     pairs, valid = read_pairs(options.train), read_pairs(options.valid)[:VALIDATION_PAIRS]
     tokenizer, model = begin(options, pairs)
     if options.augment > 0:
@@ -217,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = both_directions(pairs, tokenizer, options.longest)
     steps_an_epoch = len(shuffled(examples, options.tokens, rng))
     if steps_an_epoch == 0:
-        message = f"{options.train} fills no batch: more pairs or fewer --tokens are needed"
+        message = f"{options.train} is too small for one batch: give more pairs or fewer --tokens"
         raise SystemExit(message)
     parameters = sum(weight.numel() for weight in model.parameters())
     print(f"{parameters:,} parameters, {len(examples):,} examples, {steps_an_epoch:,} steps an epoch")
@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def begin(options: argparse.Namespace, pairs: Sequence[Pair]) -> tuple[PairTokenizer, Llama]:
-    """Return the tokenizer and the network that training starts from, on the chosen device."""
+    """Return the initial tokenizer and network, on the chosen device."""
     if options.init is not None:
         model = load_weights(options.init, options.dropout)
         return PairTokenizer.load(options.init), model.to(options.device)
@@ -254,20 +254,20 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--train", type=Path, required=True, help="file of english<TAB>other lines, in any order")
-    add("--valid", type=Path, required=True, help="file of the same form, held out")
+    add("--valid", type=Path, required=True, help="held-out file of the same format")
     add("--out", type=Path, required=True, help="folder to write")
     start = parser.add_mutually_exclusive_group(required=True)
     start.add_argument("--language", help="start from scratch for English and this language, such as de")
-    start.add_argument("--init", type=Path, help="go on from this model folder, its tokenizer and sizes")
-    add("--minutes", type=float, default=60.0, help="time to spend in minutes, start-up aside")
-    add("--epochs", type=float, default=50.0, help="passes over the data to spend, if the time allows")
+    start.add_argument("--init", type=Path, help="continue from this model folder, with its tokenizer and sizes")
+    add("--minutes", type=float, default=60.0, help="time limit in minutes, without start-up")
+    add("--epochs", type=float, default=50.0, help="limit of passes over the data")
     add("--augment", type=float, default=0.0, help="share of pairs that get other names and numbers, 0 to 1")
     add("--vocabulary", type=int, default=8000, help="size of a new tokenizer in tokens")
     add("--width", type=int, default=256, help=f"hidden size, a multiple of {HEAD_SIZE}")
     add("--layers", type=int, default=6, help="number of layers")
     add("--inner", type=int, default=704, help="size of the inner layers")
-    add("--longest", type=int, default=48, help="longest side of a pair that is learnt, in tokens")
-    add("--tokens", type=int, default=4096, help="size of a batch in tokens, both sides and padding")
+    add("--longest", type=int, default=48, help="most tokens on either side of a pair; longer pairs are dropped")
+    add("--tokens", type=int, default=4096, help="tokens in a batch, both sides and padding included")
     add("--muon-rate", type=float, default=0.02, help="Muon's learning rate")
     add("--adam-rate", type=float, default=2e-3, help="AdamW's learning rate")
     add("--dropout", type=float, default=0.0, help="dropout, 0 to 1")

@@ -1,7 +1,7 @@
-"""Who is let in under load, and when a refused caller may try again.
+"""Which requests are accepted under load, and when refused callers should retry.
 
-- ``controller``: admit a request, or refuse it with a reason.
-- ``pair_load``: how full the replicas of a pair are.
-- ``fair_share``: what each caller of a model has in flight.
-- ``retry_after``: in how many seconds refused callers are to come again.
+- ``controller``: admits a request, or refuses it with a reason.
+- ``pair_load``: the load of a pair's replicas.
+- ``fair_share``: the cost units that each caller of a model has in flight.
+- ``retry_after``: the seconds after which a refused caller should try again.
 """

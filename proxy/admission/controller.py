@@ -1,4 +1,4 @@
-"""AdmissionController: which requests the proxy takes on (docs/decisions/0017-overload.md)."""
+"""AdmissionController: which requests the proxy accepts (docs/decisions/0017-overload.md)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from shared.languages import LanguagePair
 from shared.protocol.errors import OverloadedError
 from shared.protocol.priority import Priority
 
-# The part of the capacity that a caller with its fair share in flight leaves free, for those who have less.
+# The part of the capacity that a caller with its fair share in flight leaves to callers with less.
 RESERVE: Final = 0.2
-# So many of a pair's replicas are looked at before all of them are measured together, which takes a microsecond each.
+# Replicas that are checked first; only if all are full, the pair's whole load is measured, a microsecond per replica.
 LOOKS: Final = 4
 _MESSAGES: Final = {
     "full": "Every replica for {} is full for {} requests.",
-    "share": "The replicas for {} are nearly full of {} requests, and you have your share of them in hand.",
-    "late": "The replicas for {} have more {} requests to do first than your time allows.",
+    "share": "The replicas for {} are nearly full of {} requests, and your share of them is in flight.",
+    "late": "The replicas for {} have too many {} requests ahead of yours to answer within your timeout.",
 }
 
 
 class PairOffer(NamedTuple):
-    """What a Snapshot says of a pair: who shares its model, and its preferred replicas.
+    """A pair in one snapshot: its callers and preferred replicas.
 
-    ``limits`` are theirs together by the rank of a class, once asked for; 0 where one says none.
+    ``limits`` has the combined limit of these replicas by priority rank: None until computed, 0 if unknown.
     """
 
     share: FairShare
@@ -43,9 +43,9 @@ class PairOffer(NamedTuple):
 
 
 class AdmissionController:
-    """Admits requests of short texts; replicas judge long ones, for they know how long those take.
+    """Admission of short requests; replicas decide on long ones.
 
-    Mutable state: the callers of each model, and what the last Snapshot says of pairs. One event loop.
+    Mutable state: the callers of each model, and the pairs of the last snapshot. One event loop.
     """
 
     def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float], rng: Random) -> None:
@@ -57,12 +57,12 @@ class AdmissionController:
         self._pairs: dict[LanguagePair, PairOffer] = {}
 
     def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
-        """Count a request's calls as in flight while the block lasts: all of them, or none.
+        """Admit all legs of a request, or none, for a ``with`` block.
 
-        A refusal by the replica inside the block gets our Retry-After as well, if the request has one leg only.
+        A refusal by the replica inside the block gets our Retry-After as well (single-leg requests only).
 
         Raises:
-            OverloadedError: no replica has capacity for this caller and class; ``retry_after`` says when one should.
+            OverloadedError: no replica has capacity for this caller and priority.
         """
         if snapshot is not self._snapshot:
             self._snapshot, self._pairs = snapshot, {}
@@ -79,7 +79,7 @@ class AdmissionController:
         return AdmittedRequest(self._local_stats, short_legs, snapshot, has_one_leg=len(legs) == len(short_legs) == 1)
 
     def _add_pair(self, pair: LanguagePair, snapshot: Snapshot) -> PairOffer:
-        """Note what a Snapshot says of a pair; its callers share its preferred model, whichever pairs that serves."""
+        """Add a pair; callers share its preferred model with its other pairs."""
         tiers = snapshot.tiers.get(pair) or ((),)
         models = snapshot.models.get(pair, {})
         model = models[tiers[0][0]] if tiers[0] else str(pair)
@@ -87,7 +87,7 @@ class AdmissionController:
         return offer
 
     def _has_space(self, call: TranslationCall, pair: LanguagePair, offer: PairOffer, snapshot: Snapshot) -> bool:
-        """Say whether one of a few preferred replicas has space: nearly always the first one that is looked at."""
+        """Return whether one of a few preferred replicas has capacity."""
         share, urls, priority, local_stats = offer.share, offer.urls, call.priority, self._local_stats
         limit = offer.limits[priority.rank]
         if limit is None:
@@ -128,7 +128,7 @@ class AdmissionController:
 
 @dataclass(eq=False, slots=True)
 class AdmittedRequest:
-    """An admitted request, in flight while the block lasts; only its short legs count."""
+    """An admitted request; its short legs count while the block lasts."""
 
     _local_stats: LocalStats
     _legs: Sequence[tuple[TranslationCall, LanguagePair, FairShare]]

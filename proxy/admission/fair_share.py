@@ -1,4 +1,4 @@
-"""FairShare: what each caller of a model has in flight."""
+"""FairShare: cost units in flight of each caller of a model."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from proxy.admission.pair_load import UNKNOWN_RATE, PairLoad
 from proxy.admission.retry_after import RetryAfter
 from proxy.call import TranslationCall
 
-# What floating point may leave over; the least cost of a request is 1.
+# Rounding errors stay below this; a request costs at least 1.
 _ROUNDING_UNITS: Final = 1e-6
 
 
 class FairShare:
     """The callers of one model.
 
-    Mutable state: units of cost that each has in flight, and when refused ones are to come again.
+    Mutable state: cost units in flight of each, and when refused callers should try again.
     """
 
     __slots__ = ("_retry_after", "units")
@@ -31,7 +31,7 @@ class FairShare:
         self.units[caller] = self.units.get(caller, 0.0) + units
 
     def remove(self, caller: str, units: float) -> None:
-        """Count it no longer."""
+        """Count a caller's request as ended."""
         left = self.units[caller] - units
         if left > _ROUNDING_UNITS:
             self.units[caller] = left
@@ -39,6 +39,6 @@ class FairShare:
             del self.units[caller]
 
     def retry_after(self, call: TranslationCall, load: PairLoad | None) -> int:
-        """Return in how many seconds a refused request is to try again."""
+        """Return the seconds after which a refused request should be sent again."""
         rate, excess = (UNKNOWN_RATE, 0.0) if load is None else (load.rate, load.excess)
         return self._retry_after.seconds(call.caller.identity, call.cost.units, rate, excess)

@@ -1,4 +1,4 @@
-"""PairLoad: how full the replicas of a pair are."""
+"""PairLoad: the load of a pair's replicas."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
 from shared.protocol.priority import Lane, Priority
 
-# What is done in a second while no replica has measured it: it is for the Retry-After alone.
+# Units per second while no replica has measured its rate; used only for Retry-After.
 UNKNOWN_RATE: Final = 10.0
 
 
 class ReplicaOutError(Exception):
-    """The replica is ejected or stands still."""
+    """The replica is excluded by its breaker, or stalled."""
 
 
 class PairLoad(NamedTuple):
-    """Combined limit and rate of the replicas that can serve a pair, and the load of the least loaded one.
+    """Combined limit and rate of a pair's replicas, and the lowest load.
 
-    ``excess`` are the seconds until the first is no longer over its limit. ``levels`` say how full the emptiest is, 1
-    for full, and ``waits`` in how many seconds what is ahead there is done: for a caller with something in flight, and
-    for a newcomer, for whom only the number of callers counts, who are served in turn.
+    ``excess``: seconds until the first one is below its limit; ``levels``: load of the least loaded one, 1 if full;
+    ``waits``: seconds until the work ahead is done. The latter two have one value for callers with requests in flight,
+    and one for new callers, for whom only the number of callers counts, because callers take turns.
     """
 
     limit: float
@@ -59,10 +59,10 @@ class PairLoad(NamedTuple):
 def capacity_of(
     url: str, pair: LanguagePair, model: str, priority: Priority, local_stats: LocalStats
 ) -> Capacity | None:
-    """Return a replica's capacity for short requests; None where it does not say how full it is.
+    """Return a replica's capacity for short requests; None if not reported.
 
     Raises:
-        ReplicaOutError: nothing is sent there.
+        ReplicaOutError: the replica gets no requests.
     """
     stats = local_stats.pair_replica_stats(url, pair)
     if stats.is_stalled or stats.breaker.opened_at is not None:
@@ -81,7 +81,7 @@ def measure_load(
 ) -> PairLoad | None:
     """Return the load of the preferred replicas that are not out.
 
-    None where one does not say how full it is, or all are out: whichever is left is asked then.
+    None if one of them reports no capacity, or all replicas are out: then admission refuses nothing.
     """
     for urls in snapshot.tiers.get(pair, ()):
         capacities: list[Capacity] = []

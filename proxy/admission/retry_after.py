@@ -1,4 +1,4 @@
-"""RetryAfter: in how many seconds the refused callers of a model are to come again."""
+"""RetryAfter: seconds after which a model's refused callers should retry."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-# Nobody is sent away for longer: those whose turn would be later still are spread over the later part of it.
+# The longest wait; longer ones are spread over the later part of it.
 LONGEST_SECONDS: Final = 60
 LATER_PART: Final = 0.5
-# The part of the rate that refused work is to use: requests come at random, and rates are measured.
+# The part of the rate that returning callers may use: requests come at random, and rates are measurements.
 RETRY_SHARE: Final = 0.8
-# At most so much of a wait is added by chance, so that those who were refused together do not come back together.
+# The most that chance adds to a wait, so that callers refused together do not return together.
 JITTER: Final = 0.2
-# After so long without a refusal the excess is over, whoever still waits.
+# After this time without a refusal the excess is over, even if refused callers still wait.
 QUIET_SECONDS: Final = 2.0
-# Callers whose refused work is known at once; the one that was longest without a new refusal is forgotten first.
+# The most callers that are remembered; the one with the oldest refusal is forgotten first.
 MAX_CALLERS: Final = 10_000
 
 
 class RetryAfter:
-    """Waits of refused callers: what is too much, over the rate, rounded up, and some jitter.
+    """Waits of refused callers: excess work over rate, rounded up, plus jitter.
 
-    Mutable state: until when the refused work of each caller keeps its part of the rate busy, and the last refusal.
+    Mutable state: the time until which each caller's refused work uses its part of the rate, and the last refusal.
     """
 
     __slots__ = ("_busy_until", "_clock", "_refused_at", "_rng")
@@ -36,9 +36,9 @@ class RetryAfter:
         self._refused_at = 0.0
 
     def seconds(self, caller: str, units: float, rate: float, excess: float) -> int:
-        """Return in how many seconds, 1 to 60, a caller is to come again with work of so many units.
+        """Return the seconds, 1 to 60, after which a caller should retry.
 
-        ``rate`` are the units that get done in a second, ``excess`` the seconds until there is any capacity.
+        ``rate``: units done per second; ``excess``: seconds until there is any capacity.
         """
         now = self._clock()
         if now - self._refused_at >= QUIET_SECONDS:
@@ -47,7 +47,7 @@ class RetryAfter:
         busy_until = self._busy_until.pop(caller, 0.0)
         while self._busy_until and next(iter(self._busy_until.values())) <= now:
             self._busy_until.popitem(last=False)
-        callers = len(self._busy_until) + 1  # each gets its part of the rate
+        callers = len(self._busy_until) + 1  # with equal parts of the rate
         busy_until = max(busy_until, now + excess) + units * callers / (RETRY_SHARE * rate)
         self._busy_until[caller] = min(busy_until, now + LONGEST_SECONDS)
         if len(self._busy_until) > MAX_CALLERS:

@@ -1,4 +1,4 @@
-"""Attempt: one request at one replica, from its selection to its result."""
+"""Attempt: one request to one replica, from its selection to its result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from shared.languages import LanguagePair
 
 
 class Selection(NamedTuple):
-    """A replica for a request of a pair, with the rank and name of the model that serves it there.
+    """A replica for a request, with its model's rank and name.
 
-    ``permit`` is its breaker's, None where nobody better was left.
+    ``permit`` is None if no better replica was left.
     """
 
     url: str
@@ -26,11 +26,10 @@ class Selection(NamedTuple):
 
 
 class Attempt(InFlightRequest):
-    """One request at one replica, in flight while the block lasts, counted in the ``stats`` of its beginning.
+    """One request to one replica, in flight while the block lasts.
 
-    Mutable state: its ``outcome``; its end in a word (``label``, for metrics too); ``full_for``, the seconds that a
-    full replica asked us to wait. One that ``timed_out`` is a failure only where any replica would have answered by
-    then.
+    Mutable state: ``outcome``; ``label``, the result in a word (for metrics too); ``full_for``, the seconds that a full
+    replica asked us to wait. An attempt that ``timed_out`` counts as a failure only if it was overdue.
     """
 
     __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")
@@ -63,10 +62,10 @@ class Attempt(InFlightRequest):
         self._record(self)
 
     def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Note the outcome; a full replica asked us to wait ``full_for`` seconds."""
+        """Record the outcome; a full replica asked us to wait ``full_for`` seconds."""
         self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
 
     def record_hedge_won(self) -> None:
-        """Note that another replica answered first: as good as a failure, several in a row open the breaker."""
+        """Record that the hedge was faster, a failure of this replica."""
         self.stats.record_minimum_latency(self)
         self.outcome = AttemptOutcome.FAILED

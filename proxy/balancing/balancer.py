@@ -7,28 +7,27 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-# A newcomer's caches are cold: its weight grows over this time (the bound that recovery has to keep), from this part of it.
+# A new replica's caches are cold: its weight grows from WARM_FLOOR to all of it in this time, the bound for recovery.
 SLOW_START_SECONDS: Final = 3.0
 WARM_FLOOR: Final = 0.1
-# So many replicas are compared: three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
+# Compared replicas: three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
 CHOICES: Final = 3
-# Draws at random before all are looked at. Breakers take at most half of the replicas away: fewer than three of so many
-# draws are eligible in 137 of 65,536 picks.
+# Random draws before a scan. Breakers exclude at most half of the replicas, so that fewer than three of 16 draws are
+# eligible in only 137 of 65,536 picks.
 DRAWS: Final = 16
-# Then so many in a row are looked at; a look costs some microseconds, and where so many are full, all are.
+# Replicas that the scan evaluates, at some microseconds each; if 100 are full, the rest is full too.
 MAX_EVALUATED: Final = 100
-# Scores that differ by no more than this part, or these seconds, are equal: idle replicas share the work, whoever was a
-# few milliseconds slower last, which nobody notices.
+# Scores that differ by no more than this part, or these seconds, are equal, so that idle replicas share the work.
 NEAR: Final = 0.2
 NEAR_SECONDS: Final = 0.005
 
 
-@dataclass(slots=True)  # not frozen: that makes it three times slower to make, and every pick makes three
+@dataclass(slots=True)  # not frozen: frozen is three times slower to create, and every pick creates three
 class Candidate:
-    """What speaks for and against one eligible replica.
+    """Properties of one eligible replica that decide its score.
 
-    ``latency`` seconds per unit of work; ``in_flight`` units of work already there; ``weight`` > 0; ``penalty`` seconds
-    added for recent failures; ``warmth`` the part of its weight that a slow start leaves it.
+    ``latency``: seconds per unit of work; ``in_flight``: units of work; ``weight`` > 0; ``penalty``: seconds for recent
+    failures; ``warmth``: the part of its weight that it gets during a slow start.
     """
 
     latency: float
@@ -39,20 +38,19 @@ class Candidate:
 
 
 def warmth(age: float) -> float:
-    """Return the part of its weight that a replica of this age gets."""
+    """Return the part of the weight, ``age`` seconds after a replica joined."""
     return min(1.0, WARM_FLOOR + (1 - WARM_FLOOR) * max(0.0, age) / SLOW_START_SECONDS)
 
 
 def score(candidate: Candidate, work: float) -> float:
-    """Return about how many seconds a request would take there, less for a larger weight; lower is better."""
+    """Return the estimated seconds divided by the weight; lower is better."""
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
 
 
 def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
-    """Return the best of a few eligible replicas drawn at random, among equals one at random; None: none is eligible.
+    """Return the best of a few random eligible replicas, or None.
 
-    ``evaluate`` gives None for a replica that may not be asked; where nearly all of a large fleet may not, those few
-    that may can be missed.
+    ``evaluate`` returns None for an ineligible replica. The pick may miss a few eligible ones in a large fleet.
     """
     best_url: str | None = None
     best: Candidate | None = None
@@ -61,7 +59,7 @@ def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work:
     for url in _draw(urls, rng):
         if url in seen or (candidate := evaluate(url)) is None:
             continue
-        # Without the weight, which is a share of the work and no speed.
+        # Without the weight, which says nothing about speed.
         seconds = candidate.latency * (candidate.in_flight + work) + candidate.penalty
         if best is None or _is_better(candidate, seconds, best, best_seconds, work, rng):
             best_url, best, best_seconds = url, candidate, seconds
@@ -74,9 +72,9 @@ def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work:
 def _is_better(
     candidate: Candidate, seconds: float, best: Candidate, best_seconds: float, work: float, rng: Random
 ) -> bool:
-    """Say whether the candidate is better than the best so far.
+    """Return whether the candidate is better than the best so far.
 
-    Among equals chance decides by weight, and a replica in its slow start stands back by chance.
+    Among equals chance decides by weight. A replica in its slow start loses to a warmer one by chance.
     """
     ours, theirs = candidate.warmth, best.warmth
     if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):
@@ -86,13 +84,13 @@ def _is_better(
     )
     if difference <= NEAR_SECONDS or difference <= NEAR * smaller:
         return rng.random() * (candidate.weight + best.weight) < candidate.weight
-    if candidate.weight == best.weight == 1.0:  # nearly always, and then the seconds are the score
+    if candidate.weight == best.weight == 1.0:  # the usual case: the seconds are the score
         return seconds < best_seconds
     return score(candidate, work) < score(best, work)
 
 
 def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Yield URLs at random, some of them twice; in the end as many as may be, in a row from a random start."""
+    """Yield random URLs, possibly repeated, then up to ``MAX_EVALUATED`` in order."""
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):

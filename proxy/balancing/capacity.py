@@ -1,4 +1,4 @@
-"""Capacity: how much a replica's model still takes on."""
+"""Capacity: the work that a replica's model can still accept."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from shared.protocol.report import ModelReport
 
 
 class Capacity(NamedTuple):
-    """How full a replica's model is for a class, in cost units.
+    """Load and limit of a model for a priority, in cost units.
 
-    ``ahead`` of a new request are the units of the others together, ``callers`` those ahead of a caller with nothing in
-    flight; ``limit`` is where it is full, ``rate`` the units done a second.
+    ``ahead``: units ahead of a new request; ``callers``: units ahead of a request whose caller has nothing in flight;
+    ``limit``: units at which the model is full; ``rate``: units done per second.
     """
 
     ahead: float
@@ -24,10 +24,10 @@ class Capacity(NamedTuple):
 
 
 class CapacityTracker:
-    """Capacity of one replica's models for each class of short requests.
+    """Capacity of one replica's models for each priority of short requests.
 
-    Mutable state: what the last report said, and by how much this proxy's load there has changed since. Lists go by the
-    classes' ranks; each change counts for its class and those less urgent.
+    Mutable state: the capacities of the last report, and the units that this proxy has added since. Lists are indexed
+    by the rank of a priority. A request counts for its own priority and for all less urgent ones.
     """
 
     __slots__ = ("_reported", "added_units")
@@ -37,13 +37,16 @@ class CapacityTracker:
         self.added_units: dict[str, list[float]] = {}
 
     def update(self, models: Mapping[str, ModelReport], *, is_new: bool) -> None:
-        """Take in a report; a new one counts what is in flight."""
+        """Apply a report; a new one already counts the requests in flight."""
         if is_new:
             self.added_units = {}
         self._reported = {name: tuple(_capacity(report, each) for each in Priority) for name, report in models.items()}
 
     def add(self, model: str, cost: RequestCost, units: float) -> None:
-        """Count a request's units, or less than nothing when it ends; long texts take a share of the batch only."""
+        """Add a short request's units; negative units remove it.
+
+        Long requests do not count, because they have their own share of the batch.
+        """
         if cost.is_long:
             return
         added = self.added_units.get(model)
@@ -53,7 +56,7 @@ class CapacityTracker:
             added[rank] += units
 
     def of(self, model: str, rank: int) -> Capacity | None:
-        """Return a model's capacity for a class now; None where the last report does not say."""
+        """Return a model's capacity for a priority's rank; None if not reported."""
         by_rank = self._reported.get(model)
         capacity = None if by_rank is None else by_rank[rank]
         added = self.added_units.get(model)
@@ -63,7 +66,7 @@ class CapacityTracker:
         return Capacity(max(0.0, ahead + added[rank]), callers, limit, rate)
 
     def is_full(self, model: str, rank: int) -> bool:
-        """Say whether a model is at its limit for a class."""
+        """Return whether a model is at its limit for a priority's rank."""
         by_rank = self._reported.get(model)
         capacity = None if by_rank is None else by_rank[rank]
         if capacity is None:

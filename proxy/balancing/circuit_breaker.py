@@ -1,4 +1,4 @@
-"""CircuitBreaker: whether one replica may be asked for one pair."""
+"""CircuitBreaker: excludes one replica for one pair after failures."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from math import exp
 from random import Random
 from typing import Final
 
-# Opens after so many failures without a success between them: each costs a client a second attempt, a wrong alarm costs
-# a replica one second.
+# Failures in a row that open it: each costs a client a second attempt, a false alarm costs a replica one second.
 CONSECUTIVE_FAILURES: Final = 3
-# Or when at least half of the latest requests failed (Hystrix's and Resilience4j's threshold), of at least so many.
+# It also opens when half of at least ten recent requests failed (the threshold of Hystrix and Resilience4j).
 FAILURE_RATIO: Final = 0.5
 RECENT_REQUESTS: Final = 10
-# How long a request counts among the latest: its weight fades to 1/e in this time.
+# The weight of a recent request falls to 1/e in this time.
 RECENT_SECONDS: Final = 5.0
-# Doubles from trial to trial; with jitter, so that replicas that fell together are not tried together.
+# Doubles from trial to trial; jitter keeps replicas that failed together from being tried together.
 BACK_OFF_SECONDS: Final = 1.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
-# A breaker that was closed for so long (the longest back-off) and opens again has new trouble: it starts afresh.
+# A breaker that was closed for this time, the longest back-off, starts with the shortest back-off again.
 HEALTHY_SECONDS: Final = 30.0
-# Good canaries in a row that can be asked for, at most: a second or two.
+# The most good canaries in a row that end a back-off; four take a second or two.
 MAX_CANARIES: Final = 4
-# A trial without an outcome for so long no longer keeps others from trying: long beside any short text's answer.
+# After this time a trial without an outcome no longer blocks another trial; short texts take much less.
 TRIAL_SECONDS: Final = 10.0
 
 
 class BreakerState(StrEnum):
-    """What a breaker lets through: everything, nothing, one trial."""
+    """What a breaker permits: all requests, none, or one trial."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -38,7 +37,7 @@ class BreakerState(StrEnum):
 
 
 class CircuitPermit:
-    """Permission to send one request, known by its identity; to be returned once, with the outcome."""
+    """Permission to send one request; returned once, with the outcome."""
 
     __slots__ = ("trial",)
 
@@ -50,8 +49,8 @@ class CircuitPermit:
 class CircuitBreaker:
     """The breaker of one replica and pair.
 
-    Mutable state: the latest outcomes while closed, the back-off and the trial while open. Results for permits issued
-    before the breaker last opened are ignored, and so are those of a trial that was given up.
+    Mutable state: recent outcomes while closed, back-off and trial while open. Results for permits issued before the
+    breaker last opened are ignored, and so are results of a trial that was replaced by another one.
     """
 
     _clock: Callable[[], float]
@@ -76,7 +75,7 @@ class CircuitBreaker:
 
     @property
     def state(self) -> BreakerState:
-        """The state now."""
+        """The current state."""
         if self.opened_at is None:
             return BreakerState.CLOSED
         return BreakerState.OPEN if self._clock() < self._retry_at else BreakerState.HALF_OPEN
@@ -91,7 +90,7 @@ class CircuitBreaker:
         return max(0.0, wait_for - self._clock())
 
     def acquire(self) -> CircuitPermit | None:
-        """Return a permit to send one request; None: the breaker is open, or its one trial is under way."""
+        """Return a permit; None while the breaker is open or on trial."""
         if self.opened_at is None:
             return self._shared_permit
         if self.retry_in() > 0:
@@ -101,7 +100,7 @@ class CircuitBreaker:
         return self._trial
 
     def record_success(self, permit: CircuitPermit) -> None:
-        """Note a success of the replica; that of a trial closes it."""
+        """Record a success; the success of a trial closes the breaker."""
         if permit is self._trial:
             self._close()
         elif permit is self._shared_permit:
@@ -109,7 +108,7 @@ class CircuitBreaker:
             self._count(failed=0.0)
 
     def record_failure(self, permit: CircuitPermit, *, at_once: bool = False) -> None:
-        """Note a failure of the replica; ``at_once`` opens the breaker."""
+        """Record a failure; ``at_once`` opens the breaker."""
         if permit is self._trial:
             self._open()
         elif permit is self._shared_permit:
@@ -121,12 +120,15 @@ class CircuitBreaker:
                 self._open()
 
     def release(self, permit: CircuitPermit) -> None:
-        """Return the permit without an outcome: the client left, for example."""
+        """Return a permit without an outcome, for example because the client disconnected."""
         if permit is self._trial:
             self._trial = None
 
     def canary_passed(self) -> None:
-        """End the back-off: half-open now; after a trial that failed, only with twice as many canaries in a row."""
+        """Count a good canary; enough in a row end the back-off.
+
+        If the trial after that fails, the next back-off needs twice as many.
+        """
         if self.opened_at is None or self._clock() >= self._retry_at:
             return
         self._canaries += 1
@@ -135,7 +137,7 @@ class CircuitBreaker:
             self._retry_at = self._clock()
 
     def canary_failed(self) -> None:
-        """Restart the row of good canaries; clients' requests alone lengthen a back-off."""
+        """Restart the count of good canaries; only clients' requests lengthen a back-off."""
         self._canaries = 0
 
     def _count(self, failed: float) -> None:

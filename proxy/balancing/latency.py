@@ -1,4 +1,4 @@
-"""How long a replica and a model take for a unit of work, and when a slow request is hedged."""
+"""Latencies per unit of work, and the delay of hedges."""
 
 from __future__ import annotations
 
@@ -8,40 +8,39 @@ from math import exp
 from statistics import median
 from typing import Final
 
-# How fast good samples take a bad one back, to 1/e, and how fast silence does (docs/decisions/0013-balancing.md).
+# Good samples reduce a bad one to 1/e in the first time, silence in the second (docs/decisions/0013-balancing.md).
 DECAY_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 10.0
-# What a unit of work is taken to last before any was seen; only the same for all, so that nothing but load counts.
+# Assumed for a unit of work before the first sample: the same for all replicas, so that only their load counts.
 FIRST_SECONDS: Final = 0.1
-# Dean and Barroso, The Tail at Scale (CACM 2013): after the 95th percentile 5 % of load takes most of the tail away.
+# Dean and Barroso, The Tail at Scale (CACM 2013): hedging 5 % of the requests removes most of the tail.
 PERCENTILE: Final = 0.95
 HEDGE_SHARE: Final = 0.05
-# Where latencies hardly differ, 5 % of the requests are late by a hair: none is hedged before twice the median.
+# If latencies hardly differ, 5 % of the requests are late by very little: no hedge before twice the median.
 OVER_MEDIAN: Final = 2.0
-# A second request costs proxy and replica about a millisecond before any work; nothing shorter is worth it.
+# A second request costs proxy and replica about a millisecond before any work, so a shorter delay gains nothing.
 SHORTEST_DELAY_SECONDS: Final = 0.010
-# Hedges that may start at once after a quiet time: a replica that hangs behind a green report catches 1 to 9 requests.
+# Hedges that may start at once after a quiet time: a hung replica with a good report catches 1 to 9 requests.
 HEDGE_BURST: Final = 10.0
-# How many latencies are kept; how many of them are recent (one second at 50 requests/s); after how many new ones they
-# are sorted again (30 microseconds, a good one per request).
+# Latencies that are kept; those that are recent (one second at 50 requests/s); new ones after which they are sorted
+# again (30 microseconds, about one per request).
 SAMPLES: Final = 500
 RECENT: Final = 50
 SORT_EVERY: Final = 25
-# Fewer samples have no 95th percentile. Until then a request waits this long per unit of work: five times what small
-# models on two cores need, and half of the second that a hang may cost.
+# Fewer samples have no 95th percentile. Until then a hedge waits this long per unit of work: five times the need of
+# small models on two cores, and half of the second that a hung replica may cost.
 MIN_SAMPLES: Final = 20
 FIRST_SECONDS_PER_UNIT: Final = 0.5
-# The fleet is slow while the median of the recent latencies is so many times the median of all that are kept: one bad
-# replica does not move it.
+# The fleet is slow if the recent median is this many times the median of all samples; one bad replica does not move it.
 FLEET_SLOW: Final = 2.0
 
 
 @dataclass(eq=False, slots=True)
 class PeakEwma:
-    """Seconds per unit of work: a moving average, up at once with a slow sample, down with time.
+    """Average seconds per unit of work: rises at once, falls with time.
 
-    It sinks towards 0 without samples, so that a replica that was slow once is tried again. Callers must use the age of
-    the oldest in-flight request, per unit of work, if that is larger: one that hangs gives no samples.
+    It falls towards 0 without samples, so that a replica that was slow once is tried again. Callers must use the age of
+    the oldest in-flight request, per unit of work, if that is larger: a hung replica produces no samples.
     """
 
     _clock: Callable[[], float]
@@ -50,7 +49,7 @@ class PeakEwma:
 
     @property
     def value(self) -> float | None:
-        """The average now; None before the first sample."""
+        """The current average; None before the first sample."""
         return self.at(self._clock())
 
     def at(self, now: float) -> float | None:
@@ -60,7 +59,7 @@ class PeakEwma:
         return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> float:
-        """Take one sample; return the average."""
+        """Add one sample; return the average."""
         now = self._clock()
         if self._observed_at is None:
             self._value = seconds_per_unit
@@ -71,16 +70,16 @@ class PeakEwma:
         return self._value
 
     def reset(self, seconds_per_unit: float) -> None:
-        """Begin afresh from this value: the latency of a good canary, or the pair's median."""
+        """Replace the average, by the latency of a good canary for example."""
         self._value = seconds_per_unit
         self._observed_at = self._clock()
 
 
 @dataclass(eq=False, slots=True)
 class ModelLatency:
-    """Latency of one model's replicas for a pair, and the hedges that it allows.
+    """Latency of a model's replicas for a pair, and its hedges.
 
-    Mutable state: the last latencies and what they say, and the hedges that may start.
+    Mutable state: recent latencies, the figures computed from them, and the hedges that may start.
     """
 
     _latencies: list[float] = field(default_factory=list[float])
@@ -93,11 +92,11 @@ class ModelLatency:
 
     @property
     def typical_seconds(self) -> float:
-        """Median seconds for a unit of work; of the few samples there are until there are enough."""
+        """Median seconds for a unit of work, of however few samples."""
         return self._median_seconds or (median(self._latencies) if self._latencies else FIRST_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> None:
-        """Take the latency per unit of work of an answered request."""
+        """Add the latency per unit of work of an answered request."""
         if len(self._latencies) < SAMPLES:
             self._latencies.append(seconds_per_unit)
         else:
@@ -108,17 +107,17 @@ class ModelLatency:
             self._sort()
 
     def record_request(self) -> None:
-        """Note that a request began: it earns its share of a hedge."""
+        """Count a request, which earns its share of a hedge."""
         self._tokens = min(HEDGE_BURST, self._tokens + HEDGE_SHARE)
 
     def delay(self, work: float) -> float | None:
-        """Return after how many seconds a request of that work is hedged; None: the whole fleet is slow now."""
+        """Return the seconds before a hedge; None while the fleet is slow."""
         if self._slow:
             return None
         return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)
 
     def withdraw(self) -> bool:
-        """Pay for one hedge; False: they are used up."""
+        """Pay for one hedge; return False if none is left."""
         if self._tokens < 1:
             return False
         self._tokens -= 1

@@ -1,4 +1,4 @@
-"""LocalStats: what this proxy has seen of the fleet itself."""
+"""LocalStats: this proxy's own statistics of the fleet."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from proxy.request_cost import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.languages import LanguagePair
 
-# So many times the usual latency, and nothing heard for a while since (outlier_detection.py), is worth a canary.
+# A replica that takes this many times the usual latency is a suspect.
 SLOW_FACTOR: Final = 2.0
 # The longest Retry-After for a breaker; canaries usually bring a healed replica back within a second.
 LONGEST_WAIT_SECONDS: Final = 5.0
 
 
 class LocalStats:
-    """This proxy's own, fast statistics, beside the slow shared registry; a replica must pass both.
+    """This proxy's fast statistics, in addition to the shared, slower registry.
 
-    Mutable state: a :class:`ReplicaStats` per URL and a :class:`PairStats` per pair, both forgotten with the fleet's.
-    Changed on the event loop only; ``now`` is its clock.
+    Mutable state: a :class:`ReplicaStats` per URL and a :class:`PairStats` per pair, dropped when the fleet drops them.
+    Changed on the event loop only.
     """
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
@@ -36,18 +36,18 @@ class LocalStats:
         self.pairs: defaultdict[LanguagePair, PairStats] = defaultdict(PairStats)
 
     def pair_stats(self, pair: LanguagePair) -> PairStats:
-        """Return what is known of a pair."""
+        """Return the statistics of a pair."""
         return self.pairs[pair]
 
     def replica_stats(self, url: str) -> ReplicaStats:
-        """Return what is known of a replica."""
+        """Return the statistics of a replica, new ones if there are none."""
         stats = self.replicas.get(url)
         if stats is None:
             stats = self.replicas[url] = ReplicaStats()
         return stats
 
     def pair_replica_stats(self, url: str, pair: LanguagePair) -> PairReplicaStats:
-        """Return how a replica does with a pair; a newcomer's where unknown."""
+        """Return a replica's statistics for a pair, or new ones."""
         pair_stats = self.pairs[pair]
         stats = pair_stats.replicas.get(url)
         if stats is None:
@@ -57,35 +57,35 @@ class LocalStats:
         return stats
 
     def load(self, url: str, snapshot: Snapshot) -> int:
-        """Return the texts in flight at a replica: ours, and those of other proxies by the last report."""
+        """Return the texts in flight at a replica, other proxies' included."""
         stats = self.replicas.get(url)
         if stats is None:
             return 0
         return stats.texts + (stats.foreign_texts if url in snapshot.replicas else 0)
 
     def retry_in(self, pair: LanguagePair, urls: Collection[str]) -> float:
-        """Return the seconds, 1 to 5, until the first of these replicas may be tried with the pair."""
+        """Return the seconds, 1 to 5, until a breaker permits a replica."""
         waits = [self.pair_replica_stats(url, pair).breaker.retry_in() for url in urls]
         return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def begin_attempt(self, selection: Selection, cost: RequestCost, on_lost: Callable[[], None]) -> Attempt:
-        """Return the attempt at a replica, as a context manager; its result is recorded here.
+        """Return an attempt as a context manager that records its result here.
 
-        ``on_lost`` is called at each snapshot in which the replica is DOWN, and while it stands still; not for one that
-        left the fleet, which may still answer what it has in flight.
+        ``on_lost`` is called whenever the replica is found DOWN or stalled. A replica that left the fleet is not lost:
+        it may still answer its requests in flight.
         """
         stats = self.pair_replica_stats(selection.url, selection.pair)
         return Attempt(self.record, selection, stats, self.now(), cost, on_lost)
 
     def record(self, attempt: Attempt) -> None:
-        """Learn from the end of an attempt."""
+        """Record the result of an attempt."""
         stats = attempt.stats
         url, pair, _, permit, _ = attempt.selection
         replica_stats = self.replicas.get(url)
         if replica_stats is None or replica_stats.pairs.get(pair) is not stats:
-            return  # another process serves there by now: this one's end says nothing of it
+            return  # another process serves at this URL now
         pair_stats, outcome = self.pairs[pair], attempt.outcome
-        if attempt.timed_out:  # it fails only an overdue request
+        if attempt.timed_out:  # a failure only if the request was overdue
             is_overdue = pair_stats.is_overdue(attempt, self.now())
             outcome = AttemptOutcome.FAILED if is_overdue else AttemptOutcome.NONE
         if outcome is AttemptOutcome.GOOD or outcome is AttemptOutcome.ANSWERED:
@@ -118,20 +118,20 @@ class LocalStats:
             pair_stats.trust(url)
 
     def canary_passed(self, url: str, pair: LanguagePair, rank: int, seconds_per_unit: float) -> None:
-        """Learn that a canary came back right: its latency is what counts now, and a back-off is over."""
+        """Record a good canary: its latency counts, and a back-off may end."""
         stats, pair_stats = self.pair_replica_stats(url, pair), self.pairs[pair]
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
             pair_stats.trust(url)
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
-        """Learn that a canary failed: as bad as a request that did, but that it lengthens no back-off."""
+        """Record a failed canary: a failure that lengthens no back-off."""
         stats, pair_stats = self.pair_replica_stats(url, pair), self.pairs[pair]
         stats.canary_failed()
         pair_stats.update_outlier(url, stats)
 
     def apply_snapshot(self, snapshot: Snapshot) -> None:
-        """Take in a Snapshot: start newcomers, forget who is gone, notify the requests at lost replicas."""
+        """Add new replicas, drop removed ones, notify requests at lost ones."""
         now = self.now()
         for url, replica in snapshot.replicas.items():
             replica_stats = self.replica_stats(url)

@@ -1,4 +1,4 @@
-"""Outlier detection: which ready replicas this proxy distrusts."""
+"""Outlier detection: ready replicas that this proxy distrusts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from proxy.balancing.replica_stats import PairReplicaStats
 from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
 
-# A replica that holds an overdue request for at least so long (a text takes tens of milliseconds, a busy machine may pause
-# for a moment), without any progress while others answer, stands still.
+# A replica without progress for this time, with an overdue request, is stalled if others answer meanwhile. A text takes
+# tens of milliseconds, and a busy machine may pause for a moment.
 STALL_SECONDS: Final = 1.0
-# A slow replica that nothing was heard of for so long is worth a canary.
+# A slow replica without an answer for this time gets a canary.
 NEGLECTED_SECONDS: Final = 0.5
 
 
 def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
-    """Yield ready replicas that are worth a canary, with pair and rank.
+    """Yield ready replicas that need a canary, with pair and rank.
 
-    Not a slow one while its requests still tell how it is, nor one that waits for a client's request as its trial.
+    A slow replica needs none while it still answers requests, nor does a replica that waits for its trial.
     """
     neglected = local_stats.now() - NEGLECTED_SECONDS
     for pair, pair_stats in local_stats.pairs.items():
@@ -37,7 +37,10 @@ def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple
 
 
 def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snapshot) -> list[str]:
-    """Return the ready replicas of a pair that fail or stall here, but for those that only wait for a trial."""
+    """Return a pair's ready replicas that fail or stall.
+
+    A replica that only waits for a trial does not count.
+    """
     pair_stats = local_stats.pairs.get(pair)
     if pair_stats is None:
         return []
@@ -50,9 +53,9 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
 
 
 def detect_stalls(local_stats: LocalStats) -> None:
-    """Mark the replicas that stand still, and notify their requests, so that others take over.
+    """Mark stalled replicas, and notify their requests, so that others take over.
 
-    An overdue replica becomes a suspect; it stands still where its canary fails, or others answer meanwhile.
+    A replica with an overdue request becomes a suspect. It is stalled if its canary fails or others answer meanwhile.
     """
     now = local_stats.now()
     for url, replica_stats in local_stats.replicas.items():
@@ -67,11 +70,11 @@ def detect_stalls(local_stats: LocalStats) -> None:
 
 
 def _overdue_since(stats: PairReplicaStats, pair_stats: PairStats, now: float) -> float | None:
-    """Return since when it holds an overdue request; None without one."""
+    """Return the time since which a request is overdue, or None."""
     for request in stats.in_flight:
         since = max(request.started, stats.progressed_at)
         if now - since < STALL_SECONDS:
-            return None  # the later ones are younger still
+            return None  # later requests are younger still
         if pair_stats.is_overdue(request, now, since):
             return since
     return None

@@ -1,4 +1,4 @@
-"""PairStats: what this proxy knows of one pair, at all its replicas."""
+"""PairStats: this proxy's statistics of one pair at all its replicas."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from proxy.balancing.latency import FIRST_SECONDS, ModelLatency
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 
-# A request that takes so many times its usual time should have been answered.
+# A request that takes this many times its usual time is overdue.
 OVERDUE_FACTOR: Final = 8.0
 
 
 @dataclass(eq=False, slots=True)
 class PairStats:
-    """Statistics of one pair: latencies by the models' ranks, replicas and when each last answered a client.
+    """Statistics of one pair: latencies by model rank, replicas, their last answers.
 
-    ``outliers`` are the replicas whose breaker is not closed, the first to open first; ``suspects`` are worth a canary.
+    ``outliers`` are the replicas whose breaker is not closed, the first to open first; ``suspects`` need a canary.
     """
 
     latencies: defaultdict[int, ModelLatency] = field(default_factory=lambda: defaultdict(ModelLatency))
@@ -29,32 +29,32 @@ class PairStats:
 
     @property
     def typical_seconds(self) -> float:
-        """Median seconds for a unit of work with the preferred model used."""
+        """Median seconds for a unit of work, of the preferred model."""
         return self.latencies[min(self.latencies)].typical_seconds if self.latencies else FIRST_SECONDS
 
     def is_overdue(self, request: InFlightRequest, now: float, since: float = 0.0) -> bool:
-        """Say whether a request takes far longer than such usually do, counted from ``since`` at the earliest."""
+        """Return whether a request is overdue, counted from ``since`` at the earliest."""
         typical = self.latencies[request.rank].typical_seconds
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
 
     def others_answered(self, url: str, since: float) -> bool:
-        """Say whether any other replica answered after that time."""
+        """Return whether any other replica answered after ``since``."""
         return any(at > since for other, at in self.answered_at.items() if other != url)
 
     def suspect(self, url: str, stats: PairReplicaStats) -> None:
-        """Have canaries sent to a replica."""
+        """Make a replica a suspect, which gets canaries."""
         self.suspects[url] = stats
 
     def trust(self, url: str) -> None:
-        """Send a replica no more canaries."""
+        """Make a replica no suspect any more."""
         self.suspects.pop(url, None)
 
     def unreliable(self) -> frozenset[str]:
-        """Return the replicas that failed at something lately."""
+        """Return the replicas with a recent failure."""
         return frozenset(self.outliers).union(url for url, stats in self.suspects.items() if stats.failures)
 
     def update_outlier(self, url: str, stats: PairReplicaStats) -> None:
-        """Note whether a replica's breaker is closed."""
+        """Make a replica an outlier while its breaker is not closed."""
         is_out = stats.is_out
         if is_out and url not in self.outliers:
             self.outliers[url] = stats
@@ -62,13 +62,13 @@ class PairStats:
             self.outliers.pop(url, None)
 
     def ejected(self, ready: Mapping[str, int]) -> frozenset[str]:
-        """Return which ready replicas get no requests: all that refused the pair, at most half of the others."""
+        """Return excluded replicas: all that refused, at most half of the others."""
         outliers = {url: stats for url, stats in self.outliers.items() if url in ready}
         refused = {url for url, stats in outliers.items() if stats.refused}
         failing = [url for url in outliers if url not in refused]
         return frozenset(refused).union(failing[: (len(ready) - len(refused)) // 2])
 
     def forget(self, url: str) -> None:
-        """Drop everything about a replica."""
+        """Drop all statistics of a replica."""
         for table in (self.replicas, self.answered_at, self.outliers, self.suspects):
             table.pop(url, None)

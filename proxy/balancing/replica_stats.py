@@ -17,22 +17,22 @@ from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
 
-# What a failure in a row adds to a replica's score, so that one that fails at once is no magnet; a canary that passes
-# takes it back at once, time in the end.
+# Added to a replica's score for each failure in a row, because a replica that fails fast looks fast. A good canary
+# removes it at once, and it fades with time.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
-# A replica that was out and is well again needs no new engine: it starts further up the slow start than a newcomer.
+# A replica that recovers has a warm engine: it gets only this last part of the slow start.
 RETURN_SECONDS: Final = 1.0
-# A full replica may ask clients to wait for longer; whether it is still full, the next report says.
+# A full replica may ask for a longer wait, but the next report says whether it is still full.
 LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
-# A report is so old at most when it arrives: what ended meanwhile was still in flight when it was made.
+# The greatest age of a report when it arrives: a request that ended meanwhile still counts in it.
 REPORT_AGE_SECONDS: Final = 0.1
 
 
 class InFlightRequest:
-    """One request in flight, since ``started`` (monotonic seconds); its latency goes by ``work``.
+    """One request in flight since ``started`` (monotonic seconds).
 
-    ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are those of the model that serves the pair.
+    ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are of the model that serves the pair.
     """
 
     __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
@@ -48,10 +48,10 @@ class InFlightRequest:
 
 @dataclass(eq=False, slots=True)
 class PairReplicaStats:
-    """How a replica does with one pair, and since when.
+    """Statistics of a replica for one pair.
 
-    Mutable state: breaker, latency, failures in a row, whether it refused the pair, requests in flight (``oldest`` of
-    them), the last progress, whether it is stalled, and before when no canary is to be sent.
+    Mutable state: breaker, latency, failures in a row, whether it refused the pair, requests in flight, the last
+    progress, whether it is stalled, and the time before which it gets no canary.
     """
 
     replica: ReplicaStats
@@ -69,7 +69,7 @@ class PairReplicaStats:
     canary_due_at: float = 0.0
     in_flight: dict[InFlightRequest, None] = field(default_factory=dict[InFlightRequest, None])  # the oldest first
     oldest: InFlightRequest | None = None
-    _reset_at: float = 0.0  # what began before says nothing of how it is now
+    _reset_at: float = 0.0  # latencies of requests that began before are ignored
 
     def __post_init__(self, rng: Random) -> None:
         self.breaker, self.latency = CircuitBreaker(self._clock, rng), PeakEwma(self._clock)
@@ -77,13 +77,13 @@ class PairReplicaStats:
 
     @property
     def penalty(self) -> float:
-        """Seconds that recent failures add to its score."""
+        """Seconds that recent failures add to the score."""
         left = 1 - (self._clock() - self.failed_at) / PENALTY_LIFE_SECONDS if self.failures else 0.0
         return self.failures * PENALTY_SECONDS * max(0.0, left)
 
     @property
     def is_out(self) -> bool:
-        """Whether only a trial may go there."""
+        """Whether the replica gets no request except a trial."""
         return self.breaker.opened_at is not None
 
     def add(self, request: InFlightRequest) -> None:
@@ -93,14 +93,14 @@ class PairReplicaStats:
         self.replica.add(request)
 
     def remove(self, request: InFlightRequest) -> None:
-        """Count it no longer."""
+        """Count a request as ended."""
         del self.in_flight[request]
         if self.oldest is request:
             self.oldest = next(iter(self.in_flight), None)
         self.replica.remove(request)
 
     def record_success(self, permit: CircuitPermit | None) -> None:
-        """Note that it did what it should; a success that no breaker permitted is as good as a canary."""
+        """Record a success; without a permit it counts like a good canary."""
         was_out = self.is_out
         self._clear_failures()
         if permit is None:
@@ -111,7 +111,7 @@ class PairReplicaStats:
             self.joined_at = self._clock() - max(0.0, SLOW_START_SECONDS - RETURN_SECONDS)
 
     def record_failure(self, permit: CircuitPermit | None, reason: str, *, at_once: bool = False) -> None:
-        """Note a failure and its reason; one without a permit only counts against its score."""
+        """Record a failure; without a permit it counts only for the score."""
         self.failures += 1
         self.failed_with = reason
         self.failed_at = self._clock()
@@ -119,23 +119,23 @@ class PairReplicaStats:
             self.breaker.record_failure(permit, at_once=at_once)
 
     def record_refusal(self, permit: CircuitPermit | None, reason: str) -> None:
-        """Note that it refuses the pair, until something succeeds there."""
+        """Record that the replica refuses the pair, until something succeeds."""
         self.refused = True
         self.record_failure(permit, reason, at_once=True)
 
     def record_progress(self) -> None:
-        """Note a sign of life."""
+        """Record progress, which ends a stall."""
         self.progressed_at = self._clock()
         self.is_stalled = False
 
     def record_latency(self, request: InFlightRequest) -> float:
-        """Note how long a request took; return the average seconds per unit of work."""
+        """Record a request's latency; return the average seconds per unit of work."""
         if request.started >= self._reset_at:
             return self.latency.observe((self._clock() - request.started) / request.work)
         return self.latency.value or 0.0
 
     def record_minimum_latency(self, request: InFlightRequest) -> None:
-        """Note how long a request had taken when it was given up: never good news."""
+        """Record the age of an abandoned request, if it raises the average."""
         seconds = (self._clock() - request.started) / request.work
         if request.started >= self._reset_at and seconds > (self.latency.value or 0.0):
             self.latency.observe(seconds)
@@ -146,14 +146,14 @@ class PairReplicaStats:
             self.breaker.release(permit)
 
     def canary_passed(self, seconds_per_unit: float) -> None:
-        """Note a canary that came back right: what began before no longer counts, and a back-off is over."""
+        """Record a good canary: earlier requests no longer count."""
         self._clear_failures()
         self.latency.reset(seconds_per_unit)
         self._reset_at = self._clock()
         self.breaker.canary_passed()
 
     def canary_failed(self) -> None:
-        """Note a canary that failed: as bad as a request that did, but that it lengthens no back-off."""
+        """Record a failed canary: a failure that lengthens no back-off."""
         if self.is_out:
             self.breaker.canary_failed()
             self.record_failure(None, self.failed_with)
@@ -161,12 +161,12 @@ class PairReplicaStats:
             self.record_failure(self.breaker.acquire(), "canary failed")
 
     def mark_stalled(self) -> None:
-        """Note that it stands still, and notify the requests that it holds."""
+        """Mark the replica as stalled, and notify its requests."""
         self.is_stalled = True
         self.notify_lost()
 
     def notify_lost(self) -> None:
-        """Notify the requests that it holds that it is lost."""
+        """Notify all requests in flight that the replica is lost."""
         for request in list(self.in_flight):
             request.on_lost()
 
@@ -180,7 +180,7 @@ class PairReplicaStats:
 class ReplicaStats:
     """Statistics of one replica: load, full lanes, capacity and pairs.
 
-    Mutable state, changed by its methods only. ``foreign_texts`` are those there that are not ours, by the last report.
+    Mutable state, changed only by its methods. ``foreign_texts`` are other proxies' texts by the last report.
     """
 
     requests: int = 0
@@ -189,7 +189,7 @@ class ReplicaStats:
     foreign_texts: int = 0
     weight: float = 1.0
     capacity: CapacityTracker = field(default_factory=CapacityTracker)
-    full_until: dict[Lane, float] = field(default_factory=dict[Lane, float])  # until when each is to be left alone
+    full_until: dict[Lane, float] = field(default_factory=dict[Lane, float])  # no requests for a lane until then
     replica_id: str | None = None
     pairs: dict[LanguagePair, PairReplicaStats] = field(default_factory=dict[LanguagePair, PairReplicaStats])
     _models: Mapping[str, ModelReport] = field(default_factory=dict[str, ModelReport])
@@ -200,7 +200,7 @@ class ReplicaStats:
     _peak_since: float = 0.0
 
     def update(self, replica: Replica, now: float) -> None:
-        """Take in what a Snapshot says of it."""
+        """Apply the replica's state in a snapshot."""
         self.weight = replica.weight
         if replica.report is None:
             return
@@ -215,8 +215,8 @@ class ReplicaStats:
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
         """Drop and return the pairs whose statistics no longer apply.
 
-        All of them where it is another process than before: the requests that it held are notified. Else those that are
-        not ready, but for those that it holds requests of: it may be DOWN, and then they are notified.
+        All pairs if another process has replaced the replica; the requests of the old one are notified. Otherwise the
+        pairs that are not ready and have no requests in flight.
         """
         if replica.report is None:
             return []
@@ -238,11 +238,11 @@ class ReplicaStats:
         return outdated
 
     def is_full(self, now: float, lane: Lane) -> bool:
-        """Say whether it asked this lane to stay away until later."""
+        """Return whether the replica lately reported itself full for this lane."""
         return now < self.full_until.get(lane, 0.0)
 
     def mark_full(self, lane: Lane, now: float, seconds: float) -> None:
-        """Note that it is full for a lane, for so many seconds."""
+        """Mark the replica as full for a lane, one second at most."""
         self.full_until[lane] = now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS)
 
     def add(self, request: InFlightRequest) -> None:
@@ -254,15 +254,15 @@ class ReplicaStats:
         self._peak = max(self.peak_texts(request.started), self.texts)
 
     def remove(self, request: InFlightRequest) -> None:
-        """Count it no longer."""
+        """Count a request as ended."""
         self.requests -= 1
         self.texts -= request.cost.texts
         self.capacity.add(request.model, request.cost, -request.cost.units)
-        # What floating point leaves over must not add up.
+        # Rounding errors must not add up.
         self.work = self.work - request.work if self.requests else 0.0
 
     def peak_texts(self, now: float) -> int:
-        """Return the most texts in flight in the last ``REPORT_AGE_SECONDS``, or up to twice as long."""
+        """Return the most texts in flight in the last ``REPORT_AGE_SECONDS``."""
         if now - self._peak_since >= REPORT_AGE_SECONDS:
             lately = now - self._peak_since < 2 * REPORT_AGE_SECONDS
             self._peak_since, self._previous_peak, self._peak = now, self._peak if lately else self.texts, self.texts

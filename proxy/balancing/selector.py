@@ -1,4 +1,4 @@
-"""ReplicaSelector: which replica gets a request."""
+"""ReplicaSelector: chooses the replica for one attempt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONE_EJECTED: Final = frozenset[str]()
 
 
 class ReplicaSelector:
-    """Selects by the registry's view and this proxy's own statistics; a selection takes the breaker's permit along."""
+    """Selector by the registry's snapshot and this proxy's own statistics."""
 
     def __init__(self, local_stats: LocalStats, rng: Random) -> None:
         self._local_stats = local_stats
@@ -27,11 +27,11 @@ class ReplicaSelector:
     def select(
         self, pair: LanguagePair, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
-        """Return the replica to send a request to; None where every one was tried or refuses the pair.
+        """Return a replica; None if all were tried or refuse the pair.
 
-        Model by model, the preferred one's first: a breaker's trial that is due (never for a request that has failed
-        already), else one that nothing speaks against. Then one that is full. Then any: where all look bad our own view
-        is distrusted.
+        Model by model, the preferred one first: a replica whose breaker is due for a trial (never for a request that
+        has failed before), else a healthy one with capacity. If no model has one: a full replica. If every replica
+        looks bad, distrust our own view and choose any.
         """
         pair_stats = self._local_stats.pair_stats(pair)
         ejected = _NONE_EJECTED
@@ -58,7 +58,7 @@ class ReplicaSelector:
     def select_hedge(
         self, first: Selection, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
-        """Return a replica for a hedge, with the same model and no failure lately; None without one."""
+        """Return a replica of the same model without recent failures, or None."""
         pair = first.pair
         ranks = snapshot.ranks.get(pair, {})
         unreliable = self._local_stats.pair_stats(pair).unreliable()
@@ -69,7 +69,7 @@ class ReplicaSelector:
         return None
 
     def release(self, selection: Selection) -> None:
-        """Note that nothing will be sent there after all: a trial is another request's then."""
+        """Release an unused selection, so that another request gets its trial."""
         self._local_stats.pair_replica_stats(selection.url, selection.pair).release(selection.permit)
 
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Selection:
@@ -97,8 +97,8 @@ class ReplicaSelector:
         *,
         full_too: bool,
     ) -> str | None:
-        """Return the best of a few of these replicas; None where something speaks against all that were evaluated."""
-        # What is the same for every candidate is looked up here: a request has three, and a microsecond for each.
+        """Return the best of a few of these replicas, or None."""
+        # Values common to all candidates are read once: a request evaluates three, in a microsecond each.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
         models, rank = snapshot.models[pair], cost.priority.rank
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected

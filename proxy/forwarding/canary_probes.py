@@ -1,4 +1,4 @@
-"""Canary probes: tiny real translations that find out what a client's request would have to find out."""
+"""Canary probes: small real translations that test suspect replicas."""
 
 from __future__ import annotations
 
@@ -29,24 +29,27 @@ from shared.protocol.messages import TranslateRequest, Translation
 
 log = logging.getLogger(__name__)
 
-# How often those in doubt are looked for: a healed replica is back within this and the pause below.
+# Interval of the search for suspects: a replica that recovers is back within this and the pause below.
 TICK_SECONDS: Final = 0.1
-# Between the end of one canary and the next one for the same replica and pair, ± a fifth.
+# From the end of a canary to the next one for the same replica and pair, ± a fifth.
 PAUSE_SECONDS: Final = 0.3
-# After one that passed at a replica that is only slower than others: it may be so by nature.
+# The pause after a good canary of a replica that is only slow, which may be its nature.
 SLOW_PAUSE_SECONDS: Final = 3.0
 JITTER: Final = 0.2
-# A canary may take four times what its pair usually takes, within these bounds.
+# A canary may take four times its pair's usual time, within these bounds.
 SHORTEST_SECONDS: Final = 0.5
 LONGEST_SECONDS: Final = 30.0
 USUAL_FACTOR: Final = 4.0
-# Canaries under way at once, of all replicas and pairs.
+# Canaries in flight at once, for all replicas and pairs.
 MAX_CONCURRENT: Final = 64
 
 
 @dataclass(eq=False, slots=True)
 class CanaryProber:
-    """Sender of canaries. Mutable state: those under way, at most one for each replica and pair."""
+    """Sender of canaries.
+
+    Mutable state: canaries in flight, at most one for each replica and pair.
+    """
 
     _registry: Registry
     _stats: LocalStats
@@ -60,7 +63,7 @@ class CanaryProber:
 
     @asynccontextmanager
     async def closing(self) -> AsyncGenerator[None]:
-        """End what is under way when the block ends."""
+        """Cancel the canaries in flight when the block ends."""
         try:
             yield
         finally:
@@ -70,7 +73,7 @@ class CanaryProber:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Detect replicas that stand still; send the canaries that are due."""
+        """Detect stalled replicas; send the canaries that are due."""
         detect_stalls(self._stats)
         for url, pair, rank in find_suspects(self._stats, self._registry.snapshot):
             if len(self._tasks) >= MAX_CONCURRENT:
@@ -109,7 +112,7 @@ class CanaryProber:
         except (UnreachableError, BrokenAnswerError, SilentError):
             outcome = AttemptOutcome.FAILED
         if own is not self._stats.pair_replica_stats(url, pair):
-            return  # another process serves there by now
+            return  # another process serves at this URL now
         if outcome is AttemptOutcome.GOOD:
             self._stats.canary_passed(url, pair, rank, (self._clock() - began) / work)
         elif outcome in {AttemptOutcome.FAILED, AttemptOutcome.REFUSED}:
@@ -120,7 +123,7 @@ class CanaryProber:
 
 
 def _judge(pair: LanguagePair, response: ReplicaResponse, text: str, deadline: Deadline) -> AttemptOutcome:
-    """Judge a canary: it must come back translated."""
+    """Return a canary's outcome: good only if the text came back translated."""
     if response.status != HTTPStatus.OK:
         outcome = classify(pair, response.status, response.problem, response.retry_after, deadline).outcome
         return AttemptOutcome.FAILED if outcome is AttemptOutcome.ANSWERED else outcome

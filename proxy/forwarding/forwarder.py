@@ -20,7 +20,7 @@ from shared.protocol.errors import ReplicaFailedError
 
 @dataclass(eq=False, slots=True)
 class Forwarder:
-    """Sender of requests, as the retry policy decides; holds no state."""
+    """Sender of requests, as the retry policy decides; stateless."""
 
     _registry: Registry
     _upstream_request: UpstreamRequest
@@ -28,10 +28,10 @@ class Forwarder:
     _metrics: ProxyMetrics
 
     async def send(self, leg: Leg) -> bytes:
-        """Return the body of the first replica that serves the leg; none gets it twice.
+        """Return the body of the first replica that serves the leg.
 
         Raises:
-            PairwayError: none could, or one broke off after a delta was passed on; the error says why.
+            PairwayError: no replica could, or one failed after a delta was passed on.
         """
         try:
             return await self._try_first(leg)
@@ -43,7 +43,7 @@ class Forwarder:
 
     async def _retry(self, leg: Leg) -> bytes:
         async for attempt in AsyncRetrying(
-            stop=stop_after_attempt(self._retry_policy.max_tries),  # each one goes to another replica
+            stop=stop_after_attempt(self._retry_policy.max_tries),  # each to another replica
             retry=retry_if_exception_type(AttemptFailedError),
             reraise=True,
         ):
@@ -81,10 +81,10 @@ class Forwarder:
         except AttemptFailedError as failure:
             leg.errors[selection.url] = failure.error
             if leg.is_started:
-                raise ReplicaFailedError("A replica failed after a part of its answer was sent on.") from failure
+                raise ReplicaFailedError("A replica failed after a part of its answer was sent to you.") from failure
             raise
 
     def _abandon_lost(self, leg: Leg, exchange: Exchange) -> None:
-        """End the wait for a lost replica if another can take over."""
+        """Stop waiting for a lost replica if another one can take over."""
         if exchange.is_open and self._retry_policy.may_abandon(leg, self._registry.snapshot):
             exchange.abandon(ReplicaLostError())

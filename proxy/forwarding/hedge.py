@@ -1,4 +1,4 @@
-"""Hedge: a second attempt beside a slow first one; whichever is answered first wins, the other is cancelled."""
+"""Hedge: a second attempt during a slow one; the first answer wins."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from shared.protocol.errors import RelayedError
 
 
 class HedgeWonError(Exception):
-    """End of the wait for a replica: another one answered first."""
+    """The hedge was answered before the first attempt."""
 
 
 class ReplicaLostError(Exception):
-    """End of the wait for a replica that is down or stands still; another can take over."""
+    """The replica is down or stalled, and another one can take over."""
 
 
 class Hedge:
-    """Context manager that begins a second attempt after ``delay`` seconds, while the block lasts.
+    """Context manager that starts a second attempt after ``delay`` seconds.
 
-    ``begin`` begins it, or returns None if it may not be made. Mutable state: the ``first`` attempt's exchange, which
-    the second one ends when it wins; the timer; the ``second`` attempt's task once it has begun.
+    ``begin`` starts it, or returns None if it is not allowed. Mutable state: the ``first`` attempt's exchange, which is
+    abandoned if the second one wins; the timer; the ``second`` attempt's task once started.
     """
 
     def __init__(self, delay: float, begin: Callable[[], asyncio.Task[bytes] | None]) -> None:
@@ -48,7 +48,7 @@ class Hedge:
             self.second.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[bytes]) -> None:
-        """End the first attempt if the second was answered, also that the request is wrong; else it may still be."""
+        """Abandon the first attempt if the second got an answer or RelayedError."""
         is_answered = not task.cancelled() and (task.exception() is None or isinstance(task.exception(), RelayedError))
         if is_answered and self.first is not None:
             self.first.abandon(HedgeWonError())

@@ -1,4 +1,4 @@
-"""Leg: texts of one pair for one replica, and the attempts to send them."""
+"""Leg: a request for one pair, and the attempts to send it."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from shared.protocol.errors import PairwayError
 from shared.protocol.messages import TranslateRequest
 from shared.protocol.sse import DeltaSink
 
-# Fields that the proxy sets itself, or obeys itself.
+# Fields that the proxy sets or handles itself.
 _PROXY_FIELDS: Final = {"source_lang", "target_lang", "pivot"}
 # Fields of a request without options: the texts and both languages.
 _NAMED_FIELDS: Final = 3
-# A body of more bytes is written again: it may hold white space and escapes that the replica's own limit has no space for.
+# A longer body is serialized again, because its white space and escapes may exceed the replica's limit.
 PASSED_ON_BYTES: Final = 64 * 1024
 
 
 class AttemptFailedError(Exception):
-    """Failure of one replica; another may serve the leg. ``error`` is for the client if none can."""
+    """Failure of one replica; ``error`` is for the client if none serves."""
 
     def __init__(self, error: PairwayError) -> None:
         super().__init__(error.detail)
         self.error = error
 
 
-@dataclass(slots=True, eq=False)  # not frozen: that makes it three times slower to make
+@dataclass(slots=True, eq=False)  # not frozen: frozen is three times slower to create
 class Leg:
-    """A request for one pair, as the client or the pivot names it; ``call`` is the client's, ``sink`` set for a stream.
+    """A request for one pair; ``sink`` is set for a stream.
 
-    Mutable state: the replicas tried, their ``errors`` by URL, how many could not even be reached, and for each attempt
-    that was paid for and not made yet the second of the retry budget that paid.
+    Mutable state: the URLs tried, their ``errors``, how many were unreachable, and ``prepaid_seconds``: for each
+    attempt that is paid but not made yet, the second of the retry budget that paid.
     """
 
     pair: LanguagePair
@@ -50,7 +50,7 @@ class Leg:
 
     @property
     def attempts(self) -> int:
-        """Number of replicas that were sent the request."""
+        """Number of replicas that got the request."""
         return len(self.tried_urls) - self.unreachable_count
 
     @property
@@ -61,8 +61,8 @@ class Leg:
     def body_for(self, pair: LanguagePair) -> bytes:
         """Return the JSON for a replica that serves the pair.
 
-        The client's own bytes if they name the texts and this pair alone; else without defaults and the proxy's
-        options.
+        The client's own bytes if they name only the texts and this pair; else the request without defaults and without
+        the proxy's options.
         """
         request, body = self.request, self.call.body
         if (

@@ -1,4 +1,4 @@
-"""Retry policy: whether, when and where a request is sent again, and the budget for it."""
+"""Retry policy: whether, when and where a request is sent again."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from proxy.routing.routes import find_pair
 from proxy.upstream.response_classifier import most_useful_error
 from shared.protocol.errors import PairUnavailableError, PairwayError
 
-# A replica that cannot be reached does not count among a request's attempts, but no request tries more such than these.
+# Unreachable replicas do not count as attempts, but a request tries no more of them than this.
 MAX_UNREACHABLE: Final = 10
 
-# Finagle's figures: a fifth of the requests, ten each second for nothing, and what is not used is gone after ten seconds.
+# Finagle's figures: a fifth of the requests and ten a second; unused budget expires after ten seconds.
 # https://finagle.github.io/blog/2016/02/08/retry-budgets/
 REQUESTS_PER_ATTEMPT: Final = 5
 FREE_PER_SECOND: Final = 10
@@ -27,10 +27,12 @@ _RESERVE: Final = FREE_PER_SECOND * LIFE_SECONDS * REQUESTS_PER_ATTEMPT
 
 
 class RetryBudget:
-    """Budget of retries and hedges: ten a second, and one for every five requests, within any ten seconds.
+    """Budget of retries and hedges.
 
-    Mutable state: deposits less withdrawals of each of the last ten seconds, and their sum, in fifths of an attempt; the
-    ``second`` in which one last came.
+    One for every five requests, plus ten a second, of the last ten seconds.
+
+    Mutable state: deposits minus withdrawals in each of the last ten seconds, and their sum, in fifths of an attempt;
+    the ``second`` of the last change.
     """
 
     __slots__ = ("_clock", "_slices", "_sum", "second")
@@ -43,23 +45,23 @@ class RetryBudget:
 
     @property
     def left(self) -> int:
-        """How many more attempts may be made now."""
+        """Number of attempts that the budget allows now."""
         self._forget()
         return (_RESERVE + self._sum) // REQUESTS_PER_ATTEMPT
 
     def deposit(self) -> None:
-        """Note one first attempt."""
+        """Add the share of one first attempt."""
         self._add(1)
 
     def withdraw(self) -> bool:
-        """Pay for one more attempt; False: make none, nothing is left."""
+        """Pay for one more attempt; return False if nothing is left."""
         if self.left < 1:
             return False
         self._add(-REQUESTS_PER_ATTEMPT)
         return True
 
     def refund(self, second: int) -> None:
-        """Take back a withdrawal of that second, if it still counts."""
+        """Undo a withdrawal of that second, if it still counts."""
         self._forget()
         if second > self.second - LIFE_SECONDS:
             self._slices[second % LIFE_SECONDS] += REQUESTS_PER_ATTEMPT
@@ -83,9 +85,9 @@ class RetryBudget:
 
 @dataclass(eq=False, slots=True)
 class RetryPolicy:
-    """Decides on each attempt of a request; what it allows is paid from the retry budget.
+    """Policy for the attempts of a request, paid from the retry budget.
 
-    A request is sent to no replica twice, and to ``max_attempts`` replicas at most, hedges included.
+    A request goes to no replica twice, and to at most ``max_attempts`` replicas, hedges included.
     """
 
     _selector: ReplicaSelector
@@ -102,7 +104,7 @@ class RetryPolicy:
         """Return the replica for the first attempt.
 
         Raises:
-            PairwayError: there is none, or the time is over.
+            PairwayError: there is no replica, or the deadline has passed.
         """
         self._budget.deposit()
         selection = self._select(leg, snapshot)
@@ -111,10 +113,11 @@ class RetryPolicy:
         return selection
 
     def next(self, leg: Leg, snapshot: Snapshot) -> Selection:
-        """Select the replica for the attempt after a failure, which is among the leg's errors; pay for it.
+        """Select the replica after a failure, and pay for the attempt.
 
         Raises:
-            PairwayError: no further attempt may be made; says how the others failed, or that the time is over.
+            PairwayError: no further attempt is allowed; the most useful error of the leg, or that the deadline has
+            passed.
         """
         error = most_useful_error(leg.errors.values())
         if self._is_exhausted(leg):
@@ -130,9 +133,9 @@ class RetryPolicy:
         return selection
 
     def hedge_delay(self, first: Selection, leg: Leg, snapshot: Snapshot) -> float | None:
-        """Return the seconds after which a hedge may begin; the request is counted.
+        """Count the request; return the seconds before its hedge.
 
-        None: never, as for streams and while the fleet is slow.
+        None without a hedge, as for streams and while the fleet is slow.
         """
         latency = self._stats.pair_stats(first.pair).latencies[first.rank]
         latency.record_request()
@@ -142,7 +145,7 @@ class RetryPolicy:
         return None if delay is None or delay >= leg.call.deadline.remaining() else delay
 
     def hedge(self, first: Selection, leg: Leg, snapshot: Snapshot) -> Selection | None:
-        """Select the replica for a hedge and pay for it; None: it may not be made."""
+        """Select the replica for a hedge and pay, or return None."""
         if self._is_exhausted(leg):
             return None
         selection = self._selector.select_hedge(first, leg.tried_urls, leg.cost, snapshot)
@@ -152,9 +155,9 @@ class RetryPolicy:
         return selection
 
     def may_abandon(self, leg: Leg, snapshot: Snapshot) -> bool:
-        """Decide whether to stop waiting for a lost replica; pay for the next attempt.
+        """Decide whether to abandon a lost replica; pay for the next attempt.
 
-        Not where no other replica can take over: the lost one may still answer.
+        If no other replica can take over, keep waiting: the lost one may still answer.
         """
         if leg.is_started or self._is_exhausted(leg) or not self._has_untried_replica(leg, snapshot):
             return False
@@ -164,7 +167,7 @@ class RetryPolicy:
         return True
 
     def refund(self, leg: Leg) -> None:
-        """Give back what was paid for attempts that the leg, which has ended, did not make."""
+        """Refund attempts that a finished leg paid for and did not make."""
         while leg.prepaid_seconds:
             self._budget.refund(leg.prepaid_seconds.pop())
 
@@ -172,7 +175,7 @@ class RetryPolicy:
         return leg.attempts >= self._max_attempts or leg.unreachable_count >= MAX_UNREACHABLE
 
     def _select(self, leg: Leg, snapshot: Snapshot) -> Selection | PairwayError:
-        """Return the best untried replica, or the error for the client; DeadlineExceededError: the time is over."""
+        """Return the best untried replica or an error; raise DeadlineExceededError."""
         try:
             pair = find_pair(leg.pair, snapshot)
         except PairwayError as error:

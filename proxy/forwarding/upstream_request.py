@@ -1,4 +1,4 @@
-"""Upstream request: one request to one replica, and what comes back."""
+"""Upstream request: one request to one replica, and its result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class UpstreamRequest:
-    """Sends requests to replicas, classifies their responses; holds no state."""
+    """Sender of requests to replicas, which classifies their responses; stateless."""
 
     _client: ReplicaClient
     _stats: LocalStats
@@ -42,12 +42,12 @@ class UpstreamRequest:
     ) -> bytes:
         """Return the body of the replica's translation.
 
-        ``on_lost`` is called when the replica is lost meanwhile; ``hedge`` may win against this request.
+        ``on_lost`` is called if the replica is lost meanwhile; ``hedge`` may win against this request.
 
         Raises:
-            AttemptFailedError: it did not serve the request, another may.
-            HedgeWonError: the hedge was answered.
-            PairwayError: what holds for the client whoever answers.
+            AttemptFailedError: the replica did not serve the request; another may.
+            HedgeWonError: the hedge was answered first.
+            PairwayError: an error that any replica would give.
         """
         call = leg.call
         call.sample.replicas.append(selection.url)
@@ -75,7 +75,7 @@ class UpstreamRequest:
 
 
 def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Exception:
-    """Record an attempt that ended without a response; return the error to raise."""
+    """Record an attempt without a response; return the error to raise."""
     url, pair = attempt.selection.url, attempt.selection.pair
     match failure:
         case SilentError():
@@ -88,26 +88,26 @@ def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Excepti
             return HedgeWonError()
         case UnreachableError():
             attempt.label = "unreachable"
-            if not attempt.stats.is_out:  # else it is no news
+            if not attempt.stats.is_out:  # else it was logged before
                 log.warning("replica unreachable", extra={"replica": url, "error": str(failure)})
             attempt.record_outcome(AttemptOutcome.FAILED, unreachable=True)
             leg.unreachable_count += 1
-            why = "its replicas can not be reached"
+            why = "its replicas cannot be reached"
             return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS))
         case ReplicaLostError():
             attempt.label = "replica-lost"
-            log.warning("replica lost with a request in hand", extra={"replica": url})
-            message = "A replica was lost with the request in hand, and no other could take over."
+            log.warning("replica lost with a request in flight", extra={"replica": url})
+            message = "A replica was lost with the request in flight, and no other could take over."
         case _:
             attempt.label = "broken-answer"
-            log.warning("replica broke off", extra={"replica": url, "error": str(failure)})
-            message = "A replica broke off its answer, and no other could take over."
+            log.warning("replica answer broken", extra={"replica": url, "error": str(failure)})
+            message = "A replica's answer was incomplete or invalid, and no other replica could take over."
     attempt.record_outcome(AttemptOutcome.FAILED)
     return AttemptFailedError(ReplicaFailedError(message))
 
 
 def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
-    """Record a response that is no translation; return the error to raise."""
+    """Record a response without a translation; return the error to raise."""
     url, pair = attempt.selection.url, attempt.selection.pair
     attempt.label = _refusal_label(response)
     refusal = classify(pair, response.status, response.problem, response.retry_after, leg.call.deadline)
@@ -123,7 +123,7 @@ def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> 
 
 
 def _refusal_label(response: ReplicaResponse) -> str:
-    """Name a refusal for metrics: labels are bounded whatever a replica writes."""
+    """Return a refusal's label for metrics, bounded whatever a replica writes."""
     if response.problem is not None:
         return response.problem.code if response.problem.code in CODES else "other"
     return str(response.status)

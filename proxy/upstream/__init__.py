@@ -1,10 +1,10 @@
-"""The HTTP client for replicas and what their responses mean.
+"""The HTTP client for replicas, and the meaning of their responses.
 
-- ``client``: the client for replicas: translations and probes.
+- ``client``: translations and probes.
 - ``http_client``: HTTP/1.1: endpoints, exchanges, connections.
 - ``answer_parser``: parses the answers on one connection.
-- ``address``: where a replica listens, and headers for it.
+- ``address``: a replica's host, port and headers.
 - ``stream_reader``: reads streamed translations.
-- ``response_classifier``: a response, and what it means for the client and for the replica.
-- ``errors``: the client's exceptions.
+- ``response_classifier``: the meaning of a response for the client and for the replica.
+- ``errors``: the exceptions.
 """

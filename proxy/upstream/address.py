@@ -1,4 +1,4 @@
-"""Addresses of replicas, and what every request there begins with."""
+"""Addresses of replicas, and the headers of every request to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proxy.upstream.errors import UnreachableError, describe
 
 
 class Address(NamedTuple):
-    """Where a replica listens, and the headers that every request there has."""
+    """A replica's address, and the header lines of every request to it."""
 
     host: str
     port: int
@@ -20,10 +20,10 @@ class Address(NamedTuple):
 
 
 def address_of(url: str, headers: str) -> Address:
-    """Return the address in a replica's URL; ``headers`` are lines that every replica gets.
+    """Return a URL's address; ``headers`` are header lines for every replica.
 
     Raises:
-        UnreachableError: that is no URL.
+        UnreachableError: the URL is invalid.
     """
     try:
         parts = urlsplit(url)
@@ -31,24 +31,24 @@ def address_of(url: str, headers: str) -> Address:
     except ValueError as error:
         raise UnreachableError(describe(error)) from error
     tls = tls_context() if parts.scheme == "https" else None
-    common = f"Host: {header_value(parts.netloc)}\r\nAccept-Encoding: identity\r\n"  # an answer is relayed as it is
+    common = f"Host: {header_value(parts.netloc)}\r\nAccept-Encoding: identity\r\n"  # answers are relayed unchanged
     return Address(parts.hostname or "", port or (443 if tls else 80), tls, common + headers)
 
 
 def header_value(text: str) -> str:
-    """Return a header's value as it is.
+    """Return a header's value unchanged.
 
     Raises:
-        ValueError: it could end the header.
+        ValueError: it has a character that could end the header.
     """
     if not (text.isascii() and text.isprintable()):
-        raise ValueError(f"{text!r} is no value of a header")
+        raise ValueError(f"{text!r} cannot be a header's value: it must be printable ASCII")
     return text
 
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Return what verifies the certificates of replicas, as the system trusts them."""
+    """Return a TLS context that trusts the system's certificate authorities."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

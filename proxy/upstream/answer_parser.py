@@ -16,9 +16,9 @@ _EVENT_STREAM: Final = EVENT_STREAM.encode()
 
 
 class AnswerParser:
-    """Parser of one answer after the other, each within a limit of bytes; interim ones (1xx) are passed over.
+    """Parser of one answer after another; skips interim answers (1xx).
 
-    Mutable state: what has come of the answer. After it, not a byte may come before the next request.
+    Mutable state: the part of the answer received so far. No byte may follow it before the next request.
     """
 
     def __init__(self) -> None:
@@ -28,17 +28,19 @@ class AnswerParser:
         self.is_whole = True
 
     def begin(self, limit: int, reader: StreamReader | None) -> None:
-        """Expect an answer of at most so many bytes; the ``reader`` gets it as it comes, if it is a translation."""
+        """Expect an answer of at most ``limit`` bytes; ``reader`` gets its translation."""
         self._limit, self._reader = limit, reader
         self.received = self._status = 0
         self.is_whole = self._has_head = False
         self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> ReplicaResponse | None:
-        """Return the response once it is there: of a stream with its last event, else with the answer's end.
+        """Parse a part; return the response once complete.
+
+        A stream is complete with its last event.
 
         Raises:
-            BrokenAnswerError: the answer is too long, or it cannot be read.
+            BrokenAnswerError: the answer is too long or invalid.
         """
         self.received += len(data)
         error: Exception | None = None
@@ -52,10 +54,10 @@ class AnswerParser:
         return response
 
     def end(self, error: Exception | None) -> ReplicaResponse | None:
-        """Return the response that ends with its connection.
+        """Return the response whose end is the end of its connection.
 
         Raises:
-            BrokenAnswerError: it has not ended, or the connection broke with an error.
+            BrokenAnswerError: the answer is incomplete, or the connection ended with an error.
         """
         if error is not None or not self._has_head or self._is_framed:
             raise BrokenAnswerError("the connection was closed" if error is None else describe(error))
@@ -64,23 +66,23 @@ class AnswerParser:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the connection can be used again: the answer has ended, nothing followed, and both sides keep it."""
+        """Whether the connection can be used again: answer complete, kept alive."""
         return self.is_whole and self._is_reusable
 
     def _response(self) -> ReplicaResponse | None:
         if not self._has_head:
             if self.received > MAX_HEAD_BYTES:
-                raise BrokenAnswerError(f"an answer whose head has more than {MAX_HEAD_BYTES} bytes")
+                raise BrokenAnswerError(f"the answer's head has more than {MAX_HEAD_BYTES} bytes")
             return None
         if max(self.received, self._length) > self._limit:
-            raise BrokenAnswerError(f"an answer of more than {self._limit} bytes")
+            raise BrokenAnswerError(f"the answer has more than {self._limit} bytes")
         if self._reader is not None and self._is_stream:
             parts, self._parts = self._parts, []
             for part in parts:
                 if (last := self._reader.feed(part)) is not None:
                     return last
             if self.is_whole:
-                raise BrokenAnswerError("a stream that ended without a result")
+                raise BrokenAnswerError("the stream ended without a result")
         if not self.is_whole:
             return None
         body = b"".join(self._parts)
@@ -96,7 +98,7 @@ class AnswerParser:
         self._length, self._retry_after = 0, None
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Note the headers that matter; trailers do not."""
+        """Read the headers that matter; ignore trailers."""
         if self._has_head:
             return
         match name.lower():
@@ -118,19 +120,19 @@ class AnswerParser:
     def _refuse_encoding(value: bytes, accepted: bytes) -> None:
         if value.strip().lower() != accepted:
             raise BrokenAnswerError(
-                f"an answer encoded as {value[:40].decode(errors='replace')!r}, which was not requested"
+                f"the answer is encoded as {value[:40].decode(errors='replace')!r}, which was not requested"
             )
 
     def on_headers_complete(self) -> None:
-        """Note the status."""
+        """Read the status."""
         self._status = self._parser.get_status_code()
         self._has_head = self._status >= OK
         self._is_reusable = self._parser.should_keep_alive() and self._parser.get_http_version() == "1.1"
 
     def on_body(self, part: bytes) -> None:
-        """Take a part of the body."""
+        """Store a part of the body."""
         self._parts.append(part)
 
     def on_message_complete(self) -> None:
-        """Note the end of the answer, unless it is an interim one."""
+        """Mark the answer as complete, unless it is an interim one."""
         self.is_whole = self._has_head

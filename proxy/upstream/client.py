@@ -26,12 +26,12 @@ PAIRS_VERSION_PARAMETER: Final = "pairs_version"
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
 _REFUSED_OURS: Final = "it refuses this proxy's token: PROXY_REPLICA_TOKEN and APISERVER_TOKEN differ"
 _REFUSED_WITHOUT: Final = (
-    "it has a token (APISERVER_TOKEN), and this proxy shows none: set PROXY_REPLICA_TOKEN to the same"
+    "it requires a token (APISERVER_TOKEN) and this proxy has none: set PROXY_REPLICA_TOKEN to the same value"
 )
 
 
 class ReplicaClient:
-    """Client for all replicas; use :meth:`open`. Mutable state: the endpoints that have idle connections."""
+    """Client for all replicas; use :meth:`open`. Mutable state: endpoints with idle connections."""
 
     def __init__(self, connect_timeout: float, probe_timeout: float, headers: str) -> None:
         self._connect_timeout = connect_timeout
@@ -44,7 +44,7 @@ class ReplicaClient:
     async def open(
         cls, *, connect_timeout: float, probe_timeout: float, token: SecretStr = SecretStr("")
     ) -> AsyncGenerator[ReplicaClient]:
-        """Open it; seconds for a connection and for a whole probe, and the replicas' token, if they have one."""
+        """Open the client; timeouts are seconds, ``probe_timeout`` for a whole probe."""
         has_token = bool(token.get_secret_value())
         headers = f"Authorization: {header_value(authorization_header(token))}\r\n" if has_token else ""
         client = cls(connect_timeout, probe_timeout, headers)
@@ -60,13 +60,13 @@ class ReplicaClient:
     def translate(
         self, url: str, body: bytes, deadline: Deadline, headers: Mapping[str, str], on_delta: OnDelta | None = None
     ) -> Exchange:
-        """Begin to send a translation, with ``headers`` beside the client's own; await what is returned.
+        """Start sending a translation, with ``headers`` added; await the returned exchange.
 
-        With ``on_delta`` the replica is asked to stream. It gets every part, also of an answer that came as a whole;
-        the stream's last event is the response.
+        With ``on_delta`` the replica is asked to stream: ``on_delta`` gets every part, also of an answer that did not
+        stream, and the stream's last event is the response.
 
         Raises:
-            UnreachableError: that is no URL.
+            UnreachableError: the URL is invalid.
         """
         endpoint = self._endpoint(url)
         own = "".join([f"{name}: {header_value(value)}\r\n" for name, value in headers.items()])
@@ -81,12 +81,12 @@ class ReplicaClient:
         return Exchange(endpoint, head.encode() + body, deadline.remaining(), limit, reader=reader)
 
     async def report(self, url: str, known: ReplicaReport | None = None) -> ReplicaReport:
-        """Probe a replica; pairs that are those of its ``known`` report are not sent again.
+        """Probe a replica, which omits pairs unchanged since the ``known`` report.
 
         Raises:
-            UnreachableError: nothing listens there.
-            SilentError: it did not accept or not answer in time: dead, far away, or very busy.
-            BrokenAnswerError: what came back is no report.
+            UnreachableError: nothing listens at the URL.
+            SilentError: no connection or no answer in time: the replica is dead, far away, or very busy.
+            BrokenAnswerError: the answer is no report.
         """
         endpoint = self._endpoint(url)
         version = None if known is None else known.pairs_version
@@ -94,7 +94,7 @@ class ReplicaClient:
         head = f"GET /report{query} HTTP/1.1\r\n{endpoint.address.headers}Accept: */*\r\n\r\n".encode()
         try:
             response = await Exchange(endpoint, head, self._probe_timeout, MAX_REPORT_BYTES, is_repeatable=True)
-        except ConnectTimeoutError as error:  # no fact, as a refusal is
+        except ConnectTimeoutError as error:  # proves less than a refused connection
             raise SilentError(str(error)) from error
         status, body = response.status, response.body
         if status in UNTRUSTED:
@@ -105,7 +105,7 @@ class ReplicaClient:
             return ReplicaReport.model_validate_json(body).with_known_pairs(known)
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, item["loc"][:2])) for item in error.errors()})[:5])
-            raise BrokenAnswerError(f"/report is not of this version of Pairway (wrong: {fields})") from None
+            raise BrokenAnswerError(f"/report does not fit this version of Pairway (wrong fields: {fields})") from None
 
     def _endpoint(self, url: str) -> Endpoint:
         endpoint = self._endpoints.get(url)
@@ -114,7 +114,7 @@ class ReplicaClient:
         return endpoint
 
     async def _sweep(self) -> None:
-        """Close connections that nobody uses, again and again; forget replicas that were asked nothing meanwhile."""
+        """Close idle connections and drop unused endpoints, for ever."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(IDLE_SECONDS)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 
 class UnreachableError(Exception):
-    """No connection to the replica could be made (its name may not even be one): nothing was sent."""
+    """No connection to the replica, or an invalid URL: nothing was sent."""
 
 
 class ConnectTimeoutError(UnreachableError):
-    """The replica did not accept in time: a lost packet looks like that, too."""
+    """No connection in time; the cause may be a lost packet."""
 
 
 class BrokenAnswerError(Exception):
-    """The replica was reached, but no whole answer came back."""
+    """The replica was reached, but its answer was incomplete or invalid."""
 
 
 class SilentError(Exception):
@@ -20,5 +20,5 @@ class SilentError(Exception):
 
 
 def describe(error: Exception) -> str:
-    """Return an error's type and message, not endless."""
+    """Return an error's type and message, at most 200 characters."""
     return f"{type(error).__name__}: {error}"[:200]

@@ -1,4 +1,4 @@
-"""HTTP/1.1 client of our own (docs/decisions/0003-http-client.md): keep-alive connections, one request at a time each."""
+"""HTTP/1.1 client with keep-alive connections (docs/decisions/0003-http-client.md)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableE
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 
-IDLE_SECONDS: Final = 30.0  # servers keep idle connections for longer, so that they never close one under a request
-MAX_IDLE: Final = 512  # connections to one replica; more requests than that at once are rare
-PART_BYTES: Final = 256 * 1024  # written at once; more than makes a transport call resume_writing() later (64 KiB)
+IDLE_SECONDS: Final = 30.0  # less than servers keep idle connections, so that they close none during a request
+MAX_IDLE: Final = 512  # connections to one replica; more concurrent requests are rare
+PART_BYTES: Final = 256 * 1024  # one write; above 64 KiB, so that the transport calls resume_writing() later
 
 
 class Endpoint:
@@ -26,12 +26,12 @@ class Endpoint:
     def __init__(self, address: Address, connect_timeout: float) -> None:
         self.address = address
         self.connect_timeout = connect_timeout
-        self.idle: list[UpstreamConnection] = []  # the one that was used last is the last
+        self.idle: list[UpstreamConnection] = []  # the last used one is the last
         self.max_idle = MAX_IDLE
         self.used_at = -math.inf
 
     def take_idle(self, now: float) -> UpstreamConnection | None:
-        """Return a connection that can be used again, if there is one."""
+        """Return an idle connection that can be used again; None without one."""
         while self.idle:
             connection = self.idle.pop()
             if connection.idle_since + IDLE_SECONDS > now and connection.is_connected:
@@ -40,7 +40,10 @@ class Endpoint:
         return None
 
     def close_idle(self, unused_since: float = math.inf) -> None:
-        """Close the connections that were not used since then; where no request was sent since then, keep none any more."""
+        """Close connections idle since before ``unused_since``.
+
+        If no request was sent since then either, the endpoint keeps no connection any more.
+        """
         old = [connection for connection in self.idle if connection.idle_since < unused_since]
         self.idle = self.idle[len(old) :]
         self.max_idle = MAX_IDLE if self.idle or self.used_at >= unused_since else 0
@@ -49,7 +52,10 @@ class Endpoint:
 
 
 class Exchange:
-    """One request and its response: await it once. Cancelling closes the connection, which aborts the work there."""
+    """One request and its response: await it once.
+
+    Cancelling closes the connection, which cancels the work at the replica.
+    """
 
     __slots__ = ("_future", "_timer", "connection", "endpoint", "is_repeatable", "limit", "message", "reader")
 
@@ -63,7 +69,10 @@ class Exchange:
         reader: StreamReader | None = None,
         is_repeatable: bool = False,
     ) -> None:
-        """Send it; ``limit`` is of the answer's bytes. A repeatable one is sent again where a kept connection proves dead."""
+        """Send the request; ``limit`` is the maximum of the answer's bytes.
+
+        A repeatable request is sent again if an idle connection turns out to be dead.
+        """
         loop = asyncio.get_running_loop()
         self.endpoint, self.message, self.limit, self.reader = endpoint, message, limit, reader
         self.is_repeatable = is_repeatable
@@ -75,7 +84,7 @@ class Exchange:
             self.connection.send(self)
 
     def __await__(self) -> Generator[Any, None, ReplicaResponse]:
-        """Return the response, or raise: an error of ours, what it was abandoned for, or what the reader's callback raised."""
+        """Return the response, or raise the exchange's or the callback's error."""
         try:
             return (yield from self._future.__await__())
         finally:
@@ -84,17 +93,17 @@ class Exchange:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has no response and no error yet."""
+        """Whether there is no response and no error yet."""
         return not self._future.done()
 
     def abandon(self, error: Exception) -> None:
-        """End the wait for the response with this error, unless it has ended."""
+        """End the exchange with this error, unless it has ended."""
         if not self._future.done():
             self._future.set_exception(error)
             self._close()
 
     def finish(self, response: ReplicaResponse) -> None:
-        """End the wait with the response; the connection sees to itself."""
+        """End the exchange with the response, without closing the connection."""
         self.connection = None
         if not self._future.done():
             self._future.set_result(response)
@@ -106,9 +115,9 @@ class Exchange:
 
 
 class UpstreamConnection(asyncio.Protocol):
-    """One connection; used again only after a whole answer to a request that was sent whole, and nothing more.
+    """One connection; reused only after a complete request and answer.
 
-    Mutable state: the exchange under way, what of its body is still to be sent, and what has come of the answer.
+    Mutable state: the current exchange, the unsent part of its request, and the received part of its answer.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -132,8 +141,8 @@ class UpstreamConnection(asyncio.Protocol):
                 await loop.create_connection(lambda: self, address.host, address.port, ssl=address.tls)
         except TimeoutError:
             exchange.abandon(ConnectTimeoutError("no connection in time"))
-        except Exception as error:  # noqa: BLE001 - whatever it was, nothing was sent
-            exchange.abandon(UnreachableError(f"Cannot connect: {describe(error)}"))
+        except Exception as error:  # noqa: BLE001 - whatever failed, nothing was sent
+            exchange.abandon(UnreachableError(f"cannot connect: {describe(error)}"))
         else:
             if self._exchange is not None:  # else it was abandoned
                 self.send(exchange)
@@ -146,7 +155,7 @@ class UpstreamConnection(asyncio.Protocol):
         self.resume_writing()
 
     def abort(self) -> None:
-        """Close the connection now, or cease to open it."""
+        """Close the connection now, or cancel its opening."""
         self._exchange = None
         if self._transport is not None:
             self._transport.abort()
@@ -165,7 +174,7 @@ class UpstreamConnection(asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._exchange is None:  # nobody asked for that
+        if self._exchange is None:  # bytes without a request
             self.abort()
         else:
             self._receive(self._exchange, data)
@@ -181,10 +190,10 @@ class UpstreamConnection(asyncio.Protocol):
             self._receive(exchange, None, exc)
 
     def _receive(self, exchange: Exchange, data: bytes | None, exc: Exception | None = None) -> None:
-        """Take a part of the answer, or None at the connection's end."""
+        """Parse a part of the answer; None is the connection's end."""
         try:
             response = self._answer.end(exc) if data is None else self._answer.feed(data)
-        except Exception as error:  # noqa: BLE001 - who waits for the response gets it
+        except Exception as error:  # noqa: BLE001 - raised where the response is awaited
             exchange.abandon(error)
             return
         if response is None:

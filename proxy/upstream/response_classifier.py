@@ -1,4 +1,4 @@
-"""Replicas' responses, and what they mean for the client and for the replica's statistics."""
+"""Replicas' responses, and their meaning for the client and the replica's statistics."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
 from shared.protocol.messages import Problem
 
-# What a replica that is full or lost the pair asks us to wait, when it does not say; and the most that it can ask.
+# Default and maximum of the wait that a replica asks for when it is full or lost the pair.
 RETRY_AFTER_SECONDS: Final = 1.0
 LONGEST_RETRY_AFTER_SECONDS: Final = 60.0
-# A replica that calls the time over while more than this is left is wrong: clocks and networks differ by less.
+# A replica that reports an exceeded deadline with more time left than this is wrong: clocks and networks differ by
+# less.
 TIME_LEFT_SECONDS: Final = 0.05
-# Problems that hold for the client whoever answers: what it asked for is wrong, or the model fails at this very text.
+# Problems that any replica would report: the request is wrong, or the model fails with this text.
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
-# What would be wrong with the proxy, never with the client: a key that the fleet asks for and the proxy lacks.
+# Statuses that blame the proxy, never the client: its token for the replicas is missing or wrong.
 UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
-# A plain number for the way of every request: to look a member of an enumeration up costs ten times as much.
+# A plain number, because every request needs it: an enumeration's member costs ten times as much.
 OK: Final = 200
 
 
 class AttemptOutcome(Enum):
     """What one attempt says about the replica."""
 
-    GOOD = "good"  # it translated
-    ANSWERED = "answered"  # it refused, rightly, a request that is wrong whoever answers: says nothing of its speed
-    FAILED = "failed"  # it should have answered and did not
-    REFUSED = "refused"  # it does not serve the pair any more
-    FULL = "full"  # it is full now: back-pressure, not death
-    NONE = "none"  # nothing: the client went away, or gave too little time
+    GOOD = "good"  # a translation
+    ANSWERED = "answered"  # a correct error, which says nothing about the replica's speed
+    FAILED = "failed"  # no answer, or a wrong one
+    REFUSED = "refused"  # the replica does not serve the pair any more
+    FULL = "full"  # back-pressure: the replica is healthy but full
+    NONE = "none"  # nothing: the client disconnected or gave too little time
 
 
-@dataclass  # neither frozen nor with slots: the one makes it three times slower to make, the other keeps no problem
+@dataclass  # not frozen (three times slower to create), and no slots (cached_property needs a dict)
 class ReplicaResponse:
     """Status and body; ``retry_after`` is in seconds."""
 
@@ -50,7 +51,7 @@ class ReplicaResponse:
 
     @cached_property
     def problem(self) -> Problem | None:
-        """The problem of an error that the replica explained."""
+        """The problem in an error's body; None if there is none."""
         if self.status < HTTPStatus.BAD_REQUEST:
             return None
         try:
@@ -61,7 +62,10 @@ class ReplicaResponse:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Response that is no translation; ``error`` is for the client, unless another replica may serve (``elsewhere``)."""
+    """Meaning of a response without a translation; ``elsewhere``: try another replica.
+
+    ``error`` is for the client if no other replica serves it.
+    """
 
     outcome: AttemptOutcome
     error: PairwayError
@@ -71,7 +75,7 @@ class Refusal:
 def classify(
     pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, deadline: Deadline
 ) -> Refusal:
-    """Classify a response that is no translation: by its problem's code, by its status only where it has none."""
+    """Classify a response by its problem's code, else by its status."""
     wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or RETRY_AFTER_SECONDS)
     error = ReplicaFailedError(_failure_detail(status, problem))
     failed = Refusal(AttemptOutcome.FAILED, error, elsewhere=True)
@@ -84,12 +88,12 @@ def classify(
     match problem.code:
         case "overloaded" | "rate-limited":
             reason = (problem.model_extra or {}).get("reason", "full")
-            late = reason == "late"  # too much for the time that this one client has: it may have room for others
+            late = reason == "late"  # only this client's time is too short: the replica may have capacity for others
             why = problem.detail if late else "Every replica for this pair is full."
             full = OverloadedError(why, retry_after=wait, facts={"reason": str(reason)})
             refusal = Refusal(AttemptOutcome.ANSWERED if late else AttemptOutcome.FULL, full, elsewhere=True)
         case "unknown-pair" | "pair-unavailable":
-            why = "the replicas that served it are not ready for it any more"
+            why = "the replicas that served it are no longer ready"
             refusal = Refusal(
                 AttemptOutcome.REFUSED, PairUnavailableError(str(pair), why, retry_after=wait), elsewhere=True
             )
@@ -106,7 +110,7 @@ def classify(
 
 def _failure_detail(status: int, problem: Problem | None) -> str:
     if status in UNTRUSTED:
-        return f"A replica refuses this proxy ({status}): an operator has to look."
+        return f"A replica refuses this proxy's token ({status}): an operator must correct it."
     return (
         f"A replica answered {status} without a reason." if problem is None else f"A replica answered {problem.code}."
     )
@@ -118,9 +122,9 @@ def _relayed(status: int, problem: Problem) -> RelayedError:
 
 
 def most_useful_error(errors: Iterable[PairwayError]) -> PairwayError:
-    """Return the error for the client when every attempt failed.
+    """Return the error for the client after every attempt failed.
 
-    One of a replica that is full or gone comes first: it may be back soon, one that fails may not.
+    An error of a full or missing replica comes first, because such a replica may be back soon.
     """
     kinds = (OverloadedError, PairUnavailableError)
 

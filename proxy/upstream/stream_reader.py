@@ -1,4 +1,4 @@
-"""Reader of a translation for a client that wants a stream: passes deltas on."""
+"""Reader of streamed translations, which passes deltas on."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from shared.protocol import sse
 from shared.protocol.messages import Problem, Translation, Translations
 from shared.protocol.sse import OnDelta
 
-# 128 texts of the largest size and what JSON adds; more is no answer of ours.
+# 128 texts of the largest size, and their JSON; no API server sends more.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
-# A stream says everything twice: in parts, and whole.
+# A stream has every text twice: in parts, and whole.
 MAX_STREAM_BYTES: Final = 2 * MAX_ANSWER_BYTES
 
 _WHOLE: Final = TypeAdapter[Translation | Translations](Translation | Translations)
 
 
 class StreamReader:
-    """Reader that calls ``on_delta`` with every part of a translation, also of one that came as a whole."""
+    """Reader that calls ``on_delta`` with every part of a translation."""
 
     def __init__(self, on_delta: OnDelta) -> None:
         self._on_delta = on_delta
         self._events = sse.EventReader(MAX_ANSWER_BYTES)
 
     def feed(self, part: bytes) -> ReplicaResponse | None:
-        """Pass the deltas in this part of the stream on; return its last event as the response if it has come.
+        """Pass on deltas; return the stream's last event as the response.
 
         Raises:
-            BrokenAnswerError: it cannot be read.
+            BrokenAnswerError: the stream is invalid.
         """
         try:
             for event in self._events.feed(part):
@@ -45,10 +45,10 @@ class StreamReader:
                     case sse.ERROR:
                         problem = Problem.model_validate_json(event.data)
                         return ReplicaResponse(max(problem.status, HTTPStatus.BAD_REQUEST), event.data)
-                    case _:  # a later version may have more events
+                    case _:  # an event of a later version
                         pass
         except ValidationError:
-            raise BrokenAnswerError("a stream with an event that can not be read") from None
+            raise BrokenAnswerError("the stream has an invalid event") from None
         except sse.BrokenStreamError as error:
             raise BrokenAnswerError(str(error)) from None
         return None
@@ -57,11 +57,11 @@ class StreamReader:
         """Pass on the translations of an answer that did not stream.
 
         Raises:
-            BrokenAnswerError: it cannot be read.
+            BrokenAnswerError: the answer is no translation.
         """
         try:
             answer = _WHOLE.validate_json(body)
             for index, translation in enumerate(answer.results if isinstance(answer, Translations) else [answer]):
                 self._on_delta(index, translation.translation or "")
         except (ValidationError, sse.BrokenStreamError):
-            raise BrokenAnswerError("an answer that can not be read") from None
+            raise BrokenAnswerError("the answer is no translation") from None

@@ -224,7 +224,7 @@ def test_missing_model_is_named(site: Site) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "can not be read"),
+        (None, "cannot be read"),
         ("models: [", "is not YAML"),
         ("models: {}", "models: "),
         ("", "the file"),

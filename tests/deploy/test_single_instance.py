@@ -43,7 +43,7 @@ async def test_lock_waits_for_a_dead_launcher(tmp_path: Path) -> None:
         await holder.wait_for("holds")
         with SingleInstanceLock(tmp_path, say):
             assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
-        assert said == ["the last run was killed: waiting until its processes are gone"]
+        assert said == ["the last run was killed: waiting until its processes have ended"]
     finally:
         holder.end()
 

@@ -183,7 +183,7 @@ async def test_unused_connections_are_closed(monkeypatch: pytest.MonkeyPatch) ->
 async def test_request_has_the_clients_headers(fake: FakeReplica) -> None:
     async with ReplicaClient.open(connect_timeout=3, probe_timeout=3, token=SecretStr("a-token")) as client:
         await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
-        with pytest.raises(ValueError, match="no value of a header"):
+        with pytest.raises(ValueError, match="cannot be a header's value"):
             client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id\r\nX-Other: y"})
     headers = fake.requests[0].headers
     assert 0 < int(headers.pop("x-timeout-ms")) <= 2000
