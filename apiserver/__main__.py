@@ -18,7 +18,7 @@ from shared.server.limits import ConnectionLimiter
 
 
 def main() -> int:
-    """Serve until a signal; 78 when a setting or the catalog is wrong."""
+    """Serve until a signal; return 78 for a wrong setting or catalog."""
     exit_on_signals()
     try:
         settings = load_settings(ApiServerSettings)
@@ -29,7 +29,7 @@ def main() -> int:
     except (SettingsError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
-    # Each request ends by its own deadline, so this is no longer than the longest of them; the last answer ends the wait.
+    # Each request ends by its deadline, so the longest deadline bounds the wait; the last answer ends it.
     grace = settings.max_request_timeout
     limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
     config = draining_server.server_config(
@@ -38,7 +38,7 @@ def main() -> int:
     running = draining_server.DrainingServer(
         config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds
     )
-    # An EngineCore outlives a killed API server, whatever it is doing: the guard process ends it.
+    # An EngineCore outlives a killed API server; the guard process ends it.
     with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):
         running.run()
     return 0 if running.started else 1
@@ -51,5 +51,5 @@ if __name__ == "__main__":
         code = stopped.code if isinstance(stopped.code, int) else 1
     sys.stdout.flush()
     sys.stderr.flush()
-    # A thread that is still inside vLLM's start-up can not be interrupted, and the interpreter would wait for it.
+    # A thread inside vLLM's start cannot be interrupted, and the interpreter would wait for it.
     os._exit(code)

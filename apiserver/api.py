@@ -1,4 +1,4 @@
-"""HTTP surface of the API server: parse, delegate, answer."""
+"""HTTP endpoints of the API server: parse, delegate, answer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,12 @@ CLOSED: Final = problem_documentation((401, 403))
 
 
 def _authorize(request: Request) -> None:
-    """Let in who has the fleet's token, where there is one; KeyRequiredError or KeyRefusedError else."""
+    """Check the fleet's token, if one is set.
+
+    Raises:
+        KeyRequiredError: the request has no token.
+        KeyRefusedError: the token is wrong.
+    """
     token = context(request).settings.token
     if token.get_secret_value():
         shown = request_header(request, "authorization")
@@ -52,7 +57,10 @@ def _authorize(request: Request) -> None:
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)
 async def translate(request: Request) -> Response:
-    """Translate one text or a list; with ``Accept: text/event-stream`` each part is sent as soon as it is final."""
+    """Translate one text or a list.
+
+    With ``Accept: text/event-stream`` each part is sent as soon as it is final.
+    """
     sink = event_stream.open_sink(request)
     return await event_stream.respond(request, _translate(request, sink), sink)
 
@@ -77,26 +85,26 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
 
 @routes.get("/report", responses=CLOSED)
 async def report(request: Request, pairs_version: str | None = None) -> ReplicaReport:
-    """Say how this server is: state, load, progress, and the pairs unless the asker knows their version."""
+    """Return state, load and progress, and the pairs unless ``pairs_version`` is current."""
     _authorize(request)
     return context(request).model_server.report().without_known_pairs(pairs_version)
 
 
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)
 async def livez(request: Request) -> Response:
-    """200 while the loops that keep the models alive tick."""
+    """Return 200 while the loops that keep the models alive are running."""
     return livez_response(context(request).loops)
 
 
 @routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
-    """200 while at least one pair is ready and the server is not draining."""
+    """Return 200 while a pair is ready, unless the server is draining."""
     report = context(request).model_server.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
 @routes.get("/metrics", response_class=PlainTextResponse, responses={**METRICS_DOCUMENTATION, **CLOSED})
 async def metrics(request: Request) -> Response:
-    """This server's metrics and every engine's, in Prometheus' text format."""
+    """Return the metrics of server and engines in Prometheus' text format."""
     _authorize(request)
     return metrics_response(context(request).collector())

@@ -1,4 +1,4 @@
-"""Composition root of the API server: the only place where its parts meet."""
+"""Composition root of the API server: creates and connects its parts."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ log = logging.getLogger(__name__)
 
 
 def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None = None) -> FastAPI:
-    """Build the app; engines (vLLM's, unless another factory is given) begin to start when its lifespan does.
+    """Build the app; its lifespan starts the engines (vLLM's by default).
 
     Raises:
-        CatalogError: the catalog can not be used.
+        CatalogError: the catalog is wrong.
     """
     metrics = ApiServerMetrics()
     hosts = _build_hosts(settings, engine_factory, metrics)

@@ -1,4 +1,4 @@
-"""The API server's parts, as its HTTP endpoints reach them."""
+"""The API server's parts, for its HTTP endpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.runtime.metrics import MergedCollector
 
 @dataclass(frozen=True, slots=True)
 class ApiServerContext:
-    """The app's parts, on ``app.state.context``."""
+    """The app's parts, at ``app.state.context``."""
 
     settings: ApiServerSettings
     limits: Limits
@@ -29,7 +29,7 @@ class ApiServerContext:
     bodies: ByteBudget
 
     def collector(self) -> MergedCollector:
-        """Return this server's metrics and those of every engine that runs."""
+        """Return the metrics of this server and of its running engines."""
         for loop in self.loops:
             self.metrics.loop_age.labels(loop.name).set(loop.age())
         for host in self.model_server.hosts:
@@ -39,5 +39,5 @@ class ApiServerContext:
 
 
 def context(request: Request) -> ApiServerContext:
-    """Return the parts of the app that a request came to."""
+    """Return the app's parts for a request."""
     return request.app.state.context

@@ -1,4 +1,4 @@
-"""Model server: this API server as a whole: its models, its state, and how one request is served."""
+"""Model server: all models of one server, and the choice among them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from shared.protocol.messages import AUTO, TextFormat, TranslateRequest, Transla
 from shared.protocol.report import PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION
 
-# Pairs asked for whose servers are known without looking through all pairs: many more than clients ask for.
+# Requested pairs whose serving pairs are cached: many more than clients request.
 CACHED_PAIRS: Final = 1024
 
 
 class ModelServer:
-    """Serves the pairs of its models; mutable state: ``draining``, set once.
+    """All models of one API server; mutable state: ``draining``, set once.
 
-    ``weight`` is the share of work wanted beside other servers, ``started_at`` Unix time.
+    ``weight`` is the server's share of the work relative to other servers, ``started_at`` is Unix time.
     """
 
     def __init__(
@@ -56,12 +56,14 @@ class ModelServer:
         for host in hosts:
             for pair in host.entry.all_pairs:
                 by_pair[pair].append(host)
-        # The order of the catalog is the order of preference.
+        # In the catalog's order, which is the order of preference.
         self._by_pair = dict(by_pair)
         self._serving = lru_cache(maxsize=CACHED_PAIRS)(partial(stand_ins, served=self._by_pair))
 
     def resolve(self, request: TranslateRequest) -> LanguagePair:
-        """Return the pair that serves the request; the pair asked for where there is nothing to translate.
+        """Return the pair that serves the request.
+
+        Between variants of one language without a model, that is the requested pair, and texts stay unchanged.
 
         Raises:
             InvalidRequestError: ``auto``, which only the proxy can resolve.
@@ -75,21 +77,23 @@ class ModelServer:
             return serving[0]
         if closeness(pair.target, pair.source) is None:
             raise UnknownPairError(str(pair), sorted(map(str, self._by_pair)))
-        return pair  # en into en-GB, and no model for just that
+        return pair  # such as en into en-GB
 
     async def translate(self, work: WorkItem) -> list[Translation]:
-        """Translate every text concurrently, all or nothing but for texts without usable output; same order.
+        """Translate a request's texts concurrently, in the same order.
+
+        Any failure fails the whole request, except that texts of a list may lack usable output.
 
         Raises:
             PairUnavailableError: the pair is not ready, or its engine died meanwhile.
-            OverloadedError: no capacity for the texts now, or none of them could be begun in time.
+            OverloadedError: there is no capacity now, or no slot in time.
             TooLargeError: the terms leave no space for a text.
-            UnusableOutputError: the one text asked for has no usable output.
+            UnusableOutputError: the only text has no usable output.
             DeadlineExceededError: the time is over.
         """
         pair = work.pair
         hosts = self._by_pair.get(pair)
-        # Whether or not an engine runs. What is longer, or has to be parsed first, is looked at when it is planned.
+        # Short texts without words need no engine; longer texts and markup are checked when they are planned.
         is_short = work.request.format is TextFormat.TEXT and work.chars <= INLINE_CHARS
         if hosts is None or (is_short and not any(map(needs_translation, work.texts))):
             as_is = same_language if hosts is None else unchanged
@@ -98,7 +102,7 @@ class ModelServer:
                     work.sink(index, text)
             return [as_is(text, pair.source, pair.target) for text in work.texts]
         if work.deadline.remaining() <= 0:
-            raise work.deadline.exceeded_error()  # a task is cancelled only after its first steps: the engine would be asked
+            raise work.deadline.exceeded_error()  # a timeout cancels only after the first steps, which call the engine
         self._metrics.texts.labels(str(pair)).inc(len(work.texts))
         results = await self._translate_on_first(hosts, work)
         for result in results:
@@ -110,7 +114,10 @@ class ModelServer:
         return results
 
     async def _translate_on_first(self, hosts: Sequence[ModelHost], work: WorkItem) -> list[Translation]:
-        """Translate on the first ready model; on the next where its engine dies before any delta."""
+        """Translate on the first ready model; on the next if its engine dies early.
+
+        Early means before any delta was sent.
+        """
         ready = [host for host in hosts if host.ready(work.pair)]
         for host in ready:
             try:
@@ -118,7 +125,7 @@ class ModelServer:
             except EngineGoneError as error:
                 if host is ready[-1] or (work.sink is not None and work.sink.started):
                     raise host.unavailable(work.pair) from error
-            except PairUnavailableError:  # gone since it was found ready
+            except PairUnavailableError:  # no longer ready
                 continue
         raise min(hosts, key=_wait).unavailable(work.pair)
 
@@ -140,9 +147,9 @@ class ModelServer:
             raise
 
     def report(self) -> ReplicaReport:
-        """Return what the proxy wants to know; costs no I/O."""
+        """Return the report for proxies; costs no I/O."""
         pairs: dict[str, PairReport] = {}
-        # Of several models for a pair, the report names the one that serves it now, else the one that will first.
+        # Of several models for a pair, the report names the one that serves it now, else the one that is ready first.
         for host in sorted(self.hosts, key=_wait):
             for label, report in host.pair_reports().items():
                 if label not in pairs or (report.ready and not pairs[label].ready):
@@ -167,7 +174,7 @@ class ModelServer:
         )
 
     def drain(self) -> None:
-        """Stop being ready; what is in flight goes on, and so does what still comes."""
+        """Stop being ready; requests in flight and new ones are still served."""
         self.draining = True
 
 

@@ -1,10 +1,10 @@
 """The catalog ``models.yaml``: entries, validation, versions.
 
 - ``__main__``: ``python -m apiserver.catalog check FILE…``.
-- ``loader``: reads a catalog and says everything that is wrong with it.
+- ``loader``: reads a catalog and reports all of its issues.
 - ``yaml_file``: YAML with the line of every value.
 - ``model_entry``: one model: weights, pairs, prompt, sampling, engine arguments.
 - ``engine_arguments``: checks of vLLM's engine arguments.
-- ``canary_texts``: short sentences whose translation shows that a pair works.
-- ``model_fingerprint``: one name for everything that decides what a model answers.
+- ``canary_texts``: short sentences whose translation shows whether a pair works.
+- ``model_fingerprint``: one name for everything that determines a model's answers.
 """

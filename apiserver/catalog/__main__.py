@@ -1,6 +1,6 @@
-"""``python -m apiserver.catalog check FILE…``: name every issue of catalogs, before a server starts.
+"""``python -m apiserver.catalog check FILE…``: report every issue before a server starts.
 
-The server's own check at start does not know vLLM's engine arguments, whose import takes many seconds; this one imports it.
+This check includes vLLM's engine arguments. A server's check at its start does not: importing vLLM takes many seconds.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from apiserver.engine.vllm_engine import ENVIRONMENT, argument_types
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the files; return 0 where nothing is wrong, else 1 with a line for each wrong entry."""
-    parser = argparse.ArgumentParser(prog="python -m apiserver.catalog", description="Catalogs of models.")
+    """Check the files; return 1 and print each issue if any."""
+    parser = argparse.ArgumentParser(prog="python -m apiserver.catalog", description="Check catalogs of models.")
     commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("check", help="say everything that is wrong, vLLM's engine arguments included")
+    check = commands.add_parser("check", help="report every issue, including vLLM's engine arguments")
     check.add_argument("files", type=Path, nargs="+", help="catalogs, such as deploy/models/demo.yaml")
     paths: list[Path] = parser.parse_args(arguments).files
     for name, value in ENVIRONMENT.items():
@@ -35,7 +35,7 @@ def _check(path: Path, types: Mapping[str, object]) -> int:
     except CatalogError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.write(f"{path}: nothing is wrong with its models {', '.join(model.name for model in catalog.models)}\n")
+    sys.stdout.write(f"{path}: no issues in models {', '.join(model.name for model in catalog.models)}\n")
     return 0
 
 

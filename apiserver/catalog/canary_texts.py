@@ -1,10 +1,10 @@
-"""Canary texts: short sentences whose translation shows that a pair really works."""
+"""Canary texts: short sentences whose translation shows whether a pair works."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# A plain sentence that every translator of the language knows; in the languages of reference models (Hy-MT2, demo).
+# A plain sentence in each language of the reference models (Hy-MT2, demo).
 CANARIES: Final[dict[str, str]] = {
     "ar": "أين المحطة؟",
     "cs": "Kde je nádraží?",
@@ -38,7 +38,7 @@ CANARIES: Final[dict[str, str]] = {
 
 
 def canary_issue(source: str, output: str) -> str | None:
-    """Say what is wrong with a canary's translation, or None: it must be there and must not echo the source."""
+    """Return the issue of a canary's translation: empty, or a copy."""
     answer = output.strip()
     if not answer:
         return "the canary's translation is empty"

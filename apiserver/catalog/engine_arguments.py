@@ -1,4 +1,4 @@
-"""Checks of vLLM's engine arguments: they exist, have the right type, and share a device."""
+"""Engine arguments: checks that they exist, have the right type, share a device."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from apiserver.catalog.model_entry import ModelEntry, got, suggestion
 
 log = logging.getLogger(__name__)
 
-# How an entry can say what part of a GPU's memory is its own.
+# Engine arguments that set a model's share of a GPU's memory.
 MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
-# The kinds of YAML's scalars, in words.
+# Names of YAML's scalar types in messages.
 _WORDS: Final[dict[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 class EngineArgumentError(ValueError):
-    """The catalog gives vLLM's engine an argument that it does not take, or no memory share where it needs one."""
+    """The catalog has a wrong engine argument, or lacks a memory share."""
 
 
 def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str | None:
-    """Say what is wrong with an argument and what would be right; None where nothing is, or only vLLM knows.
+    """Return an argument's issue and its correction, or None.
 
-    ``types`` are vLLM's arguments with their declared types; values of types beyond scalars are vLLM's to judge.
+    ``types`` are vLLM's arguments with their declared types. Only scalars are checked; vLLM judges the rest.
     """
     if name not in types:
-        return f"is no vLLM engine argument{suggestion(name, types)}"
+        return f"is not a vLLM engine argument{suggestion(name, types)}"
     kinds = _kinds(types[name])
     kind = type(value)
     if not kinds or kind in kinds or (kind is int and float in kinds):
@@ -39,10 +39,10 @@ def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str
 
 
 def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
-    """Refuse engine arguments that vLLM does not have or take; ``types`` as in :func:`argument_issue`.
+    """Refuse engine arguments that vLLM does not accept; ``types`` as in :func:`argument_issue`.
 
     Raises:
-        EngineArgumentError: names each wrong argument, its value and what would be right.
+        EngineArgumentError: names each wrong argument, its value and the correction.
     """
     issues = [
         f"models.{entry.name}.engine.{name} {why}"
@@ -54,10 +54,12 @@ def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
 
 
 def check_share(entry: ModelEntry, device: str) -> None:
-    """Demand a memory share from each of several engines on a GPU, where the first would else take it all.
+    """Require a memory share from an engine that shares a GPU.
+
+    Otherwise the first engine would take all memory.
 
     Raises:
-        EngineArgumentError: the entry names none.
+        EngineArgumentError: the entry has no share.
     """
     if device == "cpu":
         return
@@ -66,10 +68,10 @@ def check_share(entry: ModelEntry, device: str) -> None:
             f"models.{entry.name} shares a {device} device with other models of this server: give each an explicit "
             f"share in engine ({' or '.join(sorted(MEMORY_SHARES))}), or host one model per server (APISERVER_MODELS)"
         )
-    log.warning("several engines share a device and will fight for it", extra={"model": entry.name, "device": device})
+    log.warning("several engines share a device and compete for it", extra={"model": entry.name, "device": device})
 
 
 def _kinds(declared: object) -> frozenset[object]:
-    """Return the kinds of ``int | None`` and its like; nothing where anything else is among them."""
+    """Return the types of ``int | None`` and the like; nothing for other types."""
     kinds = frozenset(get_args(declared) if get_origin(declared) in {Union, UnionType} else (declared,))
     return kinds if kinds <= {*_WORDS, NoneType} else frozenset()

@@ -1,4 +1,4 @@
-"""Catalog loader: reads ``models.yaml``, in which models stand in the order of preference for a pair."""
+"""Catalog loader: reads ``models.yaml``, which lists models in order of preference."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from apiserver.prompts.custom import CustomPrompt
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
 
-# The keys of an entry that hold keys of ours.
+# The keys of an entry whose values have known keys.
 _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": SegmentLimits, "prompt": CustomPrompt}
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All models of a catalog in its order, and those that this server hosts, with absolute folders."""
+    """A catalog's models in its order, and this server's, with absolute folders."""
 
     models: tuple[ModelEntry, ...]
     hosted: tuple[ModelEntry, ...]
 
     def ranks(self, entry: ModelEntry) -> dict[LanguagePair, int]:
-        """Return, for each of the model's pairs, how many models of the catalog are preferred to it."""
+        """Return, for each of the model's pairs, the number of preferred models."""
         before = Counter(
             pair for model in takewhile(lambda model: model.name != entry.name, self.models) for pair in model.all_pairs
         )
@@ -48,21 +48,17 @@ class Catalog:
 
 
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
-    """Return the named models of the catalog (all when none is named) in its order, with absolute folders.
-
-    Raises:
-        CatalogError: as for :func:`read`.
-    """
+    """Return the hosted models of :func:`read`, which raises CatalogError."""
     return read(path, names).hosted
 
 
 def read(path: Path, names: Sequence[str] = (), argument_types: Mapping[str, object] | None = None) -> Catalog:
-    """Read the catalog; hosted are the named models, all when none is named.
+    """Read the catalog; ``names`` are the hosted models (default: all).
 
-    ``argument_types`` are vLLM's engine arguments with their types; without them the engine checks them when it starts.
+    ``argument_types`` are vLLM's engine arguments with their types; without them, the engine checks them at its start.
 
     Raises:
-        CatalogError: the file, an entry, a name or a model's folder is wrong; says each, its line and what would be right.
+        CatalogError: the file, an entry, a name or a model's folder is wrong; gives each with its line and correction.
     """
     file = yaml_file.read(path)
     issues = list(file.issues)
@@ -94,9 +90,9 @@ def _models(file: CatalogFile) -> dict[str, object]:
     top = cast("dict[str, object]", file.content) if isinstance(file.content, dict) else {}
     models = top.get("models")
     if len(top) != 1 or not isinstance(models, dict) or not models:
-        why = "must hold one key, models:, with a name and an entry for each model"
+        why = "must contain one key, models:, with a name and an entry for each model"
         wrong = next((key for key in top if key != "models"), "models")
-        line = file.issue((wrong,), why).line or 1  # an empty file has no line of its own
+        line = file.issue((wrong,), why).line or 1  # an empty file has no lines
         raise CatalogError.of(file.path, [*file.issues, CatalogIssue(line, (), why)])
     return cast("dict[str, object]", models)
 
@@ -106,7 +102,7 @@ def _entry(name: str, written: object) -> ModelEntry:
         raise EntryError([((), "must be a mapping with path, pairs and prompt")])
     entry = cast("dict[str, Any]", written)
     if "name" in entry:
-        raise EntryError([(("name",), "is no key; the model is named by the key above it")])
+        raise EntryError([(("name",), "is not a key; the key above is the model's name")])
     try:
         return ModelEntry.model_validate({"name": name, **entry})
     except ValidationError as error:
@@ -138,7 +134,7 @@ def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
         case "extra_forbidden":
             keys = (_INNER.get(str(where[0]), ModelEntry) if len(where) > 1 else ModelEntry).model_fields
             known = [key for key in keys if key != "name"]
-            yield where, f"is no key{suggestion(str(item['loc'][-1]), known)}; there are {', '.join(known)}"
+            yield where, f"is not a key{suggestion(str(item['loc'][-1]), known)}; the keys are {', '.join(known)}"
         case "tuple_type":
             yield where, f"must be a list{wrong}"
         case "dict_type" | "model_type" | "model_attributes_type":
@@ -148,21 +144,21 @@ def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
         case "string_pattern_mismatch":
             yield (
                 where,
-                f"a model's name has letters, digits and . _ -, at most 64, and begins with a letter or digit{wrong}",
+                f"a model's name has at most 64 letters, digits and . _ -, and begins with a letter or digit{wrong}",
             )
         case _:
             yield where, item["msg"].replace("Input should be", "must be").replace("should", "must") + wrong
 
 
 def _located(path: Path, entry: ModelEntry) -> ModelEntry:
-    """Return the entry with an absolute folder; FileNotFoundError where no model is there."""
+    """Return the entry with an absolute folder; FileNotFoundError without a model there."""
     if not entry.path.startswith((".", "/")):
         return entry  # a Hugging Face name
     try:
         folder = (path.parent / entry.path).resolve()
         there = (folder / "config.json").is_file()
     except (OSError, ValueError) as error:  # a name too long, or with a NUL
-        raise FileNotFoundError(f"{entry.path[:SHOWN_CHARS]!r} can not be a folder ({error.args[-1]})") from error
+        raise FileNotFoundError(f"{entry.path[:SHOWN_CHARS]!r} cannot be a folder ({error.args[-1]})") from error
     if not there:
-        raise FileNotFoundError(f"{folder} holds no model (no config.json there)")
+        raise FileNotFoundError(f"{folder} contains no model: it has no config.json")
     return entry.model_copy(update={"path": str(folder)})

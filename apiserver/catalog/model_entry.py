@@ -1,4 +1,4 @@
-"""Model entries of the catalog: weights, pairs, prompt, sampling and engine arguments of each model."""
+"""Model entry: a model's weights, pairs, prompt, sampling and engine arguments."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair, canonical_tag, closeness
 
-# Engine arguments that another key of the entry decides.
+# Engine arguments that another key of the entry sets.
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
-# The two ways to write ``prompt``, as pydantic names them among an issue's keys.
+# The two forms of ``prompt``, as pydantic names them in an issue's keys.
 PROMPT_KINDS: Final = frozenset({"word", "template"})
-# Longer values are no help in a message.
+# Longer values do not help in a message.
 SHOWN_CHARS: Final = 80
-# ISO 639-2 leaves qaa to qtz to whoever wants them: they name no language that a model could know.
+# ISO 639-2 reserves qaa to qtz for local use: no model can know them.
 _LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
 
 
 class EntryError(ValueError):
-    """What is wrong between the keys of an entry that are each right: keys and message of everything."""
+    """Issues between keys of an entry, each with its keys and message."""
 
     def __init__(self, issues: Iterable[tuple[Where, str]]) -> None:
         self.issues = tuple(issues)
@@ -47,19 +47,18 @@ class EntryError(ValueError):
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean …?`` with the name most like this one, or nothing where none is like it."""
+    """Return ``; did you mean …?`` with the most similar name, if any."""
     close = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 def got(value: object) -> str:
-    """Return ``; got …`` with the wrong value, cut short at ``SHOWN_CHARS``."""
+    """Return ``; got …`` with the wrong value, cut at ``SHOWN_CHARS``."""
     shown = repr(value)
     return f"; got {shown if len(shown) <= SHOWN_CHARS else shown[:SHOWN_CHARS] + '…'}"
 
 
 def _tag(value: object) -> str:
-    """Read a language that exists, and know YAML's trap for Norwegian."""
     if value is False:
         raise ValueError('YAML reads a bare no as "false"; write Norwegian in quotes: "no"')
     if not isinstance(value, str):
@@ -67,23 +66,21 @@ def _tag(value: object) -> str:
     tag = canonical_tag(value)
     language = tag.split("-", maxsplit=1)[0]
     if _LOCAL_USE.fullmatch(language) or not langcodes.Language.get(language).is_valid():
-        raise ValueError(f"the registry of BCP-47 knows no language {language!r}; examples: en, de-AT, zh-Hant")
+        raise ValueError(f"the BCP-47 registry has no language {language!r}; examples: en, de-AT, zh-Hant")
     if not langcodes.Language.get(tag).is_valid():
-        raise ValueError(f"the registry of BCP-47 knows {language}, but no such script or country: {value!r}")
+        raise ValueError(f"the BCP-47 registry has {language}, but no such script or country: {value!r}")
     return tag
 
 
 def _pair(value: Any) -> LanguagePair:
-    """Read ``en-de`` or ``[en, zh-Hant]`` from whatever YAML holds."""
+    """Read ``en-de`` or ``[en, zh-Hant]``."""
     match value:
         case str() if value.count("-") == 1:
             source, target = value.split("-")
         case [source, target]:
             pass
         case _:
-            raise ValueError(
-                f"a pair is written en-de, or [en, zh-Hant] where a tag has parts of its own; got {value!r}"
-            )
+            raise ValueError(f"a pair is written en-de, or [en, zh-Hant] if a tag has several parts; got {value!r}")
     pair = LanguagePair(_tag(source), _tag(target))
     if pair.source == pair.target:
         raise ValueError(f"a pair has two languages; got {value!r}")
@@ -93,17 +90,17 @@ def _pair(value: Any) -> LanguagePair:
 def _family_name(value: str) -> str:
     if value not in FAMILIES:
         families = ", ".join(sorted(FAMILIES))
-        raise ValueError(f"{value!r} is no prompt family{suggestion(value, FAMILIES)}; there are {families}")
+        raise ValueError(f"{value!r} is not a prompt family{suggestion(value, FAMILIES)}; the families are {families}")
     return value
 
 
 class SegmentLimits(BaseModel):
-    """How much of a text goes into one engine request; None: no bound of this kind."""
+    """Limits of the text in one engine request; None means no limit."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    tokens: int | None = Field(default=None, ge=1, description="Tokens of source; never more than the context allows.")
-    sentences: int | None = Field(default=None, ge=1, description="Sentences.")
+    tokens: int | None = Field(default=None, ge=1, description="Most source tokens; the context may allow fewer.")
+    sentences: int | None = Field(default=None, ge=1, description="Most sentences.")
 
 
 class ModelEntry(BaseModel):
@@ -115,15 +112,15 @@ class ModelEntry(BaseModel):
     path: str = Field(min_length=1, description="Folder, or Hugging Face name.")
     pairs: tuple[Annotated[LanguagePair, BeforeValidator(_pair)], ...] = ()
     languages: tuple[Annotated[str, BeforeValidator(_tag)], ...] = Field(
-        default=(), description="Shorthand: every ordered pair of these."
+        default=(), description="Shorthand for every ordered pair of these languages."
     )
     prompt: Annotated[
         Annotated[str, AfterValidator(_family_name), Tag("word")] | Annotated[CustomPrompt, Tag("template")],
         Discriminator(lambda value: "template" if isinstance(value, (Mapping, CustomPrompt)) else "word"),
     ]
-    sampling: Sampling = Field(default=Sampling(), description="What differs from the family's sampling.")
+    sampling: Sampling = Field(default=Sampling(), description="Values that replace those of the family.")
     segment: SegmentLimits = SegmentLimits()
-    engine: dict[str, Any] = Field(default_factory=dict, description="vLLM engine arguments by vLLM's names.")
+    engine: dict[str, Any] = Field(default_factory=dict, description="vLLM's engine arguments, by name.")
     canaries: dict[str, str] = Field(default_factory=dict, description="Canary text per source language.")
 
     @field_validator("canaries")
@@ -146,16 +143,16 @@ class ModelEntry(BaseModel):
 
     @property
     def family(self) -> PromptFamily:
-        """The prompt family that the entry names, or that its own template makes."""
+        """The prompt family that the entry names, or that its template defines."""
         return FAMILIES[self.prompt] if isinstance(self.prompt, str) else self.prompt.family
 
     @property
     def effective_sampling(self) -> Sampling:
-        """The family's sampling, with what the entry writes in its place."""
+        """The family's sampling, with the values that the entry replaces."""
         return self.family.sampling.overridden(self.sampling)
 
     def canary(self, pair: LanguagePair) -> str | None:
-        """Return the short sentence whose translation proves that the pair works."""
+        """Return the canary text for the pair's source language."""
         return next(
             (texts[tag] for texts in (self.canaries, CANARIES) for tag in _spellings(pair.source) if tag in texts), None
         )
@@ -166,26 +163,26 @@ def _spanned(languages: tuple[str, ...]) -> Iterator[LanguagePair]:
 
 
 def _spellings(tag: str) -> tuple[str, ...]:
-    """Under what a canary for the language may stand: its tag, or the language alone where that is written alike."""
+    """Return the tags that a canary may have: ``de-AT``, or a close ``de``."""
     alone = tag.split("-", maxsplit=1)[0]
     return (tag, alone) if closeness(tag, alone) is not None else (tag,)
 
 
 def _issues_of(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
     if not entry.all_pairs:
-        yield (), "pairs (or languages, at least two) must name what the model serves"
+        yield (), "pairs, or at least two languages, must name what the model serves"
     yield from _written_twice("pairs", entry.pairs)
     yield from _written_twice("languages", entry.languages)
     yield from _unknown_to_the_family(entry)
     yield from _wrong_arguments(entry.engine)
     for source in dict.fromkeys(pair.source for pair in entry.all_pairs):
         if entry.canary(LanguagePair(source, "")) is None:
-            why = f"no canary text is built in for {source}; add canaries: {{{source}: a short sentence}}"
+            why = f"there is no built-in canary text for {source}; add canaries: {{{source}: a short sentence}}"
             yield ("canaries",), why
     sources = {tag for pair in entry.all_pairs for tag in _spellings(pair.source)}
     for tag in entry.canaries:
         if tag not in sources:
-            yield ("canaries", tag), f"the model translates from no such language; it has {sorted(sources)}"
+            yield ("canaries", tag), f"the model does not translate from it; it translates from {sorted(sources)}"
 
 
 def _written_twice(key: str, values: tuple[object, ...]) -> Iterator[tuple[Where, str]]:
@@ -204,7 +201,7 @@ def _unknown_to_the_family(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
     yield from wrong
     if wrong:
         return
-    if family.via is not None:  # nothing else can be wrong with a pair of known languages
+    if family.via is not None:  # pairs of known languages can have no other issue
         why = next((why for pair in _spanned(entry.languages) if (why := family.refusal(pair)) is not None), None)
         if why is not None:
             yield ("languages",), f"{why}; write the directions as pairs"

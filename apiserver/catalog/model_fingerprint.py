@@ -1,4 +1,4 @@
-"""Model fingerprint: one short name for everything that decides what a model answers; equal on all machines."""
+"""Model fingerprint: a name for everything that determines answers, equal on all machines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Final
 from apiserver.catalog.model_entry import ModelEntry
 from shared.version import VERSION
 
-# Files up to this size (configurations, tokenizers) are read whole; of larger ones (weights) the size and so many
-# samples of so many bytes, evenly spread from the first byte to the last: 4 MiB of a file, whatever its size. Training
-# changes all of the weights as a rule; a change that misses every sample does not show.
+# Files up to this size (configurations, tokenizers) are read whole. For larger ones (weights), the size and evenly
+# spread samples count, 4 MiB in all. Training usually changes all weights; a change outside the samples is not seen.
 WHOLE_BYTES: Final = 16 * 1024 * 1024
 SAMPLES: Final = 64
 SAMPLE_BYTES: Final = 64 * 1024
@@ -21,13 +20,14 @@ DIGITS: Final = 16
 
 
 def model_revision(entry: ModelEntry, commit: str | None) -> str:
-    """Return the revision of an entry's model; ``commit`` is that of a Hugging Face model, where vLLM knows it.
+    """Return the revision of an entry's model.
 
-    It changes with the entry (not its name, canaries or folder), Pairway's version and a local folder's files (not
-    their times, nor hidden ones). Reads files: not for the event loop.
+    ``commit`` is that of a Hugging Face model, if vLLM knows it. The revision changes with the entry (except its name,
+    canaries and folder), Pairway's version, and a local folder's files (except times and hidden files). Reads files: do
+    not call it on the event loop.
 
     Raises:
-        OSError: the folder can not be read.
+        OSError: the folder cannot be read.
     """
     folder = Path(entry.path)
     written = entry.model_dump(mode="json", exclude={"name", "canaries", "path"})
@@ -37,7 +37,7 @@ def model_revision(entry: ModelEntry, commit: str | None) -> str:
 
 
 def _files(folder: Path) -> list[object]:
-    """Return name, size and fingerprint of each file of a folder; engines read none of the folders in it."""
+    """Return name, size and fingerprint of each file; engines read no subfolders."""
     paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
     return [[path.name, path.stat().st_size, _fingerprint(path)] for path in paths]
 

@@ -1,4 +1,4 @@
-"""The catalog's YAML file, read with the line of every value, so that issues name theirs."""
+"""YAML file: reads the catalog with the line of every value."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Final
 import yaml
 from typing_extensions import override
 
-# A catalog is read whole; the longest sensible one (hundreds of models) stays far below.
+# A catalog is read whole; one with hundreds of models is far smaller.
 MAX_BYTES: Final = 1_048_576
-# Values in it, an alias counted each time it is used, so that a few nested ones can not unfold into billions.
-# 500 models with 200 values each.
+# Enough for 500 models with 200 values each. Each use of an alias counts, because a few nested aliases can expand into
+# billions of values.
 MAX_VALUES: Final = 100_000
-# Mappings and lists within each other. Entries need 5; what vLLM takes as a mapping is a few deeper.
+# Nested mappings and lists. Entries need 5; vLLM's mappings are a few deeper.
 MAX_DEPTH: Final = 20
-# Issues listed at once; more are no help.
+# Issues listed at once; more do not help.
 MAX_ISSUES: Final = 20
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -31,7 +31,7 @@ Where = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CatalogIssue:
-    """Something wrong in the file: its line from 1 (None: the file as a whole), the keys that lead there, and why."""
+    """An issue in the file; ``line`` is None for the whole file."""
 
     line: int | None
     where: Where
@@ -45,11 +45,11 @@ class CatalogIssue:
 
 
 class CatalogError(ValueError):
-    """The catalog can not be used; the message says where and what would be right, one line for each issue."""
+    """The catalog is wrong; a line for each issue says where and why."""
 
     @classmethod
     def of(cls, path: Path, issues: Iterable[CatalogIssue]) -> CatalogError:
-        """Return the error for the issues in the order of the file, ``MAX_ISSUES`` of them."""
+        """Return the error for the first ``MAX_ISSUES`` issues, in the file's order."""
         lines = [issue.formatted(path) for issue in sorted(issues, key=lambda issue: issue.line or 0)]
         more = [f"{path}: and {len(lines) - MAX_ISSUES} more"] if len(lines) > MAX_ISSUES else []
         return cls("\n".join([*lines[:MAX_ISSUES], *more]))
@@ -57,7 +57,7 @@ class CatalogError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CatalogFile:
-    """What the file holds (mappings with words for keys, lists, scalars), where, and what YAML-wise is wrong with it."""
+    """The file's content (mappings, lists, scalars), its lines, and YAML's issues."""
 
     path: Path
     content: object
@@ -65,7 +65,7 @@ class CatalogFile:
     issues: tuple[CatalogIssue, ...]
 
     def issue(self, where: Where, message: str) -> CatalogIssue:
-        """Return an issue with its line: that of the value, or of what should hold it."""
+        """Return an issue with the line of its value or nearest parent."""
         ends = range(len(where), -1, -1)
         return CatalogIssue(
             next((self.lines[where[:end]] for end in ends if where[:end] in self.lines), None), where, message
@@ -76,14 +76,14 @@ def read(path: Path) -> CatalogFile:
     """Read a catalog's YAML.
 
     Raises:
-        CatalogError: the file can not be read, is too large or is no YAML; says where.
+        CatalogError: the file cannot be read, is too large or is not YAML; says where.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CatalogError(f"{path} is larger than {MAX_BYTES} bytes: is it a catalog?")
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CatalogError(f"the catalog {path} can not be read ({error}); APISERVER_CATALOG names it") from error
+        raise CatalogError(f"the catalog {path} cannot be read ({error}); APISERVER_CATALOG sets its path") from error
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
@@ -91,18 +91,18 @@ def read(path: Path) -> CatalogFile:
         content = None if root is None else reader.value(root, (), ())
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise CatalogError.of(path, [CatalogIssue(line, (), f"no YAML: {error.reason}")]) from error
+        raise CatalogError.of(path, [CatalogIssue(line, (), f"not YAML: {error.reason}")]) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = ", ".join(words for words in (error.context, error.problem) if words)
         raise CatalogError.of(
-            path, [CatalogIssue(None if mark is None else mark.line + 1, (), f"no YAML: {why}")]
+            path, [CatalogIssue(None if mark is None else mark.line + 1, (), f"not YAML: {why}")]
         ) from error
     return CatalogFile(path, content, reader.lines, tuple(reader.issues))
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, which gives up on depth and size before they cost anything."""
+    """YAML's safe loader with limits of depth and size."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
@@ -127,7 +127,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Reader:
-    """Turns nodes into values; keeps lines and issues by the keys that lead there."""
+    """Conversion of nodes into values; keeps lines and issues by keys."""
 
     def __init__(self, loader: yaml.SafeLoader) -> None:
         self._loader: Any = loader
@@ -139,15 +139,15 @@ class _Reader:
         """Return a node's value; ``within`` are the nodes around it.
 
         Raises:
-            yaml.MarkedYAMLError: there is too much of it, or it holds itself.
+            yaml.MarkedYAMLError: the value is too large, too deep, or contains itself.
         """
         self._values += 1
         if self._values > MAX_VALUES:
-            raise yaml.MarkedYAMLError(None, None, f"more than {MAX_VALUES} values, aliases unfolded", node.start_mark)
+            raise yaml.MarkedYAMLError(None, None, f"more than {MAX_VALUES} values, aliases expanded", node.start_mark)
         if any(node is outer for outer in within):
-            raise yaml.MarkedYAMLError(None, None, "an alias stands inside what it stands for", node.start_mark)
+            raise yaml.MarkedYAMLError(None, None, "an alias contains itself", node.start_mark)
         if len(within) >= MAX_DEPTH:
-            why = f"nested deeper than {MAX_DEPTH}, aliases unfolded"
+            why = f"nested deeper than {MAX_DEPTH}, aliases expanded"
             raise yaml.MarkedYAMLError(None, None, why, node.start_mark)
         self.lines[where] = _line(node)
         if isinstance(node, yaml.MappingNode) and node.tag == _MAPPING:
@@ -162,7 +162,7 @@ class _Reader:
                     CatalogIssue(_line(node), where, f"{node.value!r} looks like a {_kind(node)}: {error}")
                 )
                 return None
-        raise yaml.MarkedYAMLError(None, None, f"{node.tag} has no place in a catalog", node.start_mark)
+        raise yaml.MarkedYAMLError(None, None, f"{node.tag} is not allowed in a catalog", node.start_mark)
 
     def _mapping(self, node: yaml.MappingNode, where: Where, within: tuple[yaml.Node, ...]) -> dict[str, object]:
         inner = (*within, node)
@@ -174,7 +174,7 @@ class _Reader:
                 ):
                     value = self.value(merged, where, inner)
                     if not isinstance(value, dict):
-                        raise yaml.MarkedYAMLError(None, None, "<< takes a mapping", merged.start_mark)
+                        raise yaml.MarkedYAMLError(None, None, "<< needs a mapping", merged.start_mark)
                     values |= value
         written: dict[str, int] = {}
         for key, value_node in _entries(node):
@@ -182,12 +182,12 @@ class _Reader:
                 continue
             if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
                 shown = key.value if isinstance(key, yaml.ScalarNode) else "this"
-                why = f"a key is a word, and YAML does not read {shown} as one; put it in quotes"
+                why = f"a key must be text, but YAML does not read {shown} as text; put it in quotes"
                 self.issues.append(CatalogIssue(_line(key), where, why))
                 continue
             name = str(key.value)
             if name in written:
-                why = f"{name!r} is written twice, first in line {written[name]}; YAML would lose one of them"
+                why = f"{name!r} is written twice, first in line {written[name]}; YAML would drop one of them"
                 self.issues.append(CatalogIssue(_line(key), where, why))
                 continue
             values[name] = self.value(value_node, (*where, name), inner)

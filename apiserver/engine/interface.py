@@ -1,4 +1,4 @@
-"""The engine interface: a request, its result, and what every engine can do."""
+"""Engine interface: a request, its result, and the operations of every engine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from shared.protocol.report import ModelReport
 
 
 class EngineGoneError(Exception):
-    """The engine died under the request, or was dead already."""
+    """The engine died during the request, or was already dead."""
 
 
 @dataclass(slots=True)
 class GenerationRequest:
-    """One engine request: a prompt, its sampling, the most output tokens; lower ``priority`` goes first."""
+    """One engine request; a lower ``priority`` goes first."""
 
     prompt_ids: Sequence[int]
     sampling: Sampling
@@ -28,9 +28,9 @@ class GenerationRequest:
 
 @dataclass(slots=True)
 class GenerationResult:
-    """An engine's output for a prompt; ``finish_reason`` other than ``stop`` (``length``, ``abort``) is not whole.
+    """An engine's output, complete only if ``finish_reason`` is ``stop``.
 
-    ``repeats``: the engine ended a loop; ``leaked_controls``: the answer had control tokens, which are not in the text.
+    ``repeats``: the engine stopped a loop. ``leaked_controls``: the output had control tokens; ``text`` omits them.
     """
 
     text: str
@@ -41,51 +41,51 @@ class GenerationResult:
 
 
 class Engine(Protocol):
-    """A running model. ``VllmEngine`` is the real one; tests bring scripted ones."""
+    """A running model: ``VllmEngine``, or a scripted engine in tests."""
 
     @property
     def alive(self) -> bool:
-        """False from the moment the engine is known to be dead."""
+        """Whether the engine is alive, as far as known."""
         ...
 
     @property
     def max_model_len(self) -> int:
-        """Tokens that prompt and answer may have together."""
+        """The most tokens of prompt and answer together."""
         ...
 
     @property
     def max_num_seqs(self) -> int:
-        """Requests that run in one batch."""
+        """The most requests in one batch."""
         ...
 
     @property
     def controls(self) -> Mapping[str, int]:
-        """The tokenizer's control tokens: how each is spelt, and its id."""
+        """The ids of the tokenizer's control tokens, by spelling."""
         ...
 
     @property
     def begin(self) -> Sequence[int]:
-        """The ids that the model's own tokenizer puts before a plain text (``<s>``, ``<bos>``, or none)."""
+        """The ids that the tokenizer puts before a text (``<s>``, ``<bos>``)."""
         ...
 
     @property
     def metrics(self) -> Collector:
-        """The engine's own metrics."""
+        """The metrics of this engine."""
         ...
 
     def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
-        """Tokenise words, a client's among them; no control token can come out. Thread-safe.
+        """Tokenise text, even a client's, without producing control tokens. Thread-safe.
 
-        ``first``: nothing of the prompt is before them. Some tokenizers put a space before the first words only.
+        ``first``: whether the text begins the prompt. Some tokenizers put a space before the first words only.
         """
         ...
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        """Render a conversation, generation prompt included, with the model's chat template."""
         ...
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate; cancelling aborts the engine's request.
+        """Generate one result; cancelling aborts the request in the engine.
 
         Raises:
             EngineGoneError: the engine is dead.
@@ -93,7 +93,9 @@ class Engine(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Wait until the engine's own loop comes round; costs no step, and never ends while the engine hangs.
+        """Wait for one turn of the engine's loop; costs no step.
+
+        It never returns while the engine hangs.
 
         Raises:
             EngineGoneError: the engine is dead.
@@ -101,9 +103,9 @@ class Engine(Protocol):
         ...
 
     def progress(self) -> ModelReport:
-        """Return the engine's load and progress, as it was at its last step."""
+        """Return the engine's load and progress at its last step."""
         ...
 
     async def stop(self) -> None:
-        """End the engine and its processes; bounded."""
+        """End the engine and its processes, within a bounded time."""
         ...

@@ -1,4 +1,4 @@
-"""Prompt encoder: from words to the token ids of a pair's whole prompt."""
+"""Prompt encoder: turns words into the token ids of a whole prompt."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from apiserver.prompts.sampling import Sampling
 from apiserver.prompts.template_slots import TEXT, PromptError
 from shared.languages import LanguagePair
 
-# Output tokens allowed for a source of n tokens: 3 n + 32. The longest ratio between languages in one vocabulary is
-# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop, not a translation.
+# Output tokens allowed for a source of n tokens: 3 n + 32. The highest ratio between languages of one vocabulary is
+# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop.
 BUDGET_PER_TOKEN: Final = 3
 BUDGET_EXTRA: Final = 32
 
 
 @dataclass(slots=True)
 class _Frame:
-    """The prompt around any text: ids, and the words in the text's own piece before and behind it."""
+    """The prompt around any text; ``before`` and ``after`` belong to the text's piece."""
 
     head: list[int]
     before: str
     after: str
     tail: list[int]
-    is_first: bool  # nothing of the prompt is before the piece
+    is_first: bool  # whether the text's piece begins the prompt
 
 
 class PromptEncoder:
-    """Turns words into prompts of one pair; ``begin`` puts the tokenizer's own beginning before them.
+    """Prompts of one pair; ``bare_length`` is their number of tokens without words.
 
-    ``bare_length`` is the number of tokens that a prompt has without any words.
+    ``begin``: whether the tokenizer's first ids go before the prompt.
     """
 
     def __init__(self, prompt: PairPrompt, engine: Engine, *, begin: bool) -> None:
@@ -46,17 +46,17 @@ class PromptEncoder:
 
     @classmethod
     def of(cls, family: PromptFamily, pair: LanguagePair, engine: Engine) -> PromptEncoder:
-        """Render a family's prompt for a pair on the engine's model.
+        """Render a family's prompt for a pair and the engine's model.
 
         Raises:
-            PromptError: the model's chat template or tokenizer is not that of the family.
+            PromptError: the model's chat template or tokenizer does not fit the family.
         """
         return cls(family.for_pair(pair, engine.chat_template, engine.controls), engine, begin=family.begin)
 
     def ids(
         self, words: str, terms: Mapping[str, str], counted: Mapping[str, Sequence[int]] | None = None
     ) -> list[int]:
-        """Return the whole prompt as token ids; ``counted`` are words whose ids :meth:`count` has kept."""
+        """Return the prompt's token ids; ``counted`` has ids kept by :meth:`count`."""
         frame = self._frame
         if frame is None or terms:
             return [*self._begin, *self._piece_ids(self._prompt.pieces(words, terms))]
@@ -66,7 +66,7 @@ class PromptEncoder:
         return [*frame.head, *body, *frame.tail]
 
     def count(self, words: str, counted: dict[str, Sequence[int]]) -> int:
-        """Count the tokens of words, and keep their ids where a prompt has just these."""
+        """Count the tokens of words; keep ids that a prompt can use."""
         frame = self._frame
         if frame is None or frame.before or frame.after:
             return len(self._engine.encode_text(words))
@@ -91,21 +91,21 @@ class PromptEncoder:
 
 
 def max_output_tokens(source_tokens: int) -> int:
-    """Return how many tokens the translation of that many may have."""
+    """Return the most tokens that a translation may have."""
     return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA
 
 
 def sampling_for(entry: ModelEntry, engine: Engine) -> Sampling:
-    """Return how the entry's model chooses tokens, the ids of its family's stop tokens among it.
+    """Return the model's sampling, with the ids of its family's stop tokens.
 
     Raises:
-        PromptError: the family's prompt needs stop tokens, and the tokenizer has none of them.
+        PromptError: the tokenizer has none of the family's stop tokens.
     """
     stops = [engine.controls[spelling] for spelling in entry.family.stop if spelling in engine.controls]
     if entry.family.stop and not stops:
         message = (
-            f"answers of prompt {entry.family.name} end at {' or '.join(entry.family.stop)}, which the tokenizer of "
-            f"{entry.path} has not: is the model of that family?"
+            f"answers of prompt {entry.family.name} end at {' or '.join(entry.family.stop)}, but the tokenizer of "
+            f"{entry.path} has no such token: does the model belong to that family?"
         )
         raise PromptError(message)
     ids = dict.fromkeys((*entry.effective_sampling.stop_token_ids, *stops))

@@ -1,4 +1,4 @@
-"""Step metrics: an engine's steps, and its metrics under its own name."""
+"""Step metrics: an engine's steps, and its metrics with the model's name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from prometheus_client import Counter as PrometheusCounter
 from prometheus_client.samples import Sample
 from typing_extensions import override
 
-# Values that a histogram keeps uncounted at most: some ten steps of a full batch.
+# Most uncounted values of a histogram: about ten steps of a full batch.
 MAX_PENDING: Final = 1000
 
 
 class EngineMetrics:
-    """One engine's metrics, each sample under its model's name; vLLM's logger fills the registry.
+    """One engine's metrics, each sample labelled with the model's name.
 
-    vLLM leaves the name out of ``vllm:cache_config_info``, so two engines of one server would give the same series.
+    vLLM's logger fills the registry, but ``vllm:cache_config_info`` lacks the name: two engines would give one series.
     """
 
     def __init__(self, registry: CollectorRegistry, model: str) -> None:
@@ -29,7 +29,7 @@ class EngineMetrics:
         self._model = model
 
     def collect(self) -> Iterable[Metric]:
-        """Collect the registry and name the model where vLLM does not."""
+        """Collect the registry; add the model's name if vLLM left it out."""
         for metric in self._registry.collect():
             metric.samples = [
                 sample
@@ -41,9 +41,9 @@ class EngineMetrics:
 
 
 class StepHistogram(Histogram):
-    """A histogram that counts values later, many at once, which costs a quarter. One thread.
+    """A histogram that counts values in batches, at a quarter the cost.
 
-    Mutable state: values not counted yet, fewer than ``MAX_PENDING``.
+    Not thread-safe. Mutable state: uncounted values, fewer than ``MAX_PENDING``.
     """
 
     @override
@@ -53,7 +53,7 @@ class StepHistogram(Histogram):
 
     @override
     def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:
-        """Keep a value; examples are not."""
+        """Keep a value for later; exemplars are dropped."""
         self._pending.append(amount)
         if len(self._pending) >= MAX_PENDING:
             self._count()
@@ -71,7 +71,7 @@ class StepHistogram(Histogram):
 
 
 class StepCounter:
-    """Progress of one engine, counted in EngineCore's own steps; ``limit`` is how many requests it runs at once."""
+    """One engine's progress in EngineCore's steps; ``limit`` is its batch size."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -81,16 +81,16 @@ class StepCounter:
         self.kv_used = 0.0
 
     def record(self, running: int, kv_used: float) -> None:
-        """Note one step."""
+        """Record one step."""
         self.steps += 1
         self.last = time.monotonic()
         self.running, self.kv_used = running, kv_used
 
 
 def stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
-    """Return vLLM's loggers for one engine: Prometheus on a registry of its own, and the step counter.
+    """Return vLLM's loggers for one engine: Prometheus, and the step counter.
 
-    vLLM's default puts all engines into one registry, where the second engine unregisters the first one's metrics.
+    Each engine has its own registry: in vLLM's default one, a second engine unregisters the metrics of the first.
     """
     from vllm.v1.metrics.loggers import PrometheusStatLogger, StatLoggerBase  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Model tokenizer: tokenises words so that no control token comes out, and decodes answers."""
+"""Model tokenizer: tokenises text without producing control tokens, and decodes answers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from tokenizers import Tokenizer
 
-# What a tokenizer of bytes puts for some that are no character (yet).
+# Bytes that are no whole character are decoded to this.
 CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class ModelTokenizer:
-    """Tokenises for one model, immutable after the start, so threads may share it.
+    """Tokenizer of one model; immutable, so threads may share it.
 
-    ``controls`` are ids by spelling, ``begin`` the ids put before a plain text, ``silent`` those without trace in one.
+    ``controls``: ids by spelling. ``begin``: ids put before a plain text. ``silent``: ids that decode to nothing.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -31,28 +31,31 @@ class ModelTokenizer:
         self.silent = frozenset(token["id"] for token in added if token["special"])
 
     def encode_text(self, text: str, *, first: bool = True) -> list[int]:
-        """Tokenise words; control tokens in them are split into ordinary ones. ``first``: no control token is before."""
-        # One text as a batch: there, the ids can be had without their places in the text, which costs a fifth less.
+        """Tokenise text; split control tokens in it into ordinary ones.
+
+        ``first``: whether no control token goes before the text.
+        """
+        # Only the batch call can omit the tokens' places in the text, which costs a fifth less.
         words = self._first if first else self._later
         return words.encode_batch_fast([text], add_special_tokens=False)[0].ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of an answer; control tokens leave no trace in it, nor does a character cut off at the end."""
+        """Return an answer's text, without control tokens or an incomplete last character."""
         return self._own.decode(ids, skip_special_tokens=True).rstrip(CUT_OFF)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        """Render a conversation, generation prompt included, with the model's chat template."""
         turns = [dict(message) for message in messages]
         rendered = self._chat.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
         return str(rendered)
 
 
 def words_tokenizer(saved: str) -> Tokenizer:
-    """Return a copy of a saved tokenizer that splits every added token, so that no text can become one."""
-    from tokenizers import Tokenizer  # noqa: PLC0415 - comes with vLLM, which is imported when an engine starts
+    """Return a saved tokenizer that splits added tokens found in a text."""
+    from tokenizers import Tokenizer  # noqa: PLC0415 - installed with vLLM, which is imported when an engine starts
 
     content: dict[str, Any] = json.loads(saved)
-    # encode_special_tokens splits only those marked special; a model's <think> or <tool_call> often is not.
+    # encode_special_tokens splits only tokens marked special; a model's <think> or <tool_call> often is not marked.
     for token in content["added_tokens"]:
         token["special"] = True
     tokenizer = Tokenizer.from_str(json.dumps(content))
@@ -63,9 +66,9 @@ def words_tokenizer(saved: str) -> Tokenizer:
 
 
 def without_first_space(saved: str) -> str:
-    """Return a saved tokenizer that puts no space before its first words, if before those alone it does.
+    """Return a saved tokenizer that puts no space before its first words.
 
-    SentencePiece's "first": behind a control token, words have no space before them; alone they would get one.
+    Only SentencePiece's scheme "first" changes: it adds a space to the first words, but not after a control token.
     """
     content: dict[str, Any] = json.loads(saved)
     unvisited: list[Any] = [content.get("pre_tokenizer")]

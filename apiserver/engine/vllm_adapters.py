@@ -8,16 +8,19 @@ from apiserver.engine.interface import EngineGoneError
 from apiserver.prompts.sampling import Sampling
 from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
 
-# A pattern of up to 24 tokens (a clause) four times over is a loop: no reference translation of ours has one, and a
-# loop of that length is found long before the output budget is used up (docs/decisions/0009-guards.md).
+# A pattern of up to 24 tokens (a clause), four times in a row, is a loop: no reference translation has one, and it is
+# found long before the output budget is used up (docs/decisions/0009-guards.md).
 LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
-# Sampling parameters kept: one for each length that an answer may have, and as many for second attempts.
+# Cached sampling parameters: one for each answer length, and as many for second attempts.
 MAX_CACHED_SAMPLINGS: Final = 1024
 
 
 def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
-    """Return a request's sampling as vLLM's parameters, which vLLM copies before it changes anything; it must have been imported."""
+    """Return a request's sampling as vLLM's parameters.
+
+    They may be shared, because vLLM copies them before a change. vLLM must be imported already.
+    """
     from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 
     return SamplingParams(
@@ -31,22 +34,22 @@ def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
         stop_token_ids=list(sampling.stop_token_ids) or None,
         max_tokens=max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
-        detokenize=False,  # once for the whole answer (ModelTokenizer.decode), not token by token
-        skip_clone=True,  # vLLM's copy need not be a deep one, which costs more than all else: what is inside stays as it is
+        detokenize=False,  # ModelTokenizer.decode does it once for the whole answer
+        skip_clone=True,  # a shallow copy suffices, since nested values never change; a deep one is the largest cost
         repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
     )
 
 
 def mapped_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
-    """Return vLLM's error as ours; None for any other."""
-    from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - see the module's docstring
+    """Return vLLM's error as ours, or None for any other error."""
+    from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - already imported by an engine
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 
     match error:
         case EngineDeadError():
             return EngineGoneError(str(error))
-        case QueueOverflowError():  # only where the catalog sets vLLM's own max_num_queued_reqs
-            return OverloadedError("The engine's own queue is full.", retry_after=RETRY_AFTER_MIN)
+        case QueueOverflowError():  # only if the catalog sets vLLM's max_num_queued_reqs
+            return OverloadedError("The engine's queue is full.", retry_after=RETRY_AFTER_MIN)
         case VLLMClientError():
             return BadRequestError(f"The engine refused the request: {error}")
         case _:

@@ -1,6 +1,7 @@
-"""vLLM engine: one model in one AsyncLLM; with ``vllm_adapters`` the only place that imports vLLM.
+"""vLLM engine: one model in one AsyncLLM.
 
-The import costs many seconds: the first engine's start does it, in a thread, while the server answers.
+Only this package imports vLLM. That takes many seconds, so the first engine's start does it in a thread, while the
+server answers.
 """
 
 from __future__ import annotations
@@ -27,34 +28,34 @@ from shared.runtime.tasks import in_daemon_thread
 
 log = logging.getLogger(__name__)
 
-# vLLM force-kills its EngineCore after this long; a stopping server should not take longer.
+# vLLM kills its EngineCore after this time, so that the server stops soon.
 STOP_SECONDS: Final = 3.0
 
-# Defaults for vLLM's own environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
+# Defaults for vLLM's environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
 ENVIRONMENT: Final = {
-    # Folds vLLM's worker process into EngineCore: one process and 35 % less CPU per request on the CPU build.
+    # Runs vLLM's worker inside EngineCore: one process and 35 % less CPU per request on the CPU build.
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    # Without it every engine starts a thread per core, and they fight.
+    # Otherwise every engine starts a thread per core, and they compete.
     "OMP_NUM_THREADS": "1",
-    # We tokenise one text at a time, which needs no threads; and a process with such threads should not be forked.
+    # We tokenise one text at a time, and a process with tokenizer threads should not fork.
     "TOKENIZERS_PARALLELISM": "false",
-    # Its lines go through our logging, in our form.
+    # vLLM's log lines go through our logging.
     "VLLM_CONFIGURE_LOGGING": "0",
-    # Nothing leaves the machine unasked.
+    # vLLM sends no usage data.
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
 
 
 def argument_types() -> dict[str, object]:
-    """Return vLLM's engine arguments with the type that each is declared with; imports vLLM."""
+    """Return vLLM's engine arguments with their declared types; imports vLLM."""
     from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
 
     return {field.name: field.type for field in dataclasses.fields(AsyncEngineArgs)}
 
 
 class VllmEngine:
-    """One model in one AsyncLLM; awaited directly, no queues or workers of ours."""
+    """One model in one AsyncLLM, awaited directly, without queues or workers."""
 
     def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
         self._entry = entry
@@ -65,9 +66,9 @@ class VllmEngine:
         self.controls: Mapping[str, int] = self._tokenizer.controls
         self.begin: Sequence[int] = self._tokenizer.begin
         config = llm.model_config
-        # The commit that a Hugging Face name was resolved to; transformers notes it in the configuration it has read.
+        # The commit of a Hugging Face model, which transformers stores in the configuration.
         self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
-        # Making one costs vLLM more than all else that is done for a request here.
+        # Building these parameters costs more than the rest of a request here.
         self._sampling = lru_cache(maxsize=MAX_CACHED_SAMPLINGS)(sampling_parameters)
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
@@ -75,11 +76,11 @@ class VllmEngine:
     async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
         """Start the model's engine off the event loop; takes seconds to minutes.
 
-        ``alone`` says that no other model is hosted by this server; where it is not, a GPU must be shared out.
+        ``alone``: whether this server hosts no other model. Otherwise each needs a share of the GPU's memory.
 
         Raises:
-            EngineArgumentError: a wrong argument of ``engine:``, or a missing memory share.
-            Exception: whatever vLLM raises when the model can not be loaded.
+            EngineArgumentError: an argument in ``engine:`` is wrong, or the memory share is missing.
+            Exception: vLLM cannot load the model.
         """
         return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
 
@@ -94,11 +95,11 @@ class VllmEngine:
             check_share(entry, device=str(current_platform.device_type))
         arguments: dict[str, Any] = {
             "served_model_name": entry.name,
-            "generation_config": "vllm",  # sampling is the catalog's, never the weights'
+            "generation_config": "vllm",  # sampling comes from the catalog, never from the weights
             "scheduling_policy": "priority",  # short texts before the segments of long ones
             **entry.engine,
         }
-        # Between two starts nobody changes the environment, which vLLM else looks up several times for each request.
+        # vLLM looks its environment up several times per request; it changes only at a start, so cache it in between.
         envs.disable_envs_cache()
         registry = CollectorRegistry()
         steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
@@ -112,36 +113,36 @@ class VllmEngine:
 
     @property
     def max_num_seqs(self) -> int:
-        """Requests that run in one batch."""
+        """The most requests in one batch."""
         return self._steps.limit
 
     @property
     def alive(self) -> bool:
-        """False as soon as vLLM's monitor has seen EngineCore die."""
+        """Whether EngineCore is alive, by vLLM's monitor."""
         return not self._llm.errored
 
     @property
     def max_model_len(self) -> int:
-        """Tokens that prompt and answer may have together."""
+        """The most tokens of prompt and answer together."""
         return int(self._llm.model_config.max_model_len)
 
     def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
-        """Tokenise words; control tokens in them are split into ordinary ones."""
+        """Tokenise text; split control tokens in it into ordinary ones."""
         return self._tokenizer.encode_text(text, first=first)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation with the model's chat template and its arguments, generation prompt included."""
+        """Render a conversation, generation prompt included, with the model's chat template."""
         return self._tokenizer.chat_template(messages, arguments)
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate one answer; cancelling the task aborts the engine's request."""
-        # Vllm's rendered form (vllm.inputs.TokensInput): what is not rendered goes through a thread of its renderer first.
+        """Generate one result; cancelling aborts the request in the engine."""
+        # The rendered form (vllm.inputs.TokensInput); any other form goes through vLLM's renderer thread first.
         prompt = {"type": "token", "prompt_token_ids": list(request.prompt_ids)}
         priority = request.priority if self._by_priority else 0
         sampling = self._sampling(request.sampling, request.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
         last = None
         try:
-            # To its end: a generator that is left early costs a task, and an abort.
+            # Read to the end: leaving the generator early costs a task and an abort.
             async for output in self._llm.generate(prompt, sampling, request_id, priority=priority):
                 last = output
         except Exception as error:
@@ -155,7 +156,7 @@ class VllmEngine:
 
     def _result(self, output: Any) -> GenerationResult:
         ids = list(output.token_ids)
-        # The token that ended the answer is no part of it.
+        # The token that ended the answer is not part of it.
         body = ids[:-1] if output.finish_reason == "stop" else ids
         return GenerationResult(
             self._tokenizer.decode(body),
@@ -166,7 +167,7 @@ class VllmEngine:
         )
 
     async def ping(self) -> None:
-        """Wait for one turn of EngineCore's busy loop, which takes such calls between two steps."""
+        """Wait for one turn of EngineCore's busy loop, between two steps."""
         try:
             await self._llm.is_paused()
         except Exception as error:
@@ -175,7 +176,10 @@ class VllmEngine:
             raise mapped from error
 
     def progress(self) -> ModelReport:
-        """Return load and progress; ``running`` is as of the last step, ``waiting`` is all other work in hand."""
+        """Return load and progress.
+
+        ``running`` is the number at the last step, ``waiting`` all other requests in flight.
+        """
         steps = self._steps
         unfinished = int(self._llm.get_num_unfinished_requests())
         running = min(steps.running, unfinished)
@@ -190,11 +194,11 @@ class VllmEngine:
         )
 
     async def stop(self) -> None:
-        """End the engine and its EngineCore, off the event loop; what is still in flight gets EngineGoneError."""
-        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - imported by now: a dictionary look-up
+        """End the engine off the event loop; requests in flight get EngineGoneError."""
+        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - already imported: a dictionary look-up
 
         self._llm.output_processor.propagate_error(EngineDeadError())
-        # vLLM ends its own reader of answers only after EngineCore, and so would log every clean stop as a death.
+        # vLLM ends its reader of answers only after EngineCore, and would log every clean stop as a death.
         if self._llm.output_handler is not None:
             self._llm.output_handler.cancel()
         await asyncio.to_thread(self._shutdown)

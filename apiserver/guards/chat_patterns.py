@@ -1,6 +1,6 @@
-"""Chat patterns: what chat models write around a translation: preambles, notes, next turns, control tokens.
+"""Chat patterns: preambles, notes, turns and control tokens around a translation.
 
-Every pattern is bounded: none is slow. What the source says too belongs to the translation (cleanup.py).
+Every pattern is bounded, so none is slow. A match that the source has too belongs to the translation (cleanup.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from langcodes import Language
 
-# A catalog serves a few dozen languages; names of their labels are made once each.
+# A catalog serves a few dozen languages; each label's pattern is built once.
 CACHED_LABELS: Final = 512
 
 _CONTROL_NAMES: Final = (
@@ -23,18 +23,18 @@ CONTROL: Final = re.compile(
     rf"<\|[^\s<>|]{{1,48}}+\|>|<｜[^\s<>｜]{{1,48}}+｜>|<(?:{_CONTROL_NAMES})>|\[/?INST\]|<</?SYS>>|\[(?:SEP|CLS|PAD|UNK|MASK)\]"
 )
 _ROLES: Final = r"(?:assistant|model|user|system|human)"
-# A turn's beginning: control tokens with the role that they announce.
+# The beginning of a turn: control tokens and the role that they announce.
 TURN_START: Final = re.compile(
     rf"\s*(?:(?:<\|(?:im_start|start_header_id|assistant|user|system)\|>|<start_of_turn>|\[/INST\]|<(?:bos|s)>)"
     rf"\s*(?:{_ROLES}(?![^\W_]))?|<\|end_header_id\|>)\s*"
 )
-# Where a turn ends and another begins, which nobody asked for: on a new line, or with a role's control token.
+# The end of a turn and the beginning of an unwanted one: on a new line, or with a role's control token.
 _TURN_END: Final = r"(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end|eos)\|>|<(?:end_of_turn|eos|/s|sep)>|<｜end▁of▁sentence｜>)"
 _NEXT_ROLE: Final = (
     r"(?:<\|(?:im_start|start_header_id|user|assistant|system)\|>|<start_of_turn>|\[INST\]|<｜(?:User|Assistant)｜>)"
 )
 NEXT_TURN: Final = re.compile(rf"{_TURN_END}\s{{0,4}}+(?:{_NEXT_ROLE}|(?<=\n)(?=[^\W_]))|{_NEXT_ROLE}")
-# The same in words, on a line of its own.
+# The same in words, on a separate line.
 SPOKEN_TURN: Final = re.compile(r"\n\s{0,8}+(?:\#{2,4} ?)?(?:User|Human|Assistant|System|Input|Instruction|Source) ?:")
 THINKING_START: Final = re.compile(r"<(?:think|thinking|thought|reasoning|analysis)>", re.IGNORECASE)
 THINKING_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning|analysis)>", re.IGNORECASE)
@@ -72,7 +72,7 @@ _KOREAN: Final = (
     r"(?:(?:네|물론(?:입니다|이죠)?|알겠습니다)[,.!]?\s{0,2})?(?:다음은[^\n:：]{0,40}|[^\n:：]{0,8}번역[^\n:：]{0,16})"
 )
 _PREAMBLES: Final = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _JAPANESE, _KOREAN)
-# What comes before a translation, to the colon that ends it.
+# An announcement of the translation, up to its colon.
 PREAMBLE: Final = re.compile(rf"{_MARKUP}(?:{'|'.join(_PREAMBLES)}){_COLON}\s*", re.IGNORECASE)
 
 _NOTE_WORDS: Final = (
@@ -81,20 +81,20 @@ _NOTE_WORDS: Final = (
     r"|remarques?|explications?|notas?|explicaci(?:ón|ones)|observaci(?:ón|ones)"
     r"|注|注意|注释|注釋|备注|備註|说明|說明|解释|解釋|注記|備考|補足|解説|説明|참고|주의|설명|비고)"
 )
-# A note, wherever it begins: its word and a colon.
+# A note anywhere: its word and a colon.
 NOTE: Final = re.compile(rf"(?<![^\W_]){_NOTE_WORDS}{_COLON}", re.IGNORECASE)
-# A note that stands apart from the words before it: on a line of its own, or in brackets.
+# A separate note: on a new line, or in brackets.
 NOTE_APART: Final = re.compile(
     rf"(?:\n\s{{0,8}}+[*_#>(（\[【-]{{0,4}}\s?|\s?[(（\[【][*_]{{0,2}}\s?){_NOTE_WORDS}{_COLON}", re.IGNORECASE
 )
-# A further paragraph in which a model speaks for itself.
+# A further paragraph in which a model comments on its answer.
 CLOSING: Final = re.compile(
     r"\n[^\S\n]{0,8}+\n\s{0,8}+(?:[(（*]{0,3}(?:let me know|i hope|hope this|please let|please note|this translation|the translation"
     r"|in this translation|is there anything|feel free|or, more|literally|alternatively|i have translated|i['’]ve translated)"
     r"(?![^\W_])|[(（])",
     re.IGNORECASE,
 )
-# A model that refuses or speaks of itself instead of translating.
+# A model that refuses, or speaks about itself instead of translating.
 REFUSAL: Final = re.compile(
     r"(?<![^\W_])(?:as an ai(?: language)? model|i (?:can(?:['’]t|not)|am unable to) (?:translate|assist|help with|fulfil|comply)"
     r"|i['’]m unable to (?:translate|assist|help with|fulfil|comply)|please provide (?:the|me with the) text)(?![^\W_])",
@@ -104,7 +104,7 @@ REFUSAL: Final = re.compile(
 
 @lru_cache(maxsize=CACHED_LABELS)
 def label_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a language's name or tag and a colon, as prompts label a text."""
+    """Return the pattern of a label: a language's name or tag, a colon."""
     language = Language.get(tag)
     names = {language.display_name("en"), language.language_name("en"), language.autonym(), language.language_name(tag)}
     alternatives = "|".join(
@@ -115,5 +115,5 @@ def label_pattern(tag: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=CACHED_LABELS)
 def next_example_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a new line with a language's label: a further example of a raw prompt."""
+    """Return the pattern of a raw prompt's next example: a label after a newline."""
     return re.compile(rf"\n\s{{0,8}}+(?={label_pattern(tag).pattern})", re.IGNORECASE)

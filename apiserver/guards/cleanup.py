@@ -1,6 +1,6 @@
-"""Cleanup: removes what a model wrote around its translation, and nothing of the translation.
+"""Cleanup: removes the text that a model wrote around its translation.
 
-Everything is compared with the source: what has a counterpart there (a colon, a quote, a tag) stays.
+Everything with a counterpart in the source (a colon, a quote, a tag) stays.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import Final
 from apiserver.guards import chat_patterns
 from shared.languages import LanguagePair
 
-# A wrapping in a wrapping in a wrapping: a label, quotes inside bold, a code fence around a preamble.
+# Nested wrappings: a label, quotes inside bold, a code fence around a preamble.
 MAX_WRAPPINGS: Final = 4
-# Whatever is removed begins with one of these, but for quotes around the whole. Most outputs have none.
+# Everything removed has one of these, except quotes around the whole. Most outputs have none.
 _SIGN: Final = re.compile(r"[<\[:：\n`]")
-# White space but a single blank, and a single no-break space: that is part of how French and Swiss write, not of how a
-# model lays out its answer.
+# White space, except a single blank or no-break space, which French and Swiss spelling needs.
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
 _QUOTES: Final = (
@@ -33,16 +32,17 @@ _WRAPPING_TAG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CleanedText:
-    """A model's translation without what was around it; ``removed`` are the codes of that, each once."""
+    """A cleaned translation; ``removed`` has codes for the removed text."""
 
     text: str
     removed: tuple[str, ...]
 
 
 def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
-    """Remove thinking, control tokens, further turns, notes, preambles, labels and wrappings; tidy white space.
+    """Remove everything around a translation, and tidy its white space.
 
-    Each run of hard white space is one space (a no-break space alone stays). Empty: there was no translation.
+    Thinking, control tokens, further turns, notes, preambles, labels and wrappings are removed. Each run of hard white
+    space becomes one space (a no-break space alone stays). An empty result means that there was no translation.
     """
     if _SIGN.search(text) is None and text.lstrip()[:1].isalnum():
         return CleanedText(_HARD_SPACE.sub(" ", text).strip(), ())
@@ -71,7 +71,7 @@ def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
 
 
 def has_leftover_chat(text: str, source: str) -> bool:
-    """Say whether a cleaned text holds a note, preamble, code fence or refusal that its source lacks."""
+    """Return whether a note, preamble, fence or refusal remains that the source lacks."""
     if _colons(text) > _colons(source):
         notes = sum(1 for _ in chat_patterns.NOTE.finditer(text))
         source_notes = sum(1 for _ in chat_patterns.NOTE.finditer(source))
@@ -83,7 +83,7 @@ def has_leftover_chat(text: str, source: str) -> bool:
 
 
 def has_control_tokens(text: str, source: str) -> bool:
-    """Say whether a text spells a control token that its source does not."""
+    """Return whether a text spells a control token that its source lacks."""
     return any(match.group() not in source for match in chat_patterns.CONTROL.finditer(text))
 
 
@@ -108,7 +108,7 @@ def _without_leading_controls(text: str, source: str) -> str | None:
 
 
 def _without_next_turn(text: str, source: str, pair: LanguagePair) -> str | None:
-    """Cut where another turn begins after words; quality_guard.py finds control tokens inside a sentence."""
+    """Cut at another turn; quality_guard.py finds control tokens inside a sentence."""
     examples = (
         (chat_patterns.next_example_pattern(pair.source), chat_patterns.next_example_pattern(pair.target))
         if "\n" in text
@@ -138,7 +138,7 @@ def _without_trailing_controls(text: str, source: str) -> str | None:
 
 
 def _without_notes(text: str, source: str) -> str | None:
-    """Cut where a note on its own begins, or a paragraph in which the model speaks for itself."""
+    """Cut at a separate note, or at a comment on the answer."""
     starts: list[int] = []
     for pattern in (chat_patterns.NOTE_APART, chat_patterns.CLOSING):
         starts += [match.start() for match in pattern.finditer(text)][:1]
@@ -162,7 +162,7 @@ def _without_fence(text: str, source: str) -> str | None:
 
 
 def _without_tags(text: str, source: str) -> str | None:
-    """Remove tags that prompts put around texts: opening ones at the beginning, closing ones at the end."""
+    """Remove a prompt's tags: an opening one first, a closing one last."""
     start, end = 0, len(text.rstrip())
     opening = _WRAPPING_TAG.match(text)
     if opening is not None and not opening.group(1) and opening.group().strip() not in source:
@@ -174,7 +174,7 @@ def _without_tags(text: str, source: str) -> str | None:
 
 
 def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
-    """Remove an announcement that ends in a colon, if the rest has as many colons as the source."""
+    """Remove an announcement if the rest has the source's number of colons."""
     for pattern in (chat_patterns.PREAMBLE, chat_patterns.label_pattern(pair.target)):
         match = pattern.match(text)
         if match is not None and _colons(text[match.end() :]) >= _colons(source):
@@ -183,7 +183,7 @@ def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
 
 
 def _without_quotes(text: str, source: str) -> str | None:
-    """Remove quotes that enclose the whole text, if the source holds none at all."""
+    """Remove quotes around the whole text if the source has none."""
     core = text.strip()
     if core[:1].isalnum():
         return None

@@ -8,9 +8,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class OutputIssue:
-    """What is wrong with an output: a stable code for machines, a message for people without any text.
+    """An issue of an output; the message quotes no text.
 
-    ``usable``: may be shown with a warning where nothing better is had; the least ``weight`` is the best.
+    ``usable``: the output may be shown with a warning if there is no better one. The lowest ``weight`` is the best.
     """
 
     code: str
@@ -19,14 +19,16 @@ class OutputIssue:
     weight: int
 
 
-TOO_LONG: Final = OutputIssue("output-too-long", "The model did not come to an end.", usable=False, weight=100)
+TOO_LONG: Final = OutputIssue(
+    "output-too-long", "The model's output did not end within its length limit.", usable=False, weight=100
+)
 REPEATS: Final = OutputIssue(
     "output-repeats", "The model repeated itself until it was stopped.", usable=False, weight=100
 )
 INCOMPLETE: Final = OutputIssue(
-    "output-incomplete", "The engine ended early; what it made is not the whole.", usable=False, weight=100
+    "output-incomplete", "The engine ended early: its output is incomplete.", usable=False, weight=100
 )
-EMPTY: Final = OutputIssue("output-empty", "The model answered with nothing.", usable=False, weight=100)
+EMPTY: Final = OutputIssue("output-empty", "The model's output is empty.", usable=False, weight=100)
 PLACEHOLDER_LOST: Final = OutputIssue(
     "placeholder-lost",
     "A placeholder, tag or protected word of the text is missing, changed or repeated in the translation.",
@@ -39,9 +41,9 @@ PLACEHOLDER_INVENTED: Final = OutputIssue(
     usable=True,
     weight=20,
 )
-ECHO: Final = OutputIssue("output-echoes-source", "The translation is the text itself.", usable=True, weight=40)
+ECHO: Final = OutputIssue("output-echoes-source", "The translation is a copy of the text.", usable=True, weight=40)
 WRONG_LANGUAGE: Final = OutputIssue(
-    "output-wrong-language", "The translation seems not to be in the target language.", usable=True, weight=50
+    "output-wrong-language", "The translation does not seem to be in the target language.", usable=True, weight=50
 )
 LOOP: Final = OutputIssue(
     "output-repeats", "The translation repeats itself where the text does not.", usable=True, weight=30
@@ -53,14 +55,17 @@ TOO_SHORT: Final = OutputIssue(
     weight=12,
 )
 WORDLESS: Final = OutputIssue(
-    "output-too-short", "The translation has no words, the text has some.", usable=True, weight=60
+    "output-too-short", "The translation has no words, but the text has.", usable=True, weight=60
 )
 TOO_WORDY: Final = OutputIssue(
-    "output-too-wordy", "The translation is much longer than the text: something may be added.", usable=True, weight=10
+    "output-too-wordy",
+    "The translation is much longer than the text: something may have been added.",
+    usable=True,
+    weight=10,
 )
 CONTROLS: Final = OutputIssue(
     "output-leaks-control", "The model wrote control tokens into the translation.", usable=True, weight=8
 )
 NOTES: Final = OutputIssue(
-    "output-has-notes", "The translation seems to hold the model's own remarks.", usable=True, weight=15
+    "output-has-notes", "The translation seems to contain remarks of the model.", usable=True, weight=15
 )

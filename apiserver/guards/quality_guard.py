@@ -1,4 +1,4 @@
-"""Quality guard: finds what makes an output unusable, or fit to be shown only with a warning.
+"""Quality guard: finds an output's issues.
 
 Thresholds: docs/decisions/0009-guards.md; ``python -m benchmarks.quality.guard_alarms`` measures them again.
 """
@@ -39,42 +39,43 @@ from apiserver.protection import placeholders
 from shared.languages import LanguagePair
 from shared.literals import Literal, literals_in
 
-# Repetitions that no reference has: a phrase three times, a word ("No, no, no!") six times. Twice as many as the source
-# has are translated repetitions.
+# Repetitions that no reference has: a phrase three times, a word ("No, no, no!") six times. Up to twice as many as in
+# the source are translated repetitions.
 PHRASE_WEIGHT: Final = 8.0
 PHRASE_TIMES: Final = 3
 WORD_TIMES: Final = 6
-# Fewer letters say too little about their language; at 10 and more no reference is misjudged.
+# Fewer letters do not show their language; from 10 on, no reference is misjudged.
 MIN_LETTERS: Final = 10
-# What the model gives the target language in a text that is in another, and the least that it gives that other.
+# A text is in another language if the detector gives the target less than the first share, and another language at
+# least the second.
 MOST_OF_TARGET: Final = 0.02
 LEAST_OF_OTHER: Final = 0.5
-# Scripts of many languages, where letters alone do not tell; for the rest the script is proof enough.
+# Scripts of many languages, which need the detector; any other script is proof enough.
 _SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
-# Letters of a script that neither language has, more than the source quotes: two, and a twentieth of what is said.
+# Letters, beyond the source's, of a script that neither language has: the least number and share of the weight.
 MIN_INTRUDERS: Final = 2
 INTRUDERS_SHARE: Final = 0.05
-# So many letters in Han alone are Chinese: a Japanese title may have some, Korean is hardly ever written so.
+# This many letters in Han alone are Chinese: a Japanese title may have some, Korean has hardly any.
 MOST_HAN: Final = {"Kana": 12, "Hang": 4}
-# A third of what is said in the source's script is not a name any more.
+# More than a third of the weight in the source's script cannot be names.
 FOREIGN_SHARE: Final = 1 / 3
-# Letters of a script without capitals that count as one plain word.
+# In scripts without capitals, this many letters count as one plain word.
 LETTERS_PER_WORD: Final = 4
-# Of more text than this both halves are looked at: one may be left untranslated.
+# Longer texts are checked in two halves, because one may be untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# A letter behind those that are all capital or small. Nearly all texts have none, and need no look at each letter.
+# A letter beyond those that are all capital or small. Nearly all texts have none, and need no check of each letter.
 _BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
 
 
 class QualityGuard:
-    """Finds issues in outputs; its work per text is bounded or linear."""
+    """Checks of outputs; the work per text is bounded or linear."""
 
     def __init__(self, languages: OutputLanguage) -> None:
         self._languages = languages
 
     def find_issues(self, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
-        """Return the issues of an output (cleaned: cleanup.py) for a source as the model saw it."""
+        """Return a cleaned output's issues; ``source`` is as the model saw it."""
         if output.repeats:
             return [REPEATS]
         if output.finish_reason != "stop":
@@ -100,14 +101,14 @@ class QualityGuard:
         return [issue for is_found, issue in checks if is_found]
 
     def _is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
-        """Say whether the output copies the source; names that are equal in both languages do not count."""
+        """Return whether the output copies the source; names do not count."""
         if not _has_same_letters(source, output) or self._languages.are_kin(pair):
             return False
         own_script = scripts_of(pair.source) & scripts_of(pair.target)
         return _plain_words(_without(list(literals_in(source)), source)) >= (2 if own_script else 1)
 
     def _is_foreign(self, source: str, text: str, pair: LanguagePair) -> bool:
-        """Say whether a text is in another language than the target; names, numbers and short words never are."""
+        """Return whether a text is in another language; names and numbers do not count."""
         own, letters = scripts_of(pair.target), scripts_in(text)
         if UNKNOWN in own:
             return False
@@ -144,7 +145,7 @@ def _is_loop(source: str, output: str) -> bool:
 
 
 def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: LanguagePair) -> bool:
-    """Say whether letters are of a script that the target language has not; Latin names stand in every language."""
+    """Return whether letters are of another script; Latin names are allowed everywhere."""
     own, source = scripts_of(pair.target), scripts_of(pair.source)
     others = {script: count for script, count in letters.items() if script not in {*own, LATIN, UNKNOWN}}
     of_source_script = {script: count for script, count in others.items() if script in source}
@@ -167,7 +168,7 @@ def _without(literals: Sequence[Literal], text: str) -> str:
 
 
 def _plain_words(text: str) -> int:
-    """Count the words that are no names as far as capitals tell; letters of scripts without capitals by the four."""
+    """Count words that are not names by their capitals; without capitals, by letters."""
     words = _lower_case_words(text)
     if _BEHIND_CASED.search(text) is None:
         return words
@@ -176,14 +177,14 @@ def _plain_words(text: str) -> int:
 
 
 def _lower_case_words(text: str) -> int:
-    """Count the words all in small letters; of a text all in capitals, all."""
+    """Count words in small letters; in a text of capitals, all words."""
     words: list[str] = _WORD.findall(text)
     lower = sum(map(str.islower, words))
     return lower + sum(map(str.isupper, words)) if len(words) > 2 and text.isupper() else lower
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Say whether two texts have the same letters and digits, whatever their case and width."""
+    """Compare letters and digits, ignoring case and width."""
     return all(starmap(eq, zip_longest(_letters_and_digits(text), _letters_and_digits(other))))
 
 

@@ -1,4 +1,4 @@
-"""Repetition: how often a text says the same thing in a row."""
+"""Repetition: how often a text repeats words in a row."""
 
 from __future__ import annotations
 
@@ -7,27 +7,30 @@ from typing import Final, NamedTuple
 
 from apiserver.guards.scripts import text_weight
 
-# A word; in scripts without spaces, one character.
+# A word, or one character in scripts without spaces.
 _TOKEN: Final = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\\W_]+"
 )
-# A model that loops does so to its end; looked at are the last tokens, and units of up to a third of them. So the work
-# is bounded: 400 tokens and units of 133 are 45,000 comparisons, 3 ms.
+# A loop continues to the end, so only the last tokens are compared, in units of up to a third of them. That bounds the
+# work: 400 tokens and units of 133 are 45,000 comparisons, 3 ms.
 MAX_TOKENS: Final = 400
 
 
 class RepetitionCounts(NamedTuple):
-    """How often words stand in a row in a text's last part, at most: any words, and a phrase; 1 where fewer than 3."""
+    """Most repetitions in a row of words and phrases; 1 below 3."""
 
     words: int
     phrase: int
 
 
 def count_repetitions(text: str, phrase_weight: float) -> RepetitionCounts:
-    """Count repetitions; a phrase has at least that weight (scripts.py). What the end cuts off is not counted."""
+    """Count repetitions in a text's last part.
+
+    A phrase has at least ``phrase_weight`` (scripts.py). A repetition cut off by the end does not count.
+    """
     tokens = "\n".join(_TOKEN.findall(text)[-MAX_TOKENS:]).casefold().split("\n")
     words = phrase = 1
-    if len(tokens) - len(set(tokens)) < 2:  # most texts: nothing stands in them three times
+    if len(tokens) - len(set(tokens)) < 2:  # most texts: no token occurs three times
         return RepetitionCounts(words, phrase)
     for period in range(1, len(tokens) // 3 + 1):
         run = best = at = 0

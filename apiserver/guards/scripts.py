@@ -1,4 +1,4 @@
-"""Scripts: the script of a letter, the scripts of a language, and how much a letter says."""
+"""Scripts: the scripts of letters and languages, and the weight of letters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from langcodes import Language
 
 # A catalog serves a few dozen languages.
 CACHED_TAGS: Final = 512
-# More than the letters of a few languages together, Chinese among them.
+# More than the letters of a few languages together, including Chinese.
 CACHED_LETTERS: Final = 8192
 LATIN: Final = "Latn"
 UNKNOWN: Final = "Zyyy"
 
-# First and last code point of the blocks that hold a script's letters (Unicode's Blocks.txt), by ISO 15924 names. Kana
-# are one: no language is written in one of the two alone.
+# First and last code points of the blocks of a script's letters (Unicode's Blocks.txt), by ISO 15924 name. The two kana
+# are one script, because no language uses only one of them.
 _RANGES: Final = {
     LATIN: "0041-024F 0250-02AF 1E00-1EFF FF21-FF5A",
     "Grek": "0370-03FF 1F00-1FFF",
@@ -54,27 +54,27 @@ _BLOCKS: Final = sorted(
     for first, _, last in (block.partition("-") for block in ranges.split())
 )
 _FIRSTS: Final = tuple(first for first, _, _ in _BLOCKS)
-# How CLDR names what languages are written in, where that is several scripts.
+# CLDR's names for combinations of scripts.
 _WRITTEN_IN: Final = {
     "Jpan": frozenset({"Kana", "Hani"}),
     "Kore": frozenset({"Hang", "Hani"}),
     "Hans": frozenset({"Hani"}),
     "Hant": frozenset({"Hani"}),
 }
-# How many Latin letters of English say as much as one of these, from the totals of the Tatoeba validation sentences
+# The Latin letters of English that say as much as one letter, from the totals of the Tatoeba validation sentences
 # (docs/decisions/0009-guards.md). All other scripts are alphabets: 1.
 _WEIGHTS: Final = {"Hani": 3.1, "Kana": 1.5, "Hang": 2.2}
-# Characters of the scripts whose letters count as more than one. Nearly all texts have none.
+# Characters of the scripts with a weight. Nearly all texts have none.
 _HEAVY: Final = re.compile(
     "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last, script in _BLOCKS if script in _WEIGHTS) + "]"
 )
-# A letter or digit behind Latin's first blocks. Nearly all texts have none, and need no look at each letter's script.
+# A letter or digit beyond Latin's first blocks. Nearly all texts have none, and need no check of each letter.
 _BEHIND_LATIN: Final = re.compile(f"[^\0-{chr(_BLOCKS[0][1])}\\W]")
 
 
 @lru_cache(maxsize=CACHED_LETTERS)
 def script_of(char: str) -> str:
-    """Return the script of a letter; UNKNOWN for one of a script that is not listed."""
+    """Return a letter's script, or ``UNKNOWN`` if it is not listed."""
     code = ord(char)
     index = bisect_right(_FIRSTS, code) - 1
     if index < 0 or code > _BLOCKS[index][1]:
@@ -83,7 +83,7 @@ def script_of(char: str) -> str:
 
 
 def scripts_in(text: str) -> Counter[str]:
-    """Count the letters of a text by their script."""
+    """Count a text's letters by script."""
     if _BEHIND_LATIN.search(text) is None:
         letters = sum(map(str.isalpha, text))
         return Counter({LATIN: letters} if letters else ())
@@ -92,18 +92,18 @@ def scripts_in(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def scripts_of(tag: str) -> frozenset[str]:
-    """Return the scripts that a language is written in (zh: Han; ja: kana and Han)."""
+    """Return a language's scripts (zh: Han; ja: kana and Han)."""
     script = Language.get(tag).maximize().script or UNKNOWN
     return _WRITTEN_IN.get(script, frozenset({script}))
 
 
 def text_weight(text: str) -> float:
-    """Return how much a text says, in Latin letters of English; digits count as letters."""
+    """Return a text's weight in English letters; digits count as letters."""
     if _HEAVY.search(text) is None:
         return float(sum(map(str.isalnum, text)))
     return letters_weight(Counter(script_of(char) for char in text if char.isalnum()))
 
 
 def letters_weight(letters: Mapping[str, int]) -> float:
-    """Return how much letters say, counted by their script."""
+    """Return the weight of letters, counted by script."""
     return sum(_WEIGHTS.get(script, 1.0) * count for script, count in letters.items())

@@ -1,4 +1,4 @@
-"""Canary checks: short translations that show that a model's pairs really work."""
+"""Canary checks: short translations that show whether a model's pairs work."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 
 
 def canary_work(pair: LanguagePair, text: str, timeout: float, clock: Callable[[], float]) -> WorkItem:
-    """Return the request for a canary, an ordinary text that goes before all others; ``timeout`` is in seconds."""
+    """Return a canary's work item; ``timeout`` is in seconds."""
     request = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target)
     return WorkItem(request, pair, Deadline.after(timeout, clock), f"canary-{uuid.uuid4().hex}", canary=True)
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryRound:
-    """Outcome of one round of canaries: how many passed, in how many seconds, and whether the engine hangs."""
+    """One round's result: passed canaries, its duration, and whether the engine hangs."""
 
     passed: int
     seconds: float
@@ -37,7 +37,7 @@ class CanaryRound:
 
 
 class CanaryChecks:
-    """Sends the canaries of one model's pairs through its engine; ``timeout`` is in seconds."""
+    """Canaries of one model's pairs; ``timeout`` is in seconds."""
 
     def __init__(self, entry: ModelEntry, timeout: float, clock: Callable[[], float]) -> None:
         self._entry = entry
@@ -53,7 +53,7 @@ class CanaryChecks:
     ) -> CanaryRound:
         """Send the pairs' canaries, all at once.
 
-        ``on_result`` is called as soon as each is back, with what is wrong with its pair or None.
+        ``on_result`` gets each pair with its issue, or None, as soon as it is known.
         """
 
         async def check_one(pair: LanguagePair) -> str | None:
@@ -64,7 +64,7 @@ class CanaryChecks:
         began = self._clock()
         steps = translator.engine.progress().steps
         issues = await asyncio.gather(*map(check_one, pairs))
-        # Busy is not dead: only an engine that made no single step for its canaries hangs.
+        # A busy engine is not dead: it hangs only if it made no step during its canaries.
         hangs = self._too_late in issues and translator.engine.progress().steps == steps
         return CanaryRound(issues.count(None), self._clock() - began, hangs)
 
@@ -76,10 +76,10 @@ class CanaryChecks:
         except TimeoutError:
             return self._too_late
         except EngineGoneError:
-            return "its engine died under the canary"
+            return "its engine died during the canary"
         except PairwayError as error:
             return f"its canary was refused: {error.detail}"
-        except Exception as error:  # whatever it is, the pair does not work; the engine lives and is tried again
+        except Exception as error:  # any error means that the pair does not work; the engine lives and is tried again
             log.exception("canary raised", extra={"model": self._entry.name, "pair": str(pair)})
             return f"its canary failed: {type(error).__name__}"
         issue = canary_texts.canary_issue(source, result.translation or "")

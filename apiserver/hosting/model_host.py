@@ -1,4 +1,4 @@
-"""Model host: starts one model's engine, checks its pairs, watches it, restarts it."""
+"""Model host: starts, checks, watches and restarts one model's engine."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from shared.runtime.background import Loop
 
 log = logging.getLogger(__name__)
 
-# How soon an idle engine's death is seen; under load its requests see it at once.
+# Time until an idle engine's death is seen; under load its requests see it at once.
 WATCH_SECONDS: Final = 0.1
-# A pair whose canary failed while its engine lives is tried again after this.
+# Pause before a failed canary of a live engine is repeated.
 CANARY_RETRY_SECONDS: Final = 10.0
-# Where nothing better is known: restarting a small engine takes about this long.
+# Used before a start was measured: a small engine restarts in about this time.
 RETRY_AFTER_SECONDS: Final = 5.0
 
-# What a model runs at once where its entry does not say: vLLM's own default for an API server.
+# Batch size if the entry has none: vLLM's default for an API server.
 DEFAULT_MAX_NUM_SEQS: Final = 256
 
 DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"
 STARTING: Final = "the engine is starting"
-CANARY_RUNNING: Final = "its canary translation is on the way"
+CANARY_RUNNING: Final = "its canary translation is running"
 STALLED: Final = "its engine stands still"
 
 
@@ -55,9 +55,10 @@ class EngineFactory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Settings of a host: seconds a canary may take, of a restart's first pause, of silence that makes an engine suspect.
+    """Settings of a host, in seconds; ``restart_backoff`` is a restart's first pause.
 
-    A hanging engine loses its pairs within 3 s: the silence (1.5 s), a ping's pause (0.25 s), two checks of 0.1 s.
+    ``stall_seconds``: an engine that is silent for longer is suspect. A hanging engine loses its pairs within 3 s: the
+    silence (1.5 s), a ping's pause (0.25 s), two checks of 0.1 s.
     """
 
     canary_timeout: float
@@ -68,7 +69,7 @@ class HostSettings:
 
 @dataclass(frozen=True, slots=True)
 class HostServices:
-    """Services that all hosts of a server share; ``start_lock`` lets one engine start at a time."""
+    """Services that a server's hosts share; ``start_lock`` serialises engine starts."""
 
     factory: EngineFactory
     metrics: ApiServerMetrics
@@ -79,9 +80,9 @@ class HostServices:
 
 
 class ModelHost:
-    """One model's life. All state changes happen in ``tick`` and in the task it starts, on one event loop.
+    """The life of one model; ``ranks`` are its places in the catalog.
 
-    ``ranks`` are the model's places in the catalog.
+    All state changes happen in ``tick`` and in the task that it starts, on one event loop.
     """
 
     def __init__(
@@ -98,28 +99,28 @@ class ModelHost:
         self._revision: str | None = None
         batch_size = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
         self.admission = ModelAdmission(batch_size, settings.queue, services.clock)
-        # Why each pair is not ready; None where it is.
+        # Why each pair is not ready; None if it is ready.
         self._reasons: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._task: asyncio.Task[None] | None = None
         self._restarts = RestartBackoff(settings.restart_backoff, services.clock, services.rng)
         self._canaries = CanaryChecks(entry, settings.canary_timeout, services.clock)
         self._canaries_due = services.clock()
         self._engine_hangs = False
-        self._metrics.engine_deaths.labels(entry.name)  # born at 0, so that an alert sees the first one as an increase
+        self._metrics.engine_deaths.labels(entry.name)  # starts at 0, so that an alert sees the first death
 
     def loop(self) -> Loop:
         """Return the loop that keeps this model alive."""
         return Loop(f"host:{self.entry.name}", WATCH_SECONDS, self.tick, self._clock, self._services.rng)
 
     def ready(self, pair: LanguagePair) -> bool:
-        """Say whether the pair's canary came back and its engine lives."""
+        """Return whether the pair's canary passed and its engine lives."""
         return self._reasons[pair] is None and self._translator is not None and self._translator.engine.alive
 
     def translator(self, pair: LanguagePair) -> Translator:
         """Return the translator for a ready pair.
 
         Raises:
-            PairUnavailableError: the pair is not ready; says why.
+            PairUnavailableError: the pair is not ready; the message says why.
         """
         if self._translator is None or not self.ready(pair):
             raise self.unavailable(pair)
@@ -131,13 +132,16 @@ class ModelHost:
         return PairUnavailableError(str(pair), reason, retry_after=self.ready_in() or RETRY_AFTER_SECONDS)
 
     def ready_in(self) -> float | None:
-        """Return in how many whole seconds (1 to 60) an engine that is gone or starts should serve; else None."""
+        """Return the whole seconds (1 to 60) until the engine should serve.
+
+        None if it serves now, or never did.
+        """
         translator = self._translator
         lives = translator is not None and translator.engine.alive and not self._restarts.is_starting
         return None if lives else self._restarts.seconds_left()
 
     def pair_reports(self) -> dict[str, PairReport]:
-        """Return every configured pair's report."""
+        """Return the report of every configured pair."""
         ready_in = self.ready_in()
         return {
             str(pair): PairReport(
@@ -154,7 +158,7 @@ class ModelHost:
         }
 
     def progress(self) -> ModelReport | None:
-        """Return the engine's report, its capacity and its revision; None while there is no engine."""
+        """Return the engine's report with capacity and revision; None without an engine."""
         if self._translator is None:
             return None
         return self.admission.with_capacity(self._translator.engine.progress(), self._revision)
@@ -165,7 +169,7 @@ class ModelHost:
         return None if self._translator is None else self._translator.engine
 
     async def tick(self) -> None:
-        """Do what is due: stop a dead or hanging engine, suspect one that stalls, start one, repeat failed canaries."""
+        """Run one step: stop, suspect or start the engine; repeat failed canaries."""
         if self._task is not None and self._task.done():
             task, self._task = self._task, None
             self._update_ready_metric()
@@ -186,7 +190,7 @@ class ModelHost:
             self._task = self._canary_task(self._translator, CANARY_RUNNING)
 
     async def close(self) -> None:
-        """Stop what is running; bounded by the engine's own stop."""
+        """Stop the task and the engine."""
         await self._cancel_task()
         if self._stall_detector is not None:
             self._stall_detector.close()
@@ -203,13 +207,13 @@ class ModelHost:
             try:
                 sampling = sampling_for(self.entry, engine)
                 family, pairs = self.entry.family, self.entry.all_pairs
-                # A thousand pairs take more than a second.
+                # In a thread, because a thousand pairs take more than a second.
                 encoders = await asyncio.to_thread(
                     lambda: {pair: PromptEncoder.of(family, pair, engine) for pair in pairs}
                 )
                 self._revision = await asyncio.to_thread(model_revision, self.entry, engine.progress().revision)
-            except BaseException:  # a cancelled start, too
-                await engine.stop()  # else every new try would leave one behind
+            except BaseException:  # including a cancelled start
+                await engine.stop()  # otherwise each new try would leave an engine behind
                 raise
             slots = self.admission.new_slots(engine.max_num_seqs)
             guard, metrics = self._services.guards, self._metrics
@@ -224,7 +228,7 @@ class ModelHost:
         return asyncio.create_task(self._check_canaries(translator, reason), name=f"canary:{self.entry.name}")
 
     async def _check_canaries(self, translator: Translator, reason: str) -> None:
-        """Send the canary of every pair that is not ready; each that comes back makes its pair ready."""
+        """Send the canary of every unready pair; a success makes it ready."""
         self._canaries_due = self._clock() + CANARY_RETRY_SECONDS
         pairs = [pair for pair, issue in self._reasons.items() if issue is not None]
         self._reasons.update(dict.fromkeys(pairs, reason))
@@ -244,22 +248,22 @@ class ModelHost:
             log.error("canary failed", extra={**fields, "why": issue})
 
     async def _suspect(self, translator: Translator, silence: float) -> None:
-        """Take a stalled engine's pairs away until their canaries, which wait in it, come back."""
+        """Make a stalled engine's pairs unready until their canaries pass."""
         await self._cancel_task()
         self._reasons = dict.fromkeys(self.entry.all_pairs, STALLED)
         self._update_ready_metric()
         log.error(
-            "engine stands still; where it only takes long steps, raise APISERVER_STALL_SECONDS",
+            "engine stands still; if its steps are only long, raise APISERVER_STALL_SECONDS",
             extra={"model": self.entry.name, "silent_for": round(silence, 1)},
         )
         self._task = self._canary_task(translator, STALLED)
 
     async def _stop_lost_engine(self, translator: Translator, reason: str) -> None:
-        """Take a dead or hanging engine's pairs away at once, then end what is left of it."""
+        """Make a lost engine's pairs unready at once, then stop it."""
         self._translator = None
         self._engine_hangs = False
         log.error("engine lost", extra={"model": self.entry.name, "why": reason})
-        await self._cancel_task()  # first: a canary that came back this moment would count for the next engine
+        await self._cancel_task()  # first, because a canary that passes now would count for the next engine
         self._schedule_restart(reason)
         self._metrics.engine_deaths.labels(self.entry.name).inc()
         if self._stall_detector is not None:

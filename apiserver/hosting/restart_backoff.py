@@ -1,4 +1,4 @@
-"""Restart backoff: when an engine starts next, and when its pairs should be ready."""
+"""Restart backoff: when an engine starts next, and should serve again."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from random import Random
 from typing import Final
 
 MAX_BACKOFF_SECONDS: Final = 30.0
-# An engine that served this long was healthy: its next restart begins with the short pause again.
+# An engine that served this long was healthy: its next restart begins with the short pause.
 HEALTHY_AFTER_SECONDS: Final = 60.0
-# Clients get a whole number of seconds within these: a start that takes longer is asked about again meanwhile.
+# Bounds of the seconds that clients get; during a longer start they ask again.
 MIN_RETRY_SECONDS: Final = 1
 MAX_RETRY_SECONDS: Final = 60
 
 
 class RestartBackoff:
-    """One model's starts; mutable state: when the next is due, and how long the last one took.
+    """Times of one model's starts; ``backoff`` is the first pause in seconds.
 
-    ``backoff`` is the first pause in seconds; the first start is due at once.
+    Mutable state: when the next start is due (the first at once), and how long the last one took.
     """
 
     def __init__(self, backoff: float, clock: Callable[[], float], rng: Random) -> None:
@@ -37,15 +37,15 @@ class RestartBackoff:
 
     @property
     def is_starting(self) -> bool:
-        """Whether a start has begun whose canaries are not yet through."""
+        """Whether a start has begun and its canaries are not finished."""
         return self._start_began_at is not None
 
     def start_begun(self) -> None:
-        """Note that a start begins now."""
+        """Record that a start begins now."""
         self._start_began_at = self._clock()
 
     def start_ended(self, *, ready: bool) -> None:
-        """Note that the canaries of the running start are through; ``ready``: for at least one pair with success."""
+        """Record that the start's canaries are finished; ``ready``: at least one passed."""
         if self._start_began_at is None:
             return
         self._up_since = self._clock()
@@ -54,7 +54,7 @@ class RestartBackoff:
         self._start_began_at = None
 
     def schedule(self) -> float:
-        """Note that the engine is gone or did not start; return the seconds until the next start (± 20 %)."""
+        """Schedule the next start; return the seconds until then (± 20 %)."""
         pause = self._next_pause()
         self._due_at = self._clock() + pause * self._rng.uniform(0.8, 1.2)
         self._next_backoff = min(pause * 2, MAX_BACKOFF_SECONDS)
@@ -62,7 +62,7 @@ class RestartBackoff:
         return pause
 
     def seconds_left(self) -> float | None:
-        """Return in how many whole seconds an engine that is gone, or starts, should serve; None where it never did."""
+        """Return whole seconds until the engine should serve; None if never measured."""
         if self._start_seconds is None:
             return None
         now = self._clock()

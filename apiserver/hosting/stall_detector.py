@@ -1,6 +1,6 @@
-"""Stall detector: whether an engine makes progress, by its steps, or while idle by its answers to a ping.
+"""Stall detector: whether an engine makes steps, or answers pings while idle.
 
-What the API process does (heartbeats, answers of ``/report``) says nothing about an engine in a process of its own.
+Heartbeats and ``/report`` come from the API process, and say nothing about an engine in another process.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Final
 
 from apiserver.engine.interface import Engine
 
-# Pause between two pings; never is more than one on its way. One costs less than 1 ms of CPU in both processes.
+# Pause between two pings, one at a time. A ping costs less than 1 ms of CPU in both processes.
 PING_SECONDS: Final = 0.25
-# A check counts for no more silence than this. Where checks come later, our own event loop was held up (an engine's import
-# holds the interpreter for seconds), and steps made meanwhile may still have to be read.
+# Most silence that one check counts. A late check means that our event loop was blocked (an engine's import holds the
+# interpreter for seconds), and steps made meanwhile may not have been read yet.
 MAX_SECONDS_PER_CHECK: Final = 0.5
 
 
 class StallDetector:
-    """Watches one engine; mutable state: steps seen, the ping on its way, how long the engine has owed a sign of life.
+    """Silence of one engine; ``clock`` returns monotonic seconds.
 
-    ``clock`` gives seconds, monotonic.
+    Mutable state: the steps seen, the ping in flight, the seconds of silence.
     """
 
     def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
@@ -33,16 +33,17 @@ class StallDetector:
         self.silence = 0.0
 
     def check(self) -> float:
-        """Return the seconds for which the engine has owed a step (work waits) or an answer to the ping (idle).
+        """Return the seconds for which the engine has been silent.
 
-        To be called several times a second, on the event loop; sends the pings.
+        Silent means: no step while work waits, or no answer to a ping while idle. Sends the pings. Call it several
+        times a second, on the event loop.
         """
         now = self._clock()
         passed, self._checked_at = min(now - self._checked_at, MAX_SECONDS_PER_CHECK), now
         progress = self._engine.progress()
         moved, self._steps = progress.steps != self._steps, progress.steps
         answered = self._is_answered()
-        # While work waits answers do not count: an engine that answers but makes no step is stuck.
+        # While work waits only steps count: an engine that answers pings but makes no step is stuck.
         owes = progress.running + progress.waiting > 0 or not answered
         self.silence = self.silence + passed if owes and not moved else 0.0
         if self._ping is None and now - self._pinged_at >= PING_SECONDS:
@@ -51,15 +52,15 @@ class StallDetector:
         return self.silence
 
     def close(self) -> None:
-        """Wait for no answer any more."""
+        """Cancel the ping in flight."""
         if self._ping is not None:
             self._ping.cancel()
             self._ping = None
 
     def _is_answered(self) -> bool:
-        """Say whether no ping is on its way, and put an answered one away."""
+        """Return whether no ping is in flight; drop an answered one."""
         if self._ping is not None and self._ping.done():
             if not self._ping.cancelled():
-                self._ping.exception()  # of an engine that dies; whoever owns it sees that for itself
+                self._ping.exception()  # retrieves the error of a dying engine, whose owner notices the death itself
             self._ping = None
         return self._ping is None

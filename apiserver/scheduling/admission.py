@@ -1,9 +1,10 @@
-"""Admission: which requests a model accepts, by units of cost (shared/protocol/priority.py); the rest is refused at once.
+"""Admission: which requests a model accepts; excess requests are refused at once.
 
-A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)`` (a long text: its
-own cost more) and, at the measured rate, its deadline can be met. ``ahead`` are the units in flight in its own and more
-urgent lanes, of each other caller no more than its own has, for the slots serve callers in turn. A refusal's ``reason``
-is ``full``, ``late``, or ``queue``: nothing began within the queue deadline (docs/decisions/0017-overload.md).
+A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)`` (for a long text
+plus its own cost), if its deadline can be met at the measured rate. ``ahead`` is the number of cost units in flight in
+its lane and more urgent ones. Another caller counts with no more units than this one has, because slots serve callers
+in turn. A refusal's ``reason`` is ``full``, ``late``, or ``queue``: no segment got a slot within the queue deadline
+(docs/decisions/0017-overload.md).
 """
 
 from __future__ import annotations
@@ -23,31 +24,32 @@ from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
-# Queue deadline: so many times ``queue_seconds`` may a request be without any slot before it is refused after all, where an
-# engine became slower meanwhile or other classes go before. Long texts wait for theirs until their deadline.
+# Queue deadline, in multiples of ``queue_seconds``: a request without a slot is then refused, because the engine became
+# slower or other lanes went first. Long texts wait until their deadline.
 QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
-# Most seconds of a Retry-After: what a minute brings nobody knows.
+# Longest Retry-After in seconds; the load after a minute is unknown.
 RETRY_AFTER_MAX: Final = 60.0
-# A rate to divide by: an engine that stands still has none.
+# Lowest divisor: an engine without progress has a rate of 0.
 MIN_RATE: Final = 1e-3
-# A full batch takes about so many times as long as one request alone (2.1 times for 25, `make bench-origin`, D).
+# A full batch takes about this many times as long as one request alone (2.1 times for 25, `make bench-origin`, D).
 FULL_BATCH_SLOWDOWN: Final = 2.0
-# The rate is guessed to be between one full batch a second and so many: canaries are short.
+# The rate is guessed between one full batch a second and this many, because canaries are short.
 MAX_BATCHES_PER_SECOND: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class QueueBounds:
-    """The queueing delay to hold, seconds, and the most units that wait whatever the rate."""
+    """The queueing delay to hold, in seconds, and the most waiting units."""
 
     seconds: float
     max_waiting: int
 
 
 class ModelAdmission:
-    """One model's admission; mutable state: what is in flight. Never waits. Not thread-safe: one event loop.
+    """Admission to one model; it outlives engines and never waits.
 
-    It outlives engines. ``assumed_rate`` are the units per second to count with before the rate is known.
+    ``assumed_rate``: units per second until the rate is known. Mutable state: the units in flight. Not thread-safe:
+    one event loop.
     """
 
     def __init__(self, batch_size: int, bounds: QueueBounds, clock: Callable[[], float]) -> None:
@@ -60,36 +62,36 @@ class ModelAdmission:
         self._in_flight = InFlightLedger()
 
     def new_slots(self, batch_size: int) -> BatchSlots:
-        """Return the slots of a new engine, with a meter that the slots of a dead one cannot reach."""
+        """Return a new engine's slots; old slots cannot reach its meter."""
         self.meter = ThroughputMeter(self._clock)
         self.batch_size, self.assumed_rate = batch_size, float(batch_size)
         return BatchSlots(batch_size, overhang=max(1, batch_size // OVERHANG), meter=self.meter)
 
     def estimate_rate(self, canaries: int, seconds: float) -> None:
-        """Guess the rate by how long so many canaries took, all at once, until it is measured; within bounds."""
+        """Guess the rate from the seconds that simultaneous canaries took."""
         units = max(canaries, self.batch_size / FULL_BATCH_SLOWDOWN)
         guess = min(units / seconds if seconds else math.inf, MAX_BATCHES_PER_SECOND * self.batch_size)
         self.assumed_rate = max(self.batch_size, guess)
 
     def ahead(self, lane: Lane, caller: str, cost: float) -> float:
-        """Return the units in flight that come before a further request of the caller with that cost.
+        """Return the units in flight before a further request of the caller.
 
-        Of long texts no more goes before a short one than they may hold of the batch.
+        Long texts count before a short one only up to their share of the batch.
         """
         most = self._in_flight.units_of(caller, lane) + cost
         return self._in_flight.units_before(lane, most, self.batch_size / LONG_SHARE)
 
     def limit(self, priority: Priority) -> float:
-        """Return how much may be ahead of a short request of the class."""
+        """Return the most units that may be ahead of a short request."""
         queue = min(self._rate() * self._bounds.seconds, self._bounds.max_waiting)
         return self.batch_size + CLASS_SHARES[priority] * queue
 
     def queue_deadline(self, priority: Priority) -> float:
-        """Return the seconds within which a request of short texts must have its first slot."""
+        """Return the seconds within which a short request needs a slot."""
         return QUEUE_DEADLINES[priority] * self._bounds.seconds
 
     def admit(self, work: WorkItem) -> None:
-        """Hold capacity for a request until :meth:`release`.
+        """Reserve capacity for a request until :meth:`release`.
 
         Raises:
             OverloadedError: there is no capacity now, or not enough time.
@@ -101,7 +103,7 @@ class ModelAdmission:
         work.is_queueing, work.begun_at, work.queue_seconds = False, None, inf
 
     def finish(self, work: WorkItem, units: float) -> None:
-        """Note that so many of a request's units are done: their capacity is free at once."""
+        """Free the capacity of a request's finished units at once."""
         units = min(units, work.units_left)
         if units:
             work.units_left -= units
@@ -109,17 +111,17 @@ class ModelAdmission:
             self.meter.done(units)
 
     def release(self, work: WorkItem) -> None:
-        """Give back what is left of a request's capacity."""
+        """Free the rest of a request's capacity."""
         self.texts -= len(work.texts)
         self._in_flight.end(work.caller, work.lane, work.units_left)
 
     def queue_timeout(self, work: WorkItem) -> OverloadedError:
-        """Return the error for an admitted request that got no slot within its queue deadline."""
-        message = f"None of the request's work could begin within {self.queue_deadline(work.priority):g} s."
+        """Return the error for a request without a slot in time."""
+        message = f"No part of the request could begin within {self.queue_deadline(work.priority):g} s."
         return self._refusal(message, "queue", self.ahead(work.lane, work.caller, 0) - self.batch_size)
 
     def class_capacities(self) -> dict[Priority, ClassCapacity]:
-        """Return how full the model is for short requests of each class."""
+        """Return the load and limit for short requests of each priority."""
         most_long, capacities = self.batch_size / LONG_SHARE, dict[Priority, ClassCapacity]()
         for priority in Priority:
             lane = Lane.of(priority, is_long=False)
@@ -129,7 +131,7 @@ class ModelAdmission:
         return capacities
 
     def with_capacity(self, report: ModelReport, revision: str | None) -> ModelReport:
-        """Return the engine's report with the capacity, the rate and the model's revision in it."""
+        """Return the engine's report with capacity, rate and revision added."""
         update = {"capacity": self.class_capacities(), "rate": self.meter.rate, "revision": revision}
         return report.model_copy(update=update)
 
@@ -146,8 +148,8 @@ class ModelAdmission:
         limit = self.limit(work.priority) + (cost if work.lane.is_long else 0.0)
         if ahead >= limit:
             message = (
-                f"This model has {ahead:.0f} units of work in hand before this request ({work.priority}), and takes it "
-                f"on below {limit:.0f}."
+                f"This model has {ahead:.0f} units of work in flight before this request ({work.priority}), and "
+                f"accepts it below {limit:.0f}."
             )
             raise self._refusal(message, "full", ahead - limit + cost)
         rate = self.meter.rate
@@ -158,17 +160,17 @@ class ModelAdmission:
         if ahead + cost <= in_time:
             return
         seconds = max(0.0, ahead + cost - self.batch_size) / max(rate, MIN_RATE)
-        message = f"This request would take about {seconds:.0f} s and has {remaining:.1f} s."
+        message = f"This request would take about {seconds:.0f} s, but has only {remaining:.1f} s."
         if cost > in_time:
             message = (
-                f"This request of {cost:.0f} units is too large for the {remaining:.1f} s that it has, even if "
-                f"nothing were before it: this model does about {rate:.3g} units a second. Give it more time, or send less at once."
+                f"This request of {cost:.0f} units is too large for the {remaining:.1f} s that it has, even without "
+                f"other requests: this model does about {rate:.3g} units a second. Give it more time, or send less."
             )
-        # No more than what is ahead can be waited for.
+        # Waiting frees no more than the units ahead.
         raise self._refusal(message, "late", min(ahead, ahead + cost - in_time))
 
     def _refusal(self, message: str, reason: Literal["full", "late", "queue"], units: float) -> OverloadedError:
-        """Return the error, with the time that so many units take to drain, within Retry-After's bounds."""
+        """Return the error; Retry-After is the time in which the units drain."""
         seconds = min(max(units / max(self._rate(), MIN_RATE), RETRY_AFTER_MIN), RETRY_AFTER_MAX)
         return OverloadedError(message, retry_after=seconds, facts={"reason": reason})
 
@@ -178,14 +180,17 @@ class ModelAdmission:
 
 
 class InFlightLedger:
-    """What each caller has in flight, as mutable state; a caller is known only while it has a request in flight."""
+    """Units in flight of each caller and lane; mutable state.
+
+    A caller is known only while it has a request in flight.
+    """
 
     def __init__(self) -> None:
         self._units: dict[str, list[float]] = {}
         self._requests: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return how many callers have something in flight."""
+        """Return the number of callers with requests in flight."""
         return len(self._units)
 
     def add(self, caller: str, lane: Lane, units: float) -> None:
@@ -194,25 +199,25 @@ class InFlightLedger:
         self._units.setdefault(caller, [0.0] * len(Lane))[lane] += units
 
     def remove(self, caller: str, lane: Lane, units: float) -> None:
-        """Note that so many units of a request are done."""
+        """Subtract a request's finished units."""
         own = self._units[caller]
-        own[lane] = max(0.0, own[lane] - units)  # sums of fractions leave a little over
+        own[lane] = max(0.0, own[lane] - units)  # rounding could make it negative
 
     def end(self, caller: str, lane: Lane, units: float) -> None:
-        """Remove a request with what is left of it."""
+        """Remove a request with its remaining units."""
         self.remove(caller, lane, units)
         self._requests[caller] -= 1
         if not self._requests[caller]:
             del self._requests[caller], self._units[caller]
 
     def units_of(self, caller: str, lane: Lane) -> float:
-        """Return what a caller has in flight in the lane and more urgent ones."""
+        """Return a caller's units in the lane and more urgent ones."""
         return sum(self._units.get(caller, ())[: lane + 1])
 
     def units_before(self, lane: Lane, most: float = inf, most_long: float = inf) -> float:
-        """Return what is in flight in the lane and more urgent ones, of each caller no more than ``most``.
+        """Return the units in flight in the lane and more urgent ones.
 
-        Before a short text goes no more than ``most_long`` of long ones altogether.
+        Each caller counts with at most ``most`` units, all long texts before a short one with ``most_long``.
         """
         if lane.is_long:
             return sum(min(sum(units[: lane + 1]), most) for units in self._units.values())

@@ -1,4 +1,4 @@
-"""Batch slots: our own queue for an engine's batch, so that the engine's queue stays short."""
+"""Batch slots: a fair queue for an engine's batch; the engine's own stays short."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.priority import SHORT_UNITS, Lane
 
-# Long texts together run at most one in so many of the requests that the engine runs at once. A step's time grows with
-# its batch, so this is what a short text feels of a long one (measured: benchmarks/README.md, "Long texts").
+# Long texts together hold at most one in this many places of the batch. A step's time grows with its batch, so this
+# bounds how much they slow down a short text (measured: docs/benchmarks/long-texts.md).
 LONG_SHARE: Final = 4
-# Once it is planned, a text is long by its engine requests: more segments than this. Admission and the proxy, which know
-# only characters, go by shared/protocol/priority.py; sentences are often of half a unit.
+# A planned text with more segments than this is long. Admission and the proxy know only characters and use
+# shared/protocol/priority.py; a sentence is often half a unit.
 SHORT_SEGMENTS: Final = 2 * SHORT_UNITS
-# vLLM takes lower numbers first: work goes by its lane's, canaries before all.
+# vLLM takes lower numbers first. Work has the number of its lane, and canaries go before all.
 CANARY_PRIORITY: Final = -1
-# One slot in so many is handed out beyond the batch: what waits in the engine itself takes the slots that a step frees,
-# for our own next grant reaches it only a step later (measured: benchmarks/README.md, "Slots").
+# One extra slot for this many of the batch: a request that waits in the engine takes a place as soon as a step frees
+# it, while our next grant arrives a step later (measured: docs/benchmarks/sizing.md).
 OVERHANG: Final = 8
-# Bulk work holds at most one in so many of the slots while there is more urgent work; else it may fill the batch.
+# Bulk work holds at most one in this many slots while there is more urgent work.
 BULK_SHARE: Final = 4
 URGENT_LANES: Final = tuple(lane for lane in Lane if lane < Lane.BULK_SHORT)
 LONG_LANES: Final = tuple(lane for lane in Lane if lane.is_long)
-# While all wait, a lane gets one grant where the first one gets so many: the most urgent goes first, and none starves.
+# While all lanes wait, the first gets this many grants for one of the lane: urgent work goes first, and none starves.
 STRIDES: Final = (1, 4, 8, 16, 32, 32)
 
 
 @dataclass(slots=True, order=True)
 class Waiter:
-    """A segment that waits for a slot, in the order of its text's turn."""
+    """A segment that waits for a slot, ordered by its text's turn."""
 
     turn: int
     number: int
@@ -44,25 +44,28 @@ class Waiter:
 
 
 class FairQueue:
-    """One lane's waiters: callers in turn, each with its first text first. Knows a caller only while it waits."""
+    """Waiters of one lane: callers in turn, each caller's first text first.
+
+    A caller is known only while it waits.
+    """
 
     def __init__(self) -> None:
         self._callers: OrderedDict[str, list[Waiter]] = OrderedDict()
 
     def __contains__(self, caller: str) -> bool:
-        """Say whether a caller waits."""
+        """Return whether a caller waits."""
         return caller in self._callers
 
     def __len__(self) -> int:
-        """Return how many callers wait."""
+        """Return the number of waiting callers."""
         return len(self._callers)
 
     def add(self, waiter: Waiter) -> None:
-        """Put a waiter into its caller's queue."""
+        """Add a waiter to its caller's queue."""
         insort(self._callers.setdefault(waiter.caller, []), waiter)
 
     def pop(self) -> Waiter:
-        """Take the first waiter of the caller whose turn it is, which goes behind all others then."""
+        """Remove the next caller's first waiter; that caller becomes the last."""
         caller, waiters = self._callers.popitem(last=False)
         waiter = waiters.pop(0)
         if waiters:
@@ -70,7 +73,7 @@ class FairQueue:
         return waiter
 
     def remove(self, waiter: Waiter) -> None:
-        """Take out one that waits no more."""
+        """Remove a waiter that waits no more."""
         waiters = self._callers[waiter.caller]
         del waiters[bisect_left(waiters, waiter)]
         if not waiters:
@@ -78,11 +81,11 @@ class FairQueue:
 
 
 class BatchSlots:
-    """Slots of one engine's batch; mutable state: how many each lane holds, who waits. One event loop.
+    """The ``batch_size + overhang`` slots of one engine's batch.
 
-    Who waits is served by lane (``STRIDES``), then callers in turn, then the text that came first: ten long texts
-    shared out evenly would all end late. ``batch_size + overhang`` slots exist; admission bounds who waits, ``meter``
-    learns fullness.
+    Waiters are served by lane (``STRIDES``), then callers in turn, then by the order of texts: ten long texts with
+    equal shares would all end late. Admission bounds the waiters; ``meter`` gets the fullness. Mutable state: the slots
+    of each lane, and the waiters. One event loop.
     """
 
     def __init__(self, batch_size: int, *, overhang: int = 0, meter: ThroughputMeter | None = None) -> None:
@@ -95,14 +98,17 @@ class BatchSlots:
         self._held_by_lane = [0] * len(Lane)
         self._queues = [FairQueue() for _ in Lane]
         self._numbers = count()
-        # Stride scheduling: the waiting lane with the least pass is next. The last one that was served has this.
+        # Stride scheduling: the waiting lane with the lowest pass is next; the lane served last had ``_last_pass``.
         self._passes = [0] * len(Lane)
         self._last_pass = 0
 
     async def acquire(self, lane: Lane, work: WorkItem, turn: int) -> None:
-        """Wait for a slot and hold it until :meth:`release`; of a caller's texts that of the lowest turn goes first."""
+        """Wait for a slot and hold it until :meth:`release`.
+
+        Of a caller's texts, the one with the lowest ``turn`` goes first.
+        """
         queue = self._queues[lane]
-        # While a slot is free, whoever waits in another lane may not have it.
+        # If a slot is free, the waiters of other lanes may not have it.
         if self.held < self._most and not queue and self._may_hold(lane):
             self._hold(lane)
             self._update_meter()
@@ -121,17 +127,17 @@ class BatchSlots:
         try:
             await waiter.slot
         except asyncio.CancelledError:
-            if waiter.granted:  # in this very moment
+            if waiter.granted:  # at the same moment
                 self.release(lane)
             else:
                 self._queues[lane].remove(waiter)
                 self.waiting -= 1
-                self._grant()  # that was perhaps what bulk work waited for
+                self._grant()  # bulk work may have waited because of this waiter
                 self._update_meter()
             raise
 
     def release(self, lane: Lane) -> None:
-        """Give a slot back; who waits for it has it at once."""
+        """Give a slot back; the next waiter gets it at once."""
         self.held -= 1
         self._held_by_lane[lane] -= 1
         if self.waiting:
@@ -143,7 +149,7 @@ class BatchSlots:
         self._held_by_lane[lane] += 1
 
     def _update_meter(self) -> None:
-        """Set how full the batch is; who waits while slots are free waits for a share of them."""
+        """Report how full the batch is; waiters at free slots wait for their share."""
         if self._meter is None:
             return
         if self.held >= self.batch_size:
@@ -152,9 +158,10 @@ class BatchSlots:
             self._meter.set_fullness(self.held / self.batch_size if self.waiting else 0.0)
 
     def _may_hold(self, lane: Lane) -> bool:
-        """Say whether the lane may hold one more of the free slots, within the shares of long texts and of bulk.
+        """Return whether the lane may hold one more slot, within its share.
 
-        A lane that holds none may have one beyond its share: the two shares could else be full by turns for ever.
+        A lane that holds none may exceed the shares of long texts and bulk by one. Otherwise the two shares could be
+        full in turns for ever.
         """
         if lane in {Lane.INTERACTIVE_SHORT, Lane.STANDARD_SHORT}:
             return True
@@ -167,7 +174,7 @@ class BatchSlots:
         return not any(held[each] or self._queues[each] for each in URGENT_LANES)
 
     def _grant(self) -> None:
-        """Hand out what is free to those who wait and may have it."""
+        """Grant the free slots."""
         while self.held < self._most and self.waiting:
             waiting = (lane for lane in Lane if self._queues[lane] and self._may_hold(lane))
             lane = min(waiting, key=self._passes.__getitem__, default=None)
@@ -179,5 +186,5 @@ class BatchSlots:
             self.waiting -= 1
             waiter = self._queues[lane].pop()
             waiter.granted = True
-            if not waiter.slot.done():  # cancelled just now: it hands its slot on as soon as it learns of that
+            if not waiter.slot.done():  # a waiter cancelled just now passes its slot on when its task runs
                 waiter.slot.set_result(None)

@@ -1,4 +1,4 @@
-"""Throughput meter: how many units of cost an engine finishes in a second while it is full."""
+"""Throughput meter: cost units that an engine finishes per second while full."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from collections.abc import Callable
 from math import exp
 from typing import Final
 
-# Seconds of full time over which what was seen fades: some batches of a small model, one of a large one.
+# Full time over which measurements fade: some batches of a small model, one of a large one.
 MEMORY_SECONDS: Final = 5.0
-# Full time before the rate is known: what begins a burst ends only after a while, which would look like standing still.
+# Full time before the rate is known: the first work of a burst ends late, which would look like no progress.
 MIN_SEEN_SECONDS: Final = 2.0
-# A slot that is taken again within this was never free: between an answer and the next request there are some milliseconds.
+# A slot taken again within this time counts as never free: the next request comes some milliseconds after an answer.
 GAP_SECONDS: Final = 0.1
-# Work done in a slot is reported so soon after the slot was released.
+# Work is reported as done within this time after its slot was released.
 REPORT_DELAY_SECONDS: Final = 0.01
 
 
 class ThroughputMeter:
-    """Units done per second of *full* time, faded over ``MEMORY_SECONDS`` of it; ``clock`` gives seconds, monotonic.
+    """Units per second of *full* time; ``clock`` returns monotonic seconds.
 
-    Time with free slots does not count. While long texts or bulk wait for their share alone (batch_slots.py), time
-    counts by the share of the slots that are held: an estimate on the high side, gone a few seconds after the batch is
-    full.
+    Measurements fade over ``MEMORY_SECONDS``. Time with free slots does not count. While only long texts or bulk wait
+    for their share (batch_slots.py), time counts by the share of slots held. That estimate is high, and fades a few
+    seconds after the batch is full.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._fullness: float = 0  # share of the slots that counts as held: 0 while some are free, 1 with all held
-        self._counted_until: float = 0  # up to when that has been counted
-        self._in_gap = False  # whether slots are free since then, which may be a gap
-        self._gap_units: float = 0  # units done in what may be a gap
+        self._fullness: float = 0  # share of slots that counts as held: 0 while some are free, 1 if all are held
+        self._counted_until: float = 0  # the time until which fullness has been counted
+        self._in_gap = False  # whether slots have been free since then, which may be a gap
+        self._gap_units: float = 0  # units done in a possible gap
         self._units: float = 0
-        self._seconds: float = 0  # both faded alike
+        self._seconds: float = 0  # fades like the units
         self._seen_seconds: float = 0
 
     @property
     def rate(self) -> float | None:
-        """Units per second, None before it is known."""
+        """Units per second; None before it is known."""
         self._advance()
         return None if self._seen_seconds < MIN_SEEN_SECONDS else self._units / self._seconds
 
     def set_fullness(self, share: float) -> None:
-        """Note that from now on the engine is full, by this share of its slots (0 to 1); 0 while some are free."""
+        """Set the share of slots that counts as held, 0 to 1."""
         if share == (0 if self._in_gap else self._fullness):
             return
         self._advance()
         if not share:
             self._in_gap = True
             return
-        if self._in_gap:  # it was one
+        if self._in_gap:  # it was a gap
             self._in_gap = False
             self._advance()
             self._units += self._gap_units
@@ -56,7 +56,7 @@ class ThroughputMeter:
         self._fullness, self._counted_until = share, self._clock()
 
     def done(self, units: float) -> None:
-        """Note work done."""
+        """Record finished units."""
         self._advance()
         if self._in_gap and self._clock() - self._counted_until > REPORT_DELAY_SECONDS:
             self._gap_units += units
@@ -64,7 +64,7 @@ class ThroughputMeter:
             self._units += units
 
     def _advance(self) -> None:
-        """Count the full time since the last call; what may be a gap is counted once it has turned out not to be one."""
+        """Count the full time since the last call; a possible gap counts later."""
         now = self._clock()
         if self._in_gap:
             if now - self._counted_until < GAP_SECONDS:

@@ -1,4 +1,4 @@
-"""Work item: one request on its way through the server, from its admission to its last segment."""
+"""Work item: one request, from its admission to its last segment."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from shared.protocol.sse import DeltaSink
 
 @dataclass(slots=True, eq=False)  # not frozen: one for each request
 class WorkItem:
-    """Who asks for what and until when, and how far it is. A ``canary`` goes before everything and waits for no slot.
+    """One request: its caller, deadline, cost and progress.
 
-    ``caller`` tags who asks, for turns; ``sink`` gets a text's index and each final part. Mutable state: token ids
-    counted for the plan; units of cost not yet done, and per segment; the request's timer, the seconds that it may wait
-    for its first slot, whether it does, and when it had it.
+    ``caller`` is a tag for turns. ``sink`` gets a text's index and each final part. A ``canary`` goes before all other
+    work and waits for no slot. Mutable state: token ids counted while planning; cost units left, and per segment; the
+    request's timer; the longest wait for its first slot, whether it waits now, and when it got the slot.
     """
 
     request: TranslateRequest
@@ -52,7 +52,7 @@ class WorkItem:
         self.lane = Lane.of(self.priority, is_long=is_long(max(sizes)))
 
     def wait(self) -> None:
-        """Note that a segment waits for a slot; the first one's wait has a limit."""
+        """Record that a segment waits; the first wait has a limit."""
         if self.begun_at is not None or self.is_queueing or self.timer is None or self.queue_seconds == inf:
             return
         deadline, limit = self.timer.when(), asyncio.get_running_loop().time() + self.queue_seconds
@@ -61,7 +61,7 @@ class WorkItem:
             self.timer.reschedule(limit)
 
     def begin(self) -> None:
-        """Note that a segment has a slot: from now on only the deadline holds."""
+        """Record that a segment has a slot; only the deadline counts now."""
         if self.begun_at is not None:
             return
         self.begun_at = self.deadline.clock()

@@ -1,4 +1,4 @@
-"""Assembler: joins segments that come back in any order, and reports each part once it is final."""
+"""Assembler: joins segments that finish in any order, and reports final parts."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
 from apiserver.translation.segment_translator import SegmentResult
 from shared.protocol.messages import Notice
 
-# The warning for a part of a text that stayed in the source language, the rest being translated.
+# The warning for a part that stayed in the source language while the rest was translated.
 UNTRANSLATED: Final = "segment-untranslated"
-# Pieces are checked one by one; no guard sees how they read together.
+# No guard sees how pieces read together.
 TRANSLATED_IN_PIECES: Final = OutputIssue(
     "translated-in-pieces",
-    "Part of the text did not come back right as a whole and was translated in pieces: it may read badly.",
+    "Part of the text could only be translated in pieces: it may read badly.",
     usable=True,
     weight=1,
 )
 
 
 class Assembler:
-    """The answer to one text; mutable state: what is written, and what waits for an earlier segment.
+    """Assembly of one text's translation from its segments.
 
-    ``on_delta`` gets every further part once it is final; what needs no engine comes with the first segment's.
+    ``on_delta`` gets every further part once it is final; parts that need no engine come with the first segment.
+    Mutable state: the parts written, and those that wait for an earlier segment.
     """
 
     def __init__(self, plan: Plan, on_delta: Callable[[str], None] | None) -> None:
@@ -44,20 +45,20 @@ class Assembler:
         self._usable = not plan.segment_indices
 
     def add(self, index: int, result: SegmentResult) -> None:
-        """Add the result of that step's segment."""
+        """Add the result of a step's segment."""
         self._results[index] = result
         self._advance()
 
     @property
     def text(self) -> str | None:
-        """The whole answer once every segment is done; None where none of them has a usable text."""
+        """The whole translation; None if no segment has a usable text."""
         return "".join(self._written) if self._usable else None
 
     def close(self) -> None:
-        """Write what follows the last segment.
+        """Write the rest after the last segment.
 
         Raises:
-            ValueError: a segment has not been done.
+            ValueError: a segment is not done.
         """
         self._advance()
         if self._next < len(self._plan.steps):
@@ -100,7 +101,7 @@ class Assembler:
         self._written.append(text)
         if self._on_delta is None or not text:
             return
-        if not self._usable:  # nothing of an answer that may turn out to be none
+        if not self._usable:  # send nothing while the whole text may still be unusable
             self._withheld.append(text)
             return
         self._on_delta("".join([*self._withheld, text]))
@@ -114,7 +115,7 @@ class Assembler:
         self._issues.append((*result.issues, TRANSLATED_IN_PIECES) if result.stage == "pieces" else result.issues)
 
     def warnings(self) -> list[Notice]:
-        """Return one notice per kind of issue that the answer has, with how many of its segments have it."""
+        """Return one notice per kind of issue, with its number of segments."""
         total = len(self._plan.segment_indices)
         if not self._usable:
             first = self._untranslated[0]
@@ -126,7 +127,7 @@ class Assembler:
                 messages.setdefault(code, message)
                 counts[code] += 1
         for issue in self._untranslated:
-            messages.setdefault(UNTRANSLATED, f"Part of the text came back as it was. {issue.message}")
+            messages.setdefault(UNTRANSLATED, f"Part of the text was left untranslated. {issue.message}")
             counts[UNTRANSLATED] += 1
         return [
             Notice(code=code, message=message if total == 1 else f"{message} ({counts[code]} of {total} segments)")

@@ -1,6 +1,6 @@
-"""Planner: parses a text, protects what must survive and cuts it into segments, before any engine request.
+"""Planner: parses a text, protects parts of it, cuts it into segments.
 
-Nothing here waits or knows an engine, so that a long text can be planned in a thread.
+Nothing here waits or knows an engine, so a long text can be planned in a thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shared.protocol.messages import TextFormat
 
 @dataclass(slots=True)
 class GapStep:
-    """The text between two segments of one line; the target language may change it (rejoin.separator)."""
+    """The text between two segments of a line; rejoin.separator may change it."""
 
     text: str
     block: Block
@@ -35,7 +35,7 @@ class GapStep:
 
 @dataclass(slots=True)
 class TagStep:
-    """Placeholders that were taken off a segment's end, with the white space at them."""
+    """Placeholders that were split off a segment's ends, with their white space."""
 
     text: str
     block: Block
@@ -43,7 +43,7 @@ class TagStep:
 
 @dataclass(slots=True)
 class TextStep:
-    """One segment, for the engine unless it needs no translation; its placeholders are the block's."""
+    """One segment, whose placeholders are in ``block``; the engine gets translatable ones."""
 
     text: str
     block: Block
@@ -55,7 +55,7 @@ Step = str | GapStep | TagStep | TextStep
 
 @dataclass(slots=True)
 class NestedPlan:
-    """The plan of the words inside one of a block's placeholders (an image's alternative text)."""
+    """The plan of words inside a placeholder (an image's alternative text)."""
 
     block: Block
     index: int
@@ -64,9 +64,9 @@ class NestedPlan:
 
 @dataclass(slots=True)
 class Plan:
-    """A text's steps in order; written untranslated they are the text. ``nested`` comes before them.
+    """A text's steps in order; written untranslated, they are the text.
 
-    ``segment_indices`` are those of the steps that the engine is asked for.
+    ``segment_indices`` are the indices of the steps for the engine. ``nested`` plans are translated first.
     """
 
     pair: LanguagePair
@@ -82,17 +82,17 @@ class Plan:
 
     @property
     def segment_count(self) -> int:
-        """How many segments the engine is asked for, those of nested plans included."""
+        """The number of segments for the engine, nested plans included."""
         return len(self.segment_indices) + sum(len(nested.plan.segment_indices) for nested in self.nested)
 
     @property
     def only_segment(self) -> TextStep | None:
-        """The one segment that the engine is asked for; None where there are none or several."""
+        """The only segment for the engine, if there is exactly one."""
         step = self.steps[self.segment_indices[0]] if len(self.segment_indices) == 1 else None
         return step if isinstance(step, TextStep) else None
 
     def with_nested_texts(self, texts: Sequence[str]) -> Plan:
-        """Return the plan with the translations of its nested plans, in their order."""
+        """Return the plan with its nested plans' translations, given in their order."""
         placeholders: dict[int, list[Placeholder]] = {}
         for nested, text in zip(self.nested, texts, strict=True):
             changed = placeholders.setdefault(id(nested.block), list(nested.block.placeholders))
@@ -110,14 +110,14 @@ class Plan:
 
 @dataclass(slots=True)
 class TranslateOptions:
-    """What the client asks for every text of a request: its format, and what must survive in it."""
+    """The format of a request's texts, and the words protected in them."""
 
     format: TextFormat
     protection: Protection
 
 
 def untranslated_text(plan: Plan) -> str:
-    """Return a plan's text as it came (its placeholders as they come back)."""
+    """Return a plan's text untranslated, with the targets of its placeholders."""
     return "".join(
         step if isinstance(step, str) else step.text if isinstance(step, GapStep) else step.block.write(step.text)
         for step in plan.steps
@@ -147,7 +147,7 @@ def _plan_parts(parts: Sequence[Part], pair: LanguagePair, protection: Protectio
             steps += block_steps
             nested += nested_in_block
         else:
-            steps.append(block.source)  # not even its escapes change
+            steps.append(block.source)  # unchanged, even its escapes
     return Plan.of(pair, steps, nested)
 
 
@@ -166,7 +166,10 @@ def _plan_block(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
 
 
 def _split_outer_tags(text: str, block: Block) -> tuple[str, str, str]:
-    """Split tags off a segment's ends where no word depends on their place: alone, or around the whole."""
+    """Split off outer tags on whose place no word depends.
+
+    These are single tags at an end, and pairs around the whole.
+    """
     start, end = 0, len(text)
     inside = {index for _, index in placeholder_encoding.placeholders_in(text)}
     while start < end:

@@ -1,4 +1,4 @@
-"""Cuts a segment into pieces that are translated one by one."""
+"""Segment pieces: cuts a segment into pieces that are translated separately."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final
 from apiserver.protection import placeholder_encoding
 from apiserver.segmentation.segmenter import Segment, split_segment
 
-# Thai: from there on the code charts have the scripts that write words without spaces between them (and few others).
+# Thai: from here on, most of Unicode's scripts write words without spaces.
 FIRST_WITHOUT_SPACES: Final = "\u0e00"
 
 
 def cut_into_pieces(text: str, language: str, *, anywhere: bool) -> list[str]:
-    """Return the parts of a segment, which joined are the segment: pieces, and what is between them.
+    """Return the parts of a segment: pieces, and the text between them.
 
-    Cuts are at placeholders, else behind a sentence or clause, else, where ``anywhere``, between words; never within
-    one.
+    Joined, they are the segment. Cuts are at placeholders, else after a sentence or clause, else, if ``anywhere``,
+    between words; never inside a word.
     """
     if next(placeholder_encoding.placeholders_in(text), None) is None:
         segments = split_segment(text, language)
@@ -42,7 +42,6 @@ def _is_inside_word(before: str, between: str, after: str) -> bool:
 
 
 def _split_outer_space(words: str) -> list[str]:
-    """Return the words, and the white space around them, as parts."""
     core = words.strip()
     if not core:
         return [words] if words else []

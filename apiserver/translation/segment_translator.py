@@ -1,7 +1,8 @@
-"""Segment translator: translates one segment, with fallbacks until the output passes the checks.
+"""Segment translator: one segment, with fallbacks until the output passes the checks.
 
-Stages, each where the one before failed: as it is (or without tags, put around their words then), other sampling or
-other encoding of placeholders, in pieces, the best of these with its issues. So the engine requests are bounded.
+Each stage runs if the one before failed: as it is (or without tags, which are put around their words afterwards), with
+another sampling or another encoding of placeholders, in pieces, the best of these with its issues. So the number of
+engine requests is bounded.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ from shared.languages import LanguagePair
 from shared.literals import needs_translation
 from shared.runtime.tasks import gather_results
 
-# A piece that fails too is cut once more; what then fails is shown or given up.
+# A piece that fails is cut once more; a failure after that is shown or given up.
 MAX_DEPTH: Final = 2
 _FULL_STOPS: Final = (".", "。", "।")
 _ELLIPSES: Final = ("..", "。。")
-# More pieces than this are a segment that nothing will save.
+# A segment that has more pieces than this is not translated in pieces.
 MAX_PIECES: Final = 32
 
 Stage = Literal["first", "projected", "second", "pieces", "best", "none"]
 
 
 class OutputRequester(Protocol):
-    """Asks the engine to translate a text; its output is not yet checked."""
+    """A request to the engine for one text; the output is unchecked."""
 
     async def __call__(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
-        """Return the engine's output for the text; ``terms`` are for the family's term prompt."""
+        """Return the engine's output; ``terms`` are for the family's term prompt."""
         ...
 
 
 @dataclass(slots=True)
 class SegmentContext:
-    """What all segments of one text share: languages, family, sampling, guard, and who asks the engine."""
+    """The languages, model and guard that all segments of a text share."""
 
     pair: LanguagePair
     family: PromptFamily
@@ -55,9 +56,9 @@ class SegmentContext:
 
 @dataclass(slots=True)
 class SegmentResult:
-    """A segment's translation with the placeholders in place; its text is None where none may be shown.
+    """A segment's translation with its placeholders; no text if none is usable.
 
-    ``issues`` are those left (or why there is no text), ``issue_codes`` of every attempt, ``stage`` what gave the text.
+    ``issues`` remain, or say why there is no text. ``issue_codes`` are from every attempt. ``stage`` gave the text.
     """
 
     text: str | None
@@ -67,7 +68,7 @@ class SegmentResult:
 
     @property
     def weight(self) -> int:
-        """How bad the remaining issues are in all."""
+        """The sum of the remaining issues' weights."""
         return sum(issue.weight for issue in self.issues)
 
 
@@ -79,14 +80,14 @@ class _SegmentAttempts:
     issue_codes: list[str] = field(default_factory=list[str])
 
     def add(self, candidate: SegmentResult) -> bool:
-        """Add a candidate; say whether it is without issues."""
+        """Add a candidate; return whether it has no issues."""
         self.candidates.append(candidate)
         self.issue_codes += candidate.issue_codes
         return candidate.text is not None and not candidate.issues
 
     @property
     def has_text(self) -> bool:
-        """Whether a candidate has a text that may be shown."""
+        """Whether a candidate has a usable text."""
         return any(candidate.text is not None for candidate in self.candidates)
 
     def result(self, stage: Stage) -> SegmentResult:
@@ -95,11 +96,11 @@ class _SegmentAttempts:
         return SegmentResult(last.text, last.issues, tuple(dict.fromkeys(self.issue_codes)), stage)
 
     def best(self) -> SegmentResult:
-        """Return the candidate with the lightest issues; without text where none has any."""
+        """Return the candidate with the lightest issues; no text if none is usable."""
         usable = [candidate for candidate in self.candidates if candidate.text is not None]
         issue_codes = tuple(dict.fromkeys(self.issue_codes))
         if not usable:
-            # What keeps the text from being shown comes first. Without a candidate no encoding had the placeholders.
+            # Issues that make the text unusable come first. Without a candidate, no encoding had the placeholders.
             issues = sorted(self.candidates[0].issues, key=lambda issue: issue.usable) if self.candidates else ()
             return SegmentResult(None, tuple(issues) or (PLACEHOLDER_LOST,), issue_codes, "none")
         best = min(usable, key=lambda candidate: candidate.weight)
@@ -140,7 +141,7 @@ async def translate_segment(
         and attempts.add(projected)
     ):
         return attempts.result("projected")
-    # Pieces cut at placeholders have none left, so these cuts end by themselves.
+    # Cuts at placeholders end by themselves, because such pieces have none left.
     can_cut = depth < MAX_DEPTH or has_placeholders(text)
     parts = cut_into_pieces(text, context.pair.source, anywhere=not attempts.has_text) if can_cut else []
     pieces = await _translate_pieces(parts, placeholders, context, depth)
@@ -150,7 +151,7 @@ async def translate_segment(
 
 
 def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFamily) -> list[EncodedText]:
-    """Return the encodings that the placeholders can have in a prompt, the likeliest to survive first."""
+    """Return the possible encodings of the placeholders, the most reliable first."""
     if not has_placeholders(text):
         return [EncodedText(text, ())]
     encodings = [placeholder_encoding.encode_in_style(text, placeholders, family.placeholder_style)]
@@ -163,7 +164,7 @@ def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFam
 async def _request(
     encoded: EncodedText, placeholders: Sequence[Placeholder], context: SegmentContext, sampling: Sampling
 ) -> SegmentResult:
-    """Request one output, clean and check it, and find the placeholders in it again."""
+    """Request one output, clean and check it, and restore its placeholders."""
     terms = _terms(encoded, placeholders) if context.family.terms is not None else {}
     output = await context.request_output(encoded.text, terms, sampling)
     cleaned = cleanup.clean(output.text, encoded.text, context.pair)
@@ -182,14 +183,14 @@ async def _request(
 
 
 def without_full_stop(words: str, source: str) -> str:
-    """Remove a sentence's full stop where the source (a title, a piece) ends with a word."""
+    """Remove the full stop if the source ends with a word."""
     if not source[-1].isalnum() or not words.endswith(_FULL_STOPS) or words.endswith(_ELLIPSES):
         return words
     return words[:-1].rstrip() or words
 
 
 def _restored(encoded: EncodedText, output: str, placeholders: Sequence[Placeholder]) -> str | None:
-    """Return the output with its placeholders; None where they are not the segment's, or tags are not well nested."""
+    """Restore the output's placeholders; None if they differ or are badly nested."""
     if not encoded.spellings:
         return None if has_placeholders(output) else output
     text = encoded.restore(output)
@@ -199,18 +200,18 @@ def _restored(encoded: EncodedText, output: str, placeholders: Sequence[Placehol
 
 
 def _has_same_placeholders(text: str, encoded: EncodedText) -> bool:
-    """Say whether the text has the segment's placeholders alone: a model can write their characters by itself."""
+    # A model can write placeholder characters itself.
     return sorted(char for char, _ in placeholders_in(text)) == sorted(char for _, char in encoded.spellings)
 
 
 def _terms(encoded: EncodedText, placeholders: Sequence[Placeholder]) -> dict[str, str]:
-    """Return the terms that stand in this segment: a prompt names no others."""
+    """Return the terms of this segment; a prompt names no others."""
     present = [placeholders[index] for _, char in encoded.spellings for _, index in placeholders_in(char)]
     return {each.source: each.target for each in present if each.is_text and each.source != each.target}
 
 
 async def _project(text: str, placeholders: Sequence[Placeholder], context: SegmentContext) -> SegmentResult | None:
-    """Translate without the tags and put them around their words; None where those are not found."""
+    """Translate without the tags, then put them back; None if that fails."""
     untagged = tag_projection.remove_tags(text, placeholders)
     if untagged is None:
         return None
@@ -226,7 +227,7 @@ async def _project(text: str, placeholders: Sequence[Placeholder], context: Segm
 async def _translate_pieces(
     parts: Sequence[str], placeholders: Sequence[Placeholder], context: SegmentContext, depth: int
 ) -> SegmentResult | None:
-    """Translate the pieces of a segment one by one; None where there is but one, or far too many."""
+    """Translate a segment's pieces; None if there is one or too many."""
     indices = [index for index, part in enumerate(parts) if needs_translation(part)]
     if len(parts) < 2 or not indices or len(indices) > MAX_PIECES:
         return None
@@ -240,7 +241,7 @@ async def _translate_pieces(
     issues = tuple(issue for result in results for issue in result.issues)
     text = None if all(result.text is None for result in results) else "".join(translated)
     if text is not None:
-        # A piece may be too short to tell its language, or to miss a word in; the whole is not.
+        # A piece may be too short to show its language or a missing word; the whole is not.
         output = GenerationResult(_plain(text), "stop")
         issues_of_whole = context.guard.find_issues(_plain("".join(parts)), output, context.pair)
         known = {issue.code for issue in issues}
@@ -250,5 +251,4 @@ async def _translate_pieces(
 
 
 def _plain(text: str) -> str:
-    """Return a text's words, a space for each of its placeholders."""
     return " ".join(without_placeholders(text).split())

@@ -1,4 +1,4 @@
-"""Text translation: one planned text on its way through the engine."""
+"""Text translation: translates the segments of one planned text."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from shared.runtime.tasks import gather_results
 
 
 class SegmentPool:
-    """Translates a plan's segments; mutable state: the queue, the workers started, results by text.
+    """Workers that translate a plan's segments.
 
-    Equal segments are translated once: tables and menus repeat themselves. That holds at most one result per segment.
+    Equal segments are translated once, because tables and menus repeat themselves. Mutable state: the queue, the
+    workers started, results by text (at most one per segment).
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class SegmentPool:
         self._results: dict[str, asyncio.Future[SegmentResult]] = {}
 
     async def run(self, workers: int) -> None:
-        """Translate every segment, beginning with that many workers; each result goes to ``on_result`` with its index."""
+        """Translate every segment; ``workers`` is the number to begin with."""
         try:
             async with self._group:
                 for _ in range(workers):
@@ -58,7 +59,7 @@ class SegmentPool:
             raise errors.exceptions[0] from None
 
     def grow(self) -> None:
-        """Start one more worker, if there may be more; only from within :meth:`run`."""
+        """Start one more worker, up to the limit; only during :meth:`run`."""
         if self._free_workers:
             self._free_workers -= 1
             self._group.create_task(self._work())
@@ -72,20 +73,20 @@ class SegmentPool:
                 self._on_result(index, await known)
                 continue
             future: asyncio.Future[SegmentResult] = asyncio.get_running_loop().create_future()
-            if not has_placeholders(step.text):  # their characters may mean others in the next block
+            if not has_placeholders(step.text):  # the same characters may mean others in the next block
                 self._results[step.text] = future
             result = await self._translate(step)
             future.set_result(result)
             self._on_result(index, result)
 
 
-# Tokens that a model's context must leave for the answer, beyond the source's own length.
+# Tokens of the context that must stay free for the answer, in addition to the source's length.
 ANSWER_MARGIN: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class RunningModel:
-    """A model that runs, with all that its texts need; ``encoders`` are by pair, ``slots`` those of this engine."""
+    """A running model with the parts that texts need; ``encoders`` by pair."""
 
     entry: ModelEntry
     engine: Engine
@@ -102,9 +103,10 @@ class RunningModel:
 
 
 class TextTranslation:
-    """Translates one planned text of a request; mutable state: how many engine requests it has sent.
+    """Translation of one planned text.
 
-    ``turn`` is the text's place among those of its caller: the lowest has slots first.
+    ``turn``: of its caller's texts, the one with the lowest turn gets slots first. Mutable state: the number of engine
+    requests sent.
     """
 
     def __init__(self, model: RunningModel, work: WorkItem, plan: Plan, index: int, turn: int) -> None:
@@ -121,9 +123,9 @@ class TextTranslation:
         self._context = SegmentContext(plan.pair, model.family, model.sampling, model.guard, self.request_output)
 
     async def run(self) -> Translation:
-        """Translate the text, those of nested plans first.
+        """Translate the text, its nested plans first.
 
-        Where no segment has usable output, ``translation`` is None and a warning says why.
+        If no segment has usable output, ``translation`` is None and a warning says why.
 
         Raises:
             EngineGoneError: the engine died.
@@ -150,14 +152,16 @@ class TextTranslation:
         )
 
     async def request_output(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
-        """Ask the engine once; a prompt that leaves no space for an answer counts as an answer cut at its length.
+        """Request one output from the engine.
+
+        A prompt that leaves no space for an answer counts as an answer cut at its length.
 
         Raises:
             EngineGoneError: the engine died.
         """
         engine, lane = self._model.engine, self._lane
         if lane is not None:
-            await self._model.slots.acquire(lane, self._work, self._turn)  # before any work is done for it
+            await self._model.slots.acquire(lane, self._work, self._turn)  # before the prompt is encoded
         try:
             if lane is not None and self._pool is not None:
                 self._pool.grow()
@@ -180,11 +184,11 @@ class TextTranslation:
     ) -> Assembler:
         assembler = Assembler(plan, on_delta)
         segments = len(plan.segment_indices)
-        if (only := plan.only_segment) is not None:  # most texts: they need no tasks
+        if (only := plan.only_segment) is not None:  # most texts, which need no tasks
             assembler.add(plan.segment_indices[0], await self._translate_step(only))
         elif segments:
-            # A long text has up to twice as many workers as places in the batch, so that one of them waits when a place
-            # is given back and the text keeps its turn; of many long texts that wait, each needs but one.
+            # A long text has up to two workers per slot, so that one waits when a slot is released and the text keeps
+            # its turn. While it waits for its first slot, one is enough (docs/decisions/0011-translation-core.md).
             most = min(segments, 2 * self._model.slots.long_width) if self._is_long else segments
             pool = SegmentPool(plan, self._translate_step, assembler.add, most)
             self._pool = pool if self._is_long and not is_nested else None
@@ -193,7 +197,7 @@ class TextTranslation:
         return assembler
 
     async def _translate_step(self, step: TextStep) -> SegmentResult:
-        """Translate one segment, count how it went, and report it as done."""
+        """Translate one segment, count its outcome, and free its capacity."""
         result = await translate_segment(step.text, step.block.placeholders, self._context)
         pair = str(self._plan.pair)
         self._model.metrics.segments.labels(pair, result.stage).inc()

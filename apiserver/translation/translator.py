@@ -1,4 +1,4 @@
-"""Translator: one request in, the translations of its texts out, on one model."""
+"""Translator: translates all texts of one request on one model."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from shared.protocol.errors import TooLargeError
 from shared.protocol.messages import Translation
 from shared.runtime.tasks import gather_results
 
-# A segment shorter than this is no sentence any more: terms and prompt leave too little of the context.
+# A smaller segment holds no sentence: terms and prompt leave too little of the context.
 MIN_SEGMENT_TOKENS: Final = 16
-# About 2 ms of planning; longer texts are planned in a thread, so that the event loop never waits for one.
+# About 2 ms of planning. Longer texts are planned in a thread, so that the event loop does not wait.
 INLINE_CHARS: Final = 2000
 
 
 class Translator:
-    """Translates requests for one model's pairs on its running engine."""
+    """Translation of requests for one model's pairs on its running engine."""
 
     def __init__(self, model: RunningModel) -> None:
         self._model = model
         self._turns = count()
-        # One thread: the rest of the server needs the interpreter too, and a plan that nobody awaits any more goes on.
+        # One thread, because the rest of the server needs the interpreter too, and an abandoned plan continues.
         self._planning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planning")
 
     @property
@@ -42,7 +42,7 @@ class Translator:
         return self._model.engine
 
     async def translate(self, work: WorkItem) -> list[Translation]:
-        """Translate every text of a request at once; same order.
+        """Translate a request's texts concurrently, in the same order.
 
         Raises:
             TooLargeError: the request's terms leave no space for a text in the model's context.
@@ -58,7 +58,9 @@ class Translator:
         )
 
     async def plan(self, work: WorkItem) -> list[Plan]:
-        """Plan every text before the engine is asked for any: a request is refused before it costs a step.
+        """Plan every text before the first engine request.
+
+        So a request is refused before it costs a step.
 
         Raises:
             TooLargeError: the request's terms leave no space for a text in the model's context.
@@ -74,7 +76,7 @@ class Translator:
         return [await run(self._planning, plan_text, text, work.pair, options, budget) for text in work.texts]
 
     def _budget(self, pair: LanguagePair, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
-        """Return how much of a text one engine request can take, the answer being about as long."""
+        """Return the size of one engine request; its answer is about as long."""
         model, limits = self._model, self._model.entry.segment
         encoder, in_prompt = model.encoders[pair], terms and model.family.terms is not None
         prompt_tokens = len(encoder.ids("", terms)) if in_prompt else encoder.bare_length

@@ -36,8 +36,8 @@ def entry(**engine: object) -> ModelEntry:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("lenth", 5, "is no vLLM engine argument; did you mean length?"),
-        ("zzz", 5, "is no vLLM engine argument"),
+        ("lenth", 5, "is not a vLLM engine argument; did you mean length?"),
+        ("zzz", 5, "is not a vLLM engine argument"),
         ("length", "abc", "must be a whole number; got 'abc'"),
         ("length", 5.0, "must be a whole number; got 5.0"),
         ("length", True, "must be a whole number; got True"),
@@ -86,7 +86,7 @@ def test_check_arguments_names_every_wrong_argument() -> None:
     with pytest.raises(EngineArgumentError) as caught:
         check_arguments(entry(lenth=1, eager="yes", folder="x"), TYPES)
     assert str(caught.value) == (
-        "models.m.engine.lenth is no vLLM engine argument; did you mean length?; "
+        "models.m.engine.lenth is not a vLLM engine argument; did you mean length?; "
         "models.m.engine.eager must be true or false; got 'yes'"
     )
 

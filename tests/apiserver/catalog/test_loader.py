@@ -99,8 +99,8 @@ def test_canaries_of_the_entry_precede_built_in_ones(tmp_path: Path) -> None:
         ("path: org/model\nlanguages: [en, no]\nprompt: demo-tags", ["models.m.languages", 'quotes: "no"']),
         ("path: org/model\npairs: [en-de]\nprompt: demo-tag", ["models.m.prompt", "did you mean demo-tags?", "hy-mt2"]),
         ("path: org/model\npairs: [en-de]", ["models.m.prompt", "required"]),
-        (GOOD + "pair: [en-fr]", ["models.m.pair:", "is no key; did you mean pairs?"]),
-        (GOOD + "zzz: 1", ["models.m.zzz: is no key; there are path, pairs"]),
+        (GOOD + "pair: [en-fr]", ["models.m.pair:", "is not a key; did you mean pairs?"]),
+        (GOOD + "zzz: 1", ["models.m.zzz: is not a key; the keys are path, pairs"]),
         ("path: org/model\npairs: [en-de, de-en, en-de]\nprompt: demo-tags", ["models.m.pairs[2]", "en-de", "twice"]),
         ("path: org/model\nlanguages: [en, de, EN]\nprompt: demo-tags", ["models.m.languages[2]", "en", "twice"]),
         ("path: 7\npairs: [en-de]\nprompt: demo-tags", ["models.m.path", "string", "got 7"]),
@@ -129,12 +129,12 @@ def test_canaries_of_the_entry_precede_built_in_ones(tmp_path: Path) -> None:
         ("path: org/model\npairs: [en-qqq]\nprompt: qwen3", ["yaml:4: models.m.pairs[0]", "no language 'qqq'"]),
         ("path: org/model\npairs: [en-xyz]\nprompt: qwen3", ["yaml:4: models.m.pairs[0]", "no language 'xyz'"]),
         ("path: org/model\nlanguages: [en, de-XX-x]\nprompt: qwen3", ["models.m.languages[1]", "'de-XX-x'"]),
-        ("path: org/model\nlanguages: [en, de-AB]\nprompt: qwen3", ["knows de, but no such script or country"]),
+        ("path: org/model\nlanguages: [en, de-AB]\nprompt: qwen3", ["has de, but no such script or country"]),
         (GOOD + "canaries: {qqq: x}", ["models.m.canaries", "no language 'qqq'"]),
-        ("path: org/model\npairs: [sw-en]\nprompt: demo-tags", ["no canary", "sw", "canaries: {sw:"]),
+        ("path: org/model\npairs: [sw-en]\nprompt: demo-tags", ["no built-in canary text for sw; add canaries: {sw:"]),
         (GOOD + "canaries: {en: ' '}", ["models.m.canaries", "en", "blank"]),
         (GOOD + "canaries: {engl!sh: Hello}", ["models.m.canaries", "'engl!sh'"]),
-        (GOOD + "canaries: {fr: Bonjour}", ["canaries", "fr", "translates from"]),
+        (GOOD + "canaries: {fr: Bonjour}", ["canaries", "fr", "does not translate from"]),
     ],
 )
 def test_wrong_entry_is_refused_with_what_is_right(tmp_path: Path, entry: str, words: list[str]) -> None:
@@ -234,7 +234,7 @@ def test_model_written_twice_is_refused(tmp_path: Path) -> None:
 def test_binary_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "models.yaml"
     path.write_bytes(b"\xff\xfe\x00models")
-    with pytest.raises(CatalogError, match=r"can not be read"):
+    with pytest.raises(CatalogError, match=r"cannot be read"):
         load(path)
 
 

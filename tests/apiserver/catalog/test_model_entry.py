@@ -151,7 +151,7 @@ def test_template_without_chat_is_the_whole_prompt(tmp_path: Path) -> None:
         ("{template: '{text}', chat: 1}", ["models.m.prompt.chat", "boolean"]),
         ("{template: '{text}', names: {d!: x}}", ["models.m.prompt.names", "'d!'"]),
         ("{template: '{text}', names: {de: ' '}}", ["models.m.prompt.names", "de is blank"]),
-        ("{template: '{text}', stops: [x]}", ["models.m.prompt.stops: is no key; did you mean stop?"]),
+        ("{template: '{text}', stops: [x]}", ["models.m.prompt.stops: is not a key; did you mean stop?"]),
         ("{template: '{text}', stop: x}", ["models.m.prompt.stop", "must be a list"]),
         ("[demo-tags]", ["models.m.prompt", "string"]),
     ],

@@ -53,38 +53,38 @@ def test_wrong_keys_are_collected_and_the_rest_is_read(tmp_path: Path) -> None:
     assert file.content == {"a": None, "b": 2, "d": 5}
     assert [(fault.line, fault.message.split(";")[0]) for fault in file.issues] == [
         (1, "'2026-13-45' looks like a timestamp: month must be in 1..12"),
-        (2, "a key is a word, and YAML does not read no as one"),
+        (2, "a key must be text, but YAML does not read no as text"),
         (4, "'b' is written twice, first in line 3"),
-        (5, "a key is a word, and YAML does not read this as one"),
+        (5, "a key must be text, but YAML does not read this as text"),
     ]
 
 
 RUBBISH = {
-    "empty": ("", "models.yaml:1: must hold one key, models:"),
-    "no models": ("models:", "models.yaml:1: must hold one key, models:"),
-    "comments alone": ("# x\n# y\n", "models.yaml:1: must hold one key, models:"),
-    "models a list": ("# x\nmodels: []", "models.yaml:2: must hold one key, models:"),
-    "models empty": ("models: {}", "must hold one key, models:"),
-    "a list": ("[]", "models.yaml:1: must hold one key, models:"),
-    "words": ("just words", "models.yaml:1: must hold one key, models:"),
-    "two keys": ("models: {a: {}}\nmodel: {}", "models.yaml:2: must hold one key, models:"),
-    "a tab": ("models:\n\t- x", "models.yaml:2: no YAML: while scanning for the next token"),
-    "deep braces": ("{" * 20_000, "models.yaml:1: no YAML: nested deeper than 20"),
-    "deep brackets": ("models:\n  [" + "[" * 20_000, "models.yaml:2: no YAML: nested deeper than 20"),
+    "empty": ("", "models.yaml:1: must contain one key, models:"),
+    "no models": ("models:", "models.yaml:1: must contain one key, models:"),
+    "comments alone": ("# x\n# y\n", "models.yaml:1: must contain one key, models:"),
+    "models a list": ("# x\nmodels: []", "models.yaml:2: must contain one key, models:"),
+    "models empty": ("models: {}", "must contain one key, models:"),
+    "a list": ("[]", "models.yaml:1: must contain one key, models:"),
+    "words": ("just words", "models.yaml:1: must contain one key, models:"),
+    "two keys": ("models: {a: {}}\nmodel: {}", "models.yaml:2: must contain one key, models:"),
+    "a tab": ("models:\n\t- x", "models.yaml:2: not YAML: while scanning for the next token"),
+    "deep braces": ("{" * 20_000, "models.yaml:1: not YAML: nested deeper than 20"),
+    "deep brackets": ("models:\n  [" + "[" * 20_000, "models.yaml:2: not YAML: nested deeper than 20"),
     "deep lines": ("".join(" " * n + "a:\n" for n in range(200)), "nested deeper than 20"),
-    "a python object": ("a: 1\nmodels: !!python/object/apply:os.system ['true']", "models.yaml:2: no YAML: tag:yaml"),
-    "a python name": ("models: {a: !!python/name:os.system x}", "models.yaml:1: no YAML"),
-    "a set": ("models: !!set {a}", "no place in a catalog"),
+    "a python object": ("a: 1\nmodels: !!python/object/apply:os.system ['true']", "models.yaml:2: not YAML: tag:yaml"),
+    "a python name": ("models: {a: !!python/name:os.system x}", "models.yaml:1: not YAML"),
+    "a set": ("models: !!set {a}", "not allowed in a catalog"),
     "a bad date": ("models:\n  a: 2026-13-45", "models.yaml:2: models.a: '2026-13-45' looks like a timestamp"),
-    "a list as key": ("models: {[a]: b}", "a key is a word"),
+    "a list as key": ("models: {[a]: b}", "a key must be text"),
     "an entry of words": ("models: {a: b}", "models.a: must be a mapping"),
-    "itself": ("models: &m {a: *m}", "an alias stands inside what it stands for"),
-    "itself merged": ("models: &m {<<: *m}", "an alias stands inside what it stands for"),
-    "merged words": ("models: {<<: words}", "<< takes a mapping"),
+    "itself": ("models: &m {a: *m}", "an alias contains itself"),
+    "itself merged": ("models: &m {<<: *m}", "an alias contains itself"),
+    "merged words": ("models: {<<: words}", "<< needs a mapping"),
     "no anchor": ("models: *nothing", "undefined alias"),
-    "a control character": ("models:\n  \x00", "models.yaml:2: no YAML"),
-    "two documents": ("models: {}\n---\nmodels: {}", "models.yaml:2: no YAML: expected a single document"),
-    "half a quote": ('models: {a: "b}', "no YAML: while scanning a quoted scalar"),
+    "a control character": ("models:\n  \x00", "models.yaml:2: not YAML"),
+    "two documents": ("models: {}\n---\nmodels: {}", "models.yaml:2: not YAML: expected a single document"),
+    "half a quote": ('models: {a: "b}', "not YAML: while scanning a quoted scalar"),
 }
 
 
@@ -112,7 +112,7 @@ def test_aliases_that_unfold_into_billions_are_refused(tmp_path: Path, line: str
 
 def test_aliases_that_unfold_too_deep_are_refused(tmp_path: Path) -> None:
     text = "x0: &x0 [1]\n" + "".join(f"x{n}: &x{n} [[[*x{n - 1}]]]\n" for n in range(1, 10))
-    with pytest.raises(CatalogError, match="nested deeper than 20, aliases unfolded"):
+    with pytest.raises(CatalogError, match="nested deeper than 20, aliases expanded"):
         read(write(tmp_path, text))
 
 

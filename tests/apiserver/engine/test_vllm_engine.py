@@ -321,7 +321,7 @@ def test_catalog_check_names_every_wrong_entry(tmp_path: Path, capsys: pytest.Ca
     assert catalog_main(["check", str(wrong)]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
-        f"{wrong}:6: models.m.engine.max_modellen: is no vLLM engine argument; did you mean max_model_len?",
+        f"{wrong}:6: models.m.engine.max_modellen: is not a vLLM engine argument; did you mean max_model_len?",
         f"{wrong}:6: models.m.engine.enforce_eager: must be true or false; got 1",
     ]
 

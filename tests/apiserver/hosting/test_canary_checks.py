@@ -80,7 +80,7 @@ async def test_engine_death_is_an_issue() -> None:
     engine = ScriptedEngine(ENTRY)
     engine.die()
     _, issues = await check(engine)
-    assert set(issues.values()) == {"its engine died under the canary"}
+    assert set(issues.values()) == {"its engine died during the canary"}
 
 
 async def test_engine_without_a_step_in_time_hangs() -> None:
