@@ -1,4 +1,4 @@
-"""What an operator can set on a proxy, read from ``PROXY_*``."""
+"""Settings of a proxy, read from the environment variables ``PROXY_*``."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
 
 class ProxySettings(ServerSettings):
-    """Every field is the environment variable of its name with ``PROXY_`` before it."""
+    """Settings of a proxy; the field ``port`` is the environment variable ``PROXY_PORT``."""
 
     model_config = SettingsConfigDict(env_prefix="PROXY_")
     removed: ClassVar[Mapping[str, str]] = {
         "PROXY_PROCESSES": (
-            "start several proxies, each with a PROXY_PORT of its own, behind a load balancer "
-            "(docs/operations.md, More than one core)"
+            "start several proxies with different PROXY_PORTs behind a load balancer (docs/operations/scaling.md)"
         )
     }
 
     port: Port = 8000
     root_path: str = Field(
-        default="", pattern=r"^(/[^/\s]+)*$", description="Path under which a web server publishes us."
+        default="",
+        pattern=r"^(/[^/\s]+)*$",
+        description="Path under which a web server publishes this proxy, such as /mt; empty: the root.",
     )
     replicas: CommaSeparated = Field(
         default=("http://127.0.0.1:8001",),
@@ -40,80 +41,97 @@ class ProxySettings(ServerSettings):
     )
     redis_url: SecretStr = Field(
         default=SecretStr("redis://127.0.0.1:6379/0"),
-        description="Where the fleet's health is kept; may hold a password.",
+        description="URL of the Redis that holds the fleet's state and the API keys; it may contain a password.",
     )
     redis_prefix: str = Field(
-        default="pairway:", pattern=r"^[A-Za-z0-9:_\-]{1,64}$", description="Begins every key in Redis."
+        default="pairway:",
+        pattern=r"^[A-Za-z0-9:_\-]{1,64}$",
+        description="Prefix of every key in Redis; two fleets on one Redis need different prefixes.",
     )
-    redis_timeout: float = Field(default=0.25, gt=0, le=5, description="Longest wait for one call of Redis, seconds.")
+    redis_timeout: float = Field(default=0.25, gt=0, le=5, description="Longest wait for one Redis call, in seconds.")
     operator_token: Token = Field(
         default=SecretStr(""),
-        description="Token for changes of the fleet at run time, 16 to 256 ASCII characters; empty: no changes.",
+        description="Token to change the fleet and API keys, 16 to 256 ASCII characters; "
+        "empty: changes need a key of scope operate.",
     )
     keys: Literal["auto", "on", "off"] = Field(
         default="auto",
-        description='Whether callers need a key: "on", "off", or "auto": unless PROXY_HOST is a loopback address.',
+        description='Whether callers need an API key: "on", "off", or "auto", on unless PROXY_HOST is loopback.',
     )
     keys_without_redis: Literal["open", "closed"] = Field(
         default="open",
-        description='While Redis is away: "open" lets in keys read in the last hour, uncounted; "closed" none at all.',
+        description='While Redis is away, "open" accepts API keys read within the last hour, without counting; '
+        '"closed" accepts none.',
     )
     operator_port: int = Field(
         default=0,
         ge=0,
         le=65535,
-        description="TCP port where alone operators' paths and /metrics are served; 0: at the port of all others.",
+        description="Separate TCP port for operators' paths and /metrics; 0: PROXY_PORT serves them too.",
     )
     operator_host: str = Field(
-        default="127.0.0.1", description="Address to listen on for operators, where they have a port of their own."
+        default="127.0.0.1",
+        description="Address of PROXY_OPERATOR_PORT; 127.0.0.1 accepts only connections from this machine.",
     )
     replica_token: Token = Field(
         default=SecretStr(""),
-        description="What the API servers' APISERVER_TOKEN is, 16 to 256 ASCII characters; empty: they need none.",
+        description="Token sent to API servers, their APISERVER_TOKEN, 16 to 256 ASCII characters; empty: none.",
     )
     trusted_proxies: CommaSeparated = Field(
         default=(),
         max_length=100,
-        description="Addresses and networks of web servers whose X-Forwarded-For and -Proto are believed, comma-separated.",
+        description="Addresses and networks of web servers whose X-Forwarded-For and -Proto are believed, "
+        "comma-separated; empty: none.",
     )
     cors_origins: CommaSeparated = Field(
         default=(),
         max_length=100,
-        description="Origins whose web pages may ask, comma-separated, as https://example.com; *: any page.",
+        description="Origins whose web pages may call this proxy, comma-separated, such as https://example.com; "
+        "*: all; empty: none.",
     )
     max_connections: MaxConnections = Field(
         default=16_384,
-        description="Clients' connections at once; also never more than three quarters of the open files allowed.",
+        description="Most client connections at once; never more than three quarters of the open file limit.",
     )
     probe_interval: float = Field(
-        default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, seconds."
+        default=1.0, ge=0.1, le=60, description="Pause between two sweeps over the fleet, in seconds."
     )
     probe_timeout: float = Field(
-        default=1.0, ge=0.1, le=60, description="Longest wait for one replica's report, seconds."
+        default=1.0, ge=0.1, le=60, description="Longest wait for one replica's report, in seconds."
     )
-    connect_timeout: float = Field(default=1.0, gt=0, le=30, description="Longest wait for a connection, seconds.")
-    max_attempts: int = Field(default=3, ge=1, le=10, description="Replicas tried for one request before it fails.")
+    connect_timeout: float = Field(
+        default=1.0, gt=0, le=30, description="Longest wait for a connection to a replica, in seconds."
+    )
+    max_attempts: int = Field(
+        default=3,
+        ge=1,
+        le=10,
+        description="Most replicas tried for one request, not counting up to 10 that cannot be reached.",
+    )
     pivot: bool = Field(
         default=True,
-        description="Whether a pair that nothing serves directly may go through a third language; a request can refuse.",
+        description="Whether pairs without a model may go through a third language (pivot); requests can refuse this.",
     )
     preferred_pivots: CommaSeparated = Field(
         default=("en",),
         max_length=100,
-        description="Languages preferred as the third one, comma-separated; others come after them, the quickest first.",
+        description="Preferred pivot languages, comma-separated, best first; others follow, the fastest first.",
     )
     cache_bytes: int = Field(
         default=0,
         ge=0,
-        description="Bytes of memory (1 MiB and more) for translations, so for what users wrote, to answer the same again; "
-        "0: none is kept.",
+        description="Memory for cached translations of users' texts, in bytes, 1 MiB or more; 0: no cache.",
     )
     cache_seconds: float = Field(
-        default=86_400, ge=1, le=31_536_000, description="How long a translation is kept at most, seconds."
+        default=86_400,
+        ge=1,
+        le=31_536_000,
+        description="Longest time that a translation is cached, in seconds; the default is one day.",
     )
     cache_redis_url: SecretStr = Field(
         default=SecretStr(""),
-        description="Redis that holds the cache for all proxies, not that of the fleet; may hold a password; empty: none.",
+        description="URL of a Redis that shares the cache among proxies, not the fleet's Redis; "
+        "it may contain a password; empty: none.",
     )
     _parts = field_validator("replicas", "preferred_pivots", "trusted_proxies", "cors_origins", mode="before")(
         split_commas
@@ -129,7 +147,7 @@ class ProxySettings(ServerSettings):
     def _is_worth_it(cls, value: int) -> int:
         if 0 < value < _LEAST_CACHE_BYTES:
             least = f"write {_LEAST_CACHE_BYTES} (1 MiB) or more, or 0 for no cache"
-            raise ValueError(f"{value} is too little to be of use; {least}")
+            raise ValueError(f"{value} is too little; {least}")
         return value
 
     @field_validator("preferred_pivots")
@@ -147,25 +165,25 @@ class ProxySettings(ServerSettings):
         has_cache_redis = bool(self.cache_redis_url.get_secret_value())
         if has_cache_redis and not self.cache_bytes:
             raise ValueError(
-                "PROXY_CACHE_REDIS_URL needs PROXY_CACHE_BYTES > 0: what comes from it is kept in memory too"
+                "PROXY_CACHE_REDIS_URL needs PROXY_CACHE_BYTES > 0: translations from Redis are cached in memory too"
             )
         if has_cache_redis and urls.redis_server(self.cache_redis_url) == urls.redis_server(self.redis_url):
             raise ValueError(
-                "PROXY_CACHE_REDIS_URL and PROXY_REDIS_URL must be different servers, not databases of one: "
-                "the cache fills its memory, and the fleet's must never be full"
+                "PROXY_CACHE_REDIS_URL and PROXY_REDIS_URL must be different servers, not two databases of one server: "
+                "the cache fills its Redis, and the fleet's Redis must never be full"
             )
         if self.operator_port == self.port:
             raise ValueError(f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0")
         if self.operator_token.get_secret_value() and self.operator_token == self.replica_token:
             raise ValueError(
-                "PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN must differ: every replica is shown the second, "
+                "PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN must differ: every replica receives the second "
                 "and could change the fleet with it"
             )
         return self
 
     @property
     def published_without_keys(self) -> bool:
-        """Whether keys are off by default only, though a web server before us is believed, so seems to publish us."""
+        """Whether keys are off only by default, although trusted web servers suggest that this proxy is public."""
         return self.keys == "auto" and not self.keys_on and bool(self.trusted_proxies)
 
     @property
@@ -175,5 +193,5 @@ class ProxySettings(ServerSettings):
 
     @property
     def report_ttl(self) -> float:
-        """Seconds a report is believed in Redis: three sweeps and their time-outs, so one lost sweep is no alarm."""
+        """Lifetime of a report in Redis, in seconds: three sweeps with time-outs, so that one may be lost."""
         return 3 * (self.probe_interval + self.probe_timeout)

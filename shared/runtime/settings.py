@@ -48,7 +48,7 @@ MaxConnections = Annotated[
     Field(
         ge=1,
         le=1_000_000,
-        description="Connections at once; also never more than three quarters of the open files allowed.",
+        description="Most connections at once; never more than three quarters of the open file limit.",
     ),
 ]
 # Raw text for split_commas: pydantic-settings would parse it as JSON.
@@ -69,40 +69,50 @@ class ServerSettings(BaseSettings):
     # Advice for settings of earlier versions, by full name.
     removed: ClassVar[Mapping[str, str]] = {}
 
-    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address to listen on; 127.0.0.1 accepts only connections from this machine.",
+    )
     max_connections: MaxConnections = 16_384
     request_timeout: float = Field(
         default=30.0,
         gt=0,
         le=600,
-        description="Longest time for one request of up to 1,000 characters, seconds; X-Timeout-Ms can only shorten it.",
+        description="Longest time for a request of up to 1,000 characters, in seconds; X-Timeout-Ms only shortens it.",
     )
     seconds_per_1000_chars: float = Field(
         default=2.0,
         ge=0,
         le=600,
-        description="Seconds more for every further 1,000 characters of a request's texts together.",
+        description="Seconds added to that time for each further 1,000 characters of a request's texts; 0: none.",
     )
     max_request_timeout: float = Field(
-        default=600.0, gt=0, le=86_400, description="Longest time for one request, however long its texts, seconds."
+        default=600.0, gt=0, le=86_400, description="Longest time for any request, in seconds, however long its texts."
     )
-    max_texts: int = Field(default=128, ge=1, le=10_000, description="Texts in one request.")
-    max_text_chars: int = Field(default=200_000, ge=1, description="Characters in one text.")
+    max_texts: int = Field(default=128, ge=1, le=10_000, description="Most texts in one request.")
+    max_text_chars: int = Field(default=200_000, ge=1, description="Most characters in one text.")
     max_body_bytes: int = Field(
         default=2_097_152,
         ge=1024,
-        description="Bytes in one request's body; 200,000 characters fit even as \\uXXXX.",
+        description="Most bytes in one request's body; the default holds 200,000 characters even as \\uXXXX.",
     )
     max_bodies_bytes: int = Field(
-        default=33_554_432, ge=1_048_576, description="Bytes of all requests' bodies in hand at once, per server."
+        default=33_554_432, ge=1_048_576, description="Most bytes of all request bodies in memory at once, per server."
     )
     drain_seconds: float = Field(
-        default=3.0, ge=0, le=600, description="Time between a stop signal and the closing of the socket, seconds."
+        default=3.0,
+        ge=0,
+        le=600,
+        description="Time after a stop signal in which requests are still accepted, in seconds; 0: none.",
     )
     log_level: str = Field(
-        default="info", pattern="(?i)^(debug|info|warning|error)$", description="Least level logged."
+        default="info",
+        pattern="(?i)^(debug|info|warning|error)$",
+        description="Lowest level that is logged: debug, info, warning or error.",
     )
-    log_format: LogFormat = Field(default="json", description='"json", or "text" for people.')
+    log_format: LogFormat = Field(
+        default="json", description='Format of log lines: "json", or "text" for reading at a terminal.'
+    )
 
     @model_validator(mode="after")
     def _check_maxima(self) -> ServerSettings:
