@@ -18,7 +18,7 @@ _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
 
 class ProxySettings(ServerSettings):
-    """Settings of a proxy; the field ``port`` is the environment variable ``PROXY_PORT``."""
+    """Settings of a proxy; ``port`` is the environment variable ``PROXY_PORT``."""
 
     model_config = SettingsConfigDict(env_prefix="PROXY_")
     removed: ClassVar[Mapping[str, str]] = {
@@ -183,7 +183,7 @@ class ProxySettings(ServerSettings):
 
     @property
     def published_without_keys(self) -> bool:
-        """Whether keys are off only by default, although trusted web servers suggest that this proxy is public."""
+        """Whether trusted web servers publish this proxy without keys, by default."""
         return self.keys == "auto" and not self.keys_on and bool(self.trusted_proxies)
 
     @property
@@ -193,5 +193,8 @@ class ProxySettings(ServerSettings):
 
     @property
     def report_ttl(self) -> float:
-        """Lifetime of a report in Redis, in seconds: three sweeps with time-outs, so that one may be lost."""
+        """Lifetime of a report in Redis, in seconds.
+
+        It is three sweeps with their time-outs, so that a lost sweep does no harm.
+        """
         return 3 * (self.probe_interval + self.probe_timeout)

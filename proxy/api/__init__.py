@@ -6,6 +6,6 @@
 - ``keys``: API keys.
 - ``health_view``: the JSON of ``/health`` and ``/languages``.
 - ``fleet_view``: the JSON of ``/fleet``.
-- ``auth``: authentication of operators and watchers.
+- ``auth``: authentication of callers, operators and readers of the fleet's state.
 - ``bodies``: bodies of operators' requests.
 """

@@ -1,4 +1,4 @@
-"""Authentication of callers and operators; the key's id in the log."""
+"""Authentication of callers and operators; adds the key's id to the log."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ from proxy.keys.caller import at_address
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.deadline import Deadline
 
-# Documents what authenticate() and identify() read; the empty one beside it says that it may not be needed.
-KEY: Final = Depends(HTTPBearer(scheme_name="key", description="Where keys are on (PROXY_KEYS).", auto_error=False))
+# OpenAPI of the header that authenticate() and identify() read; NO_KEY says that it may not be needed.
+KEY: Final = Depends(
+    HTTPBearer(scheme_name="key", description="An API key; needed if keys are on (PROXY_KEYS).", auto_error=False)
+)
 NO_KEY: Final[dict[str, Any]] = {"security": [{}]}
-# Documents what require_operator() and require_watcher() read.
+# OpenAPI of the header that require_operator() and require_watcher() read.
 _OPERATOR_SCHEME: Final = Depends(
-    HTTPBearer(scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or a key to operate.", auto_error=False)
+    HTTPBearer(
+        scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or an API key of scope operate.", auto_error=False
+    )
 )
 
 
 async def authenticate(request: Request, deadline: Deadline) -> Authentication:
-    """Let in a caller of ``/translate`` by their key before the deadline, or raise PairwayError; count the request."""
+    """Identify a caller of ``/translate`` before the deadline, and count the request.
+
+    Raises:
+        PairwayError: the key is refused or over its limit, or the deadline has passed.
+    """
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
         client = request.scope["client"]
@@ -41,13 +49,13 @@ async def authenticate(request: Request, deadline: Deadline) -> Authentication:
 
 
 async def require_operator(request: Request, _: Any = _OPERATOR_SCHEME) -> None:
-    """Let in an operator; raise PairwayError where nothing was shown that opens this."""
+    """Identify an operator; raise PairwayError without a valid token or key."""
     operator = await context(request).keys.authenticator.require_operator(request_header(request, "authorization"))
     add_log_fields(request, key=operator)
 
 
 async def require_watcher(request: Request, scheme: Any = _OPERATOR_SCHEME) -> None:
-    """Let in who only looks: where keys are on, as ``require_operator`` does, else anybody."""
+    """Require an operator if keys are on; otherwise anybody may read."""
     if context(request).keys.authenticator.on:
         await require_operator(request, scheme)
 

@@ -1,4 +1,4 @@
-"""Bodies of operators' requests: read within bounds, and validated."""
+"""Bodies of operators' requests: bounded and validated."""
 
 from __future__ import annotations
 
@@ -18,20 +18,24 @@ from shared.protocol.validation_errors import operator_errors
 
 M = TypeVar("M", bound=BaseModel)
 
-# A URL and a weight, or a key with some hundred pairs; whatever is longer is no request of an operator's.
+# Enough for a key with 200 pairs, the longest request of an operator.
 MAX_BODY_BYTES: Final = 4096
 BODY_SECONDS: Final = 5.0
 
 
 async def read(request: Request, model: type[M]) -> M:
-    """Read the body; raise PairwayError where it is too large, too slow, no JSON, or a field of it is wrong."""
+    """Read the body as a model.
+
+    Raises:
+        PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
+    """
     deadline = Deadline.after(BODY_SECONDS, time.monotonic)
     with context(request).process.body_budget.reserve() as reservation:
         body = await read_body(request, MAX_BODY_BYTES, deadline, reservation)
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise BadRequestError(f"The body is no JSON: {error}.") from None
+        raise BadRequestError(f"The body is not JSON: {error}.") from None
     if not isinstance(value, dict):
         raise BadRequestError("The body is JSON, but not an object.")
     refuse_repeated_names(body)
@@ -39,7 +43,7 @@ async def read(request: Request, model: type[M]) -> M:
 
 
 def validated(model: type[M], members: dict[str, object]) -> M:
-    """Return the model with these members; raise InvalidRequestError, which names those that are wrong."""
+    """Return the model with these members; raise InvalidRequestError that names wrong ones."""
     try:
         return model.model_validate(members)
     except ValidationError as error:

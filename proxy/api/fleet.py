@@ -17,18 +17,18 @@ from proxy.urls import MAX_CHARS, replica_url
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
 
-# A hundred times an ordinary one's share, or a hundredth: beyond that somebody mistyped.
+# A hundred times the ordinary share, or a hundredth; anything beyond is a typing error.
 MAX_WEIGHT: Final = 100.0
 
 Url = Annotated[
     StrictStr,
-    Field(description="http://HOST:PORT; a host name stands for all its addresses.", max_length=MAX_CHARS),
+    Field(description="http://HOST:PORT; a host name means all its addresses.", max_length=MAX_CHARS),
     AfterValidator(replica_url),
 ]
 
 
 class Addressed(BaseModel):
-    """What is to be drained or resumed."""
+    """The replica, or the host name of several, to drain or resume."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,14 +36,17 @@ class Addressed(BaseModel):
 
 
 class Added(Addressed):
-    """What is to be added, or changed; a weight of null is the one that it reports, without any it keeps what it has."""
+    """The replica to add or change.
+
+    A weight of null means the weight that the replica reports; without the field the weight does not change.
+    """
 
     weight: Annotated[float | None, Field(ge=1 / MAX_WEIGHT, le=MAX_WEIGHT, strict=True)] = None
 
 
 routes = APIRouter()
 
-# The empty one beside the operator's says that neither may be needed.
+# The empty requirement in addition to the operator's says that neither may be needed.
 WATCH: Final[dict[str, Any]] = {"dependencies": [auth.WATCHER], "openapi_extra": {"security": [{}]}}
 WATCH_PROBLEMS: Final = problem_documentation((401, 403, 503))
 CHANGE: Final[dict[str, Any]] = {
@@ -59,18 +62,25 @@ def _view(request: Request) -> fleet_view.FleetView:
 
 
 def _changed(request: Request, applied: AppliedOverride) -> fleet_view.Changed:
-    return _view(request).changed(applied)  # as of now, not as of before the change
+    return _view(request).changed(applied)  # a new view, because the change may have taken time
 
 
 @routes.get("/fleet", responses=WATCH_PROBLEMS, **WATCH)
 async def fleet(request: Request) -> fleet_view.Fleet:
-    """Every replica: state, score, breakers, texts in flight, last report, why it is out. Open where keys are off."""
+    """List every replica as this proxy sees it.
+
+    Each has its state, score, circuit breakers, texts in flight, last report, and the reason why it gets no requests.
+    Needs no key if keys are off.
+    """
     return _view(request).fleet()
 
 
 @routes.get("/metrics", response_class=PlainTextResponse, responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS, **WATCH)
 async def metrics(request: Request) -> Response:
-    """This proxy's metrics in Prometheus' text format. Open where keys are off."""
+    """Return this proxy's metrics in Prometheus' text format.
+
+    Needs no key if keys are off.
+    """
     parts = context(request)
     process, snapshot = parts.process, parts.fleet.registry.snapshot
     for loop in process.loops:
@@ -84,7 +94,10 @@ async def metrics(request: Request) -> Response:
 
 @routes.post("/fleet/replicas", openapi_extra=body_documentation(Added), **CHANGE)
 async def add(request: Request) -> fleet_view.Changed:
-    """Add a replica, or all addresses of a host name; one that is there already gets the weight, if one is given."""
+    """Add a replica, or all addresses of a host name.
+
+    A replica that exists already gets the weight, if one is given.
+    """
     body = await bodies.read(request, Added)
     keeps = "weight" not in body.model_fields_set
     return _changed(request, await context(request).fleet.admin.add(body.url, body.weight, keeps_weight=keeps))
@@ -96,20 +109,23 @@ async def add(request: Request) -> fleet_view.Changed:
     **CHANGE,
 )
 async def remove(request: Request) -> fleet_view.Changed:
-    """Remove a replica, or all addresses of a host name, also one of the settings, until it is added again."""
+    """Remove a replica, or all addresses of a host name.
+
+    It stays removed until it is added again, also if it is in the settings.
+    """
     query = bodies.validated(Addressed, dict(request.query_params))
     return _changed(request, await context(request).fleet.admin.remove(query.url))
 
 
 @routes.post("/fleet/replicas/drain", openapi_extra=body_documentation(Addressed), **CHANGE)
 async def drain(request: Request) -> fleet_view.Changed:
-    """Send no new requests there; what is in flight goes on."""
+    """Send a replica no new requests; those in flight continue."""
     body = await bodies.read(request, Addressed)
     return _changed(request, await context(request).fleet.admin.drain(body.url))
 
 
 @routes.post("/fleet/replicas/resume", openapi_extra=body_documentation(Addressed), **CHANGE)
 async def resume(request: Request) -> fleet_view.Changed:
-    """Send requests there again."""
+    """Send requests to a drained replica again."""
     body = await bodies.read(request, Addressed)
     return _changed(request, await context(request).fleet.admin.resume(body.url))

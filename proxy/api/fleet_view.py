@@ -22,7 +22,10 @@ ReplicaSource = Literal["settings", "operator"]
 
 
 class LastReport(BaseModel):
-    """The last good report: seconds since it, and what it says of the server, its load and capacity, from whichever proxy."""
+    """The last good report, with its age in seconds.
+
+    The server's load and capacity include the requests of all proxies.
+    """
 
     age_s: float
     replica_id: str
@@ -32,33 +35,33 @@ class LastReport(BaseModel):
 
 
 class PairLine(BaseModel):
-    """One pair of a replica; ``rank`` is its model's place among all that serve the pair, 0 the preferred one."""
+    """One pair of a replica; ``rank`` 0 is the pair's preferred model."""
 
     ready: bool
     why: str | None
     model: str
     rank: int
-    breaker: str | None = Field(description="This proxy's breaker, null where it has none yet.")
+    breaker: str | None = Field(description="State of this proxy's circuit breaker; null: none yet.")
 
 
 class ReplicaLine(BaseModel):
     """One replica of the fleet as this proxy sees it."""
 
     url: str
-    names: list[str] = Field(description="URLs of the settings or of operators that lead to it.")
+    names: list[str] = Field(description="Configured URLs, by settings or operators, that resolve to it.")
     source: ReplicaSource
     state: ReplicaState
     drained: bool = Field(description="Whether an operator drained it.")
-    why: str | None = Field(description="Why it gets no requests, or not for all of its pairs; null when it does.")
+    why: str | None = Field(description="Why it gets no requests, or none for some pairs; null: it gets all.")
     weight: float
-    in_flight: int = Field(description="Texts this proxy has there now.")
-    score: float | None = Field(description="What this proxy picks by; lower is better.")
+    in_flight: int = Field(description="Texts of this proxy in flight there.")
+    score: float | None = Field(description="Score by which this proxy selects replicas; lower is better.")
     report: LastReport | None
     pairs: dict[str, PairLine]
 
 
 class ChangeLine(BaseModel):
-    """What an operator changed and is in force; ``at`` is the Unix time of the last word on it."""
+    """An operator's change in force; ``at`` is its Unix time."""
 
     url: str
     verdict: str
@@ -75,26 +78,26 @@ class Fleet(BaseModel):
 
 
 class Changed(BaseModel):
-    """The answer to a change: what holds now, and the replicas it is about."""
+    """The answer to a change: the change in force, and its replicas."""
 
     change: ChangeLine
     shared: bool = Field(
-        description="Whether Redis has it, so that every proxy obeys within a sweep; false: this proxy does so now, "
-        "the others as soon as Redis answers, and it is lost if this proxy ends before."
+        description="Whether Redis has the change, so that every proxy applies it within a sweep; false: this proxy "
+        "applies it now, the others once Redis answers, and it is lost if this proxy stops before."
     )
     replicas: list[ReplicaLine]
 
 
 @dataclass(slots=True)
 class FleetView:
-    """Renders the registry's fleet with what this proxy has measured; ``now`` is Unix seconds."""
+    """Renders the fleet with this proxy's statistics; ``now`` is Unix seconds."""
 
     registry: Registry
     local_stats: LocalStats
     now: float
 
     def fleet(self) -> Fleet:
-        """Show every replica, and every override in force."""
+        """Return every replica, and every override in force."""
         overrides = sorted(self.registry.overrides.all(), key=lambda each: each.url)
         return Fleet(
             replicas=[self._line(replica) for replica in self.registry.snapshot.replicas.values()],
@@ -102,7 +105,7 @@ class FleetView:
         )
 
     def changed(self, applied: AppliedOverride) -> Changed:
-        """Show an override, and the replicas it is about."""
+        """Return an override and its replicas."""
         replicas = self.registry.snapshot.replicas
         return Changed(
             change=_change_line(applied.override),
@@ -151,7 +154,7 @@ class FleetView:
         )
 
     def _score(self, replica: Replica) -> float | None:
-        # For an empty text of its worst pair.
+        # The score for an empty text of its worst pair.
         stats = self.local_stats.replica_stats(replica.url)
         candidates = [
             Candidate(
@@ -175,7 +178,7 @@ class FleetView:
         stats = self.local_stats.replica_stats(url)
         stalled = [str(pair) for pair, each in stats.pairs.items() if each.is_stalled]
         if stalled:
-            return f"it holds requests of {', '.join(stalled)} and makes no progress while others do"
+            return f"its requests of {', '.join(stalled)} make no progress, while those of other replicas do"
         out = [
             f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}"
             for pair, each in stats.pairs.items()
@@ -184,7 +187,7 @@ class FleetView:
         if out:
             return "; ".join(out)
         is_full = any(stats.is_full(self.local_stats.now(), lane) for lane in Lane)
-        return "it is full and asked to be left alone" if is_full else None
+        return "it is full and asked for no more requests" if is_full else None
 
 
 def _change_line(override: Override) -> ChangeLine:

@@ -29,17 +29,17 @@ PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415,
 class Created(KeyView):
     """A new key."""
 
-    key: Annotated[str, Field(description="What its holder shows; it is told this once.")]
+    key: Annotated[str, Field(description="The key for its holder; it is shown only once.")]
 
 
 class KeyList(BaseModel):
-    """All keys, the oldest first; those over for less than 30 days too."""
+    """All keys, the oldest first; revoked and expired ones for 30 days."""
 
     keys: list[KeyView]
 
 
 async def _checked_id(key_id: Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]) -> str:
-    """Return the id in the path; raise UnknownKeyError where no key can have it."""
+    """Return the id in the path; raise UnknownKeyError if it is malformed."""
     if not ID.fullmatch(key_id):
         raise UnknownKeyError(None)
     return key_id
@@ -49,22 +49,25 @@ KeyId = Annotated[str, Depends(_checked_id)]
 
 
 def _render(keys: Sequence[ApiKey]) -> bytes:
-    """Return the JSON of a KeyList, written key by key: of ten thousand, a thread of its own keeps nobody else waiting."""
+    """Return the JSON of a KeyList.
+
+    It is written key by key, so that the thread of 10,000 keys does not block the event loop.
+    """
     return b'{"keys":[' + b",".join(key.model_dump_json(exclude={"digest"}).encode() for key in keys) + b"]}"
 
 
 @contextmanager
 def _keys(request: Request) -> Generator[KeyStore]:
-    """Use the keys in Redis; raise KeysUnavailableError where it is away."""
+    """Yield the key store; raise KeysUnavailableError if Redis is away."""
     try:
         yield context(request).keys.store
     except StoreUnavailableError as error:
-        raise KeysUnavailableError(f"Keys can not be kept now: {error}.") from None
+        raise KeysUnavailableError(f"Keys cannot be read or changed now: {error}.") from None
 
 
 @routes.post("/keys", status_code=201, responses=PROBLEMS, openapi_extra=body_documentation(Grant))
 async def create(request: Request) -> Created:
-    """Create a key; the answer shows it, once."""
+    """Create a key; only this answer contains it."""
     key, shown = mint(await bodies.read(request, Grant), time.time())
     with _keys(request) as keys:
         await keys.add(key)
@@ -74,7 +77,7 @@ async def create(request: Request) -> Created:
 
 @routes.get("/keys", response_model=KeyList, responses=PROBLEMS)
 async def list_all(request: Request) -> Response:
-    """List all keys; never what opens them."""
+    """List all keys, without their secrets."""
     with _keys(request) as keys:
         records = await keys.all()
     return Response(await asyncio.to_thread(_render, records), media_type=JSON)
@@ -82,7 +85,7 @@ async def list_all(request: Request) -> Response:
 
 @routes.get("/keys/{key_id}", responses=PROBLEMS)
 async def show(request: Request, key_id: KeyId) -> KeyView:
-    """Show one key, also one that is over."""
+    """Show one key, also a revoked or expired one."""
     with _keys(request) as keys:
         key = await keys.read(key_id)
     if key is None:
@@ -92,7 +95,7 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
 
 @routes.patch("/keys/{key_id}", responses=PROBLEMS, openapi_extra=body_documentation(KeyChanges))
 async def change(request: Request, key_id: KeyId) -> KeyView:
-    """Change what a key may; it holds on every proxy within a second."""
+    """Change a key; every proxy applies the change within a second."""
     changes = await bodies.read(request, KeyChanges)
     check_end(changes.expires_at, time.time())
     with _keys(request) as keys:
@@ -101,6 +104,6 @@ async def change(request: Request, key_id: KeyId) -> KeyView:
 
 @routes.delete("/keys/{key_id}", responses=PROBLEMS)
 async def revoke(request: Request, key_id: KeyId) -> KeyView:
-    """Revoke a key; nobody is let in with it from now on. It is listed for 30 days more."""
+    """Revoke a key; it is refused at once, listed for 30 days."""
     with _keys(request) as keys:
         return (await keys.revoke(key_id)).view

@@ -25,10 +25,13 @@ routes = APIRouter()
     "/usage", responses=problem_documentation((401, 403, 404, 503)), dependencies=[auth.KEY], openapi_extra=auth.NO_KEY
 )
 async def usage(request: Request) -> Usage:
-    """Show a caller what their key may, and what they used of it; asking costs nothing. 404 where keys are off."""
+    """Show a caller their key and its usage.
+
+    This request is not counted. The answer is 404 if keys are off.
+    """
     authenticator = context(request).keys.authenticator
     if not authenticator.on:
-        raise NotFoundError("Keys are off on this proxy: nothing is counted, and nobody is limited.")
+        raise NotFoundError("Keys are off on this proxy: it counts no usage and limits nobody.")
     key = await authenticator.identify(request_header(request, "authorization"), Scope.TRANSLATE)
     add_log_fields(request, key=key.id)
     used = await authenticator.meter.usage(key)
@@ -39,7 +42,10 @@ async def usage(request: Request) -> Usage:
 @routes.head("/health", include_in_schema=False)
 @routes.get("/health", response_model=health_view.Health, responses={503: {"model": health_view.Health}})
 async def health(request: Request) -> Response:
-    """The fleet at a glance; 200 for ok and degraded, 503 for down. Never waits for Redis or a replica."""
+    """Return the fleet's health: 200 for ok and degraded, 503 for down.
+
+    The answer never waits for Redis or a replica.
+    """
     parts = context(request)
     registry, local_stats = parts.fleet.registry, parts.local_stats
     status, body = health_view.health(
@@ -56,9 +62,9 @@ async def health(request: Request) -> Response:
 
 @routes.get("/languages")
 async def languages(request: Request) -> health_view.Languages:
-    """Every language that can be translated from, its targets, and which of them can be served now."""
+    """List every source language, its targets, and whether they are ready now."""
     parts = context(request)
-    # Through 100 languages lead a million ways: not for the event loop.
+    # In a thread, because 100 languages have a million pivot routes.
     snapshot, pivots = parts.fleet.registry.snapshot, parts.translation.listed_pivots
     return await asyncio.to_thread(health_view.languages, snapshot, pivots)
 
@@ -66,14 +72,14 @@ async def languages(request: Request) -> health_view.Languages:
 @routes.head("/livez", include_in_schema=False)
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)
 async def livez(request: Request) -> Response:
-    """200 while the loops tick; depends on neither Redis nor load."""
+    """Answer 200 while the background loops run; independent of Redis and load."""
     return livez_response(context(request).process.loops)
 
 
 @routes.head("/readyz", include_in_schema=False)
 @routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
-    """200 after the first sweep and until draining."""
+    """Answer 200 after the first sweep and until draining, otherwise 503."""
     parts = context(request)
     draining = parts.process.draining.is_set()
     ready = parts.fleet.registry.swept.is_set() and not draining

@@ -27,7 +27,7 @@ routes = APIRouter()
 
 TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS) | auth.NO_KEY
 CACHE_DOC: Final = {
-    "description": "Where the answer comes from; only where a cache is on, or a request under way was shared.",
+    "description": "Source of the answer; only if the cache is on, or an identical request in flight was shared.",
     "schema": {"type": "string", "enum": list(AnswerSource)},
 }
 ANSWERS: Final = {
@@ -44,7 +44,7 @@ ANSWERS: Final = {
     openapi_extra=TRANSLATE_DOC,
 )
 async def translate(request: Request) -> Response:
-    """Translate one text or a list, wherever in the fleet its pair is served.
+    """Translate one text or a list of texts.
 
     With ``Accept: text/event-stream`` each part is sent as soon as it is final.
     """
@@ -77,7 +77,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
             work = pipeline.service.translate(call)
             answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
         except BaseException:
-            if charge is not None and not (sink is not None and sink.started):  # what the client has is not refunded
+            if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded
                 await meter.refund(charge)
             raise
         finally:

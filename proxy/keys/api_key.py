@@ -1,4 +1,4 @@
-"""Key: what a caller shows to be let in, and what they may with it. Pure; docs/decisions/0015-keys.md says why so."""
+"""API key: a caller's credential and its permissions. Pure; see docs/decisions/0015-keys.md."""
 
 from __future__ import annotations
 
@@ -20,35 +20,33 @@ from shared.protocol.priority import Priority
 
 ID_BYTES: Final = 6
 _ALPHABET: Final = string.digits + string.ascii_letters
-# 62 ** 32 is 190 bits: nobody guesses one, so a fast hash is enough.
+# 62 ** 32 is 190 bits, which nobody guesses, so a fast hash is enough.
 SECRET_CHARS: Final = 32
 ID: Final = re.compile(r"[0-9a-f]{12}")
 _SHOWN: Final = re.compile(r"pw_([0-9a-f]{12})_[0-9A-Za-z]{32}")
 
 MAX_NAME_CHARS: Final = 100
-# So many fit in an operator's order.
+# This many fit into the body of an operator's request.
 MAX_PAIRS: Final = 200
-# Ten times what a machine of 2026 does: beyond that somebody mistyped. All are exact in a script's numbers.
+# Ten times what a machine of 2026 does: a larger limit is a typing error. Lua's numbers hold all of them exactly.
 MAX_REQUESTS: Final = 1_000_000
 MAX_CHARS: Final = 1_000_000_000_000
-# 9999-12-31 23:59:59 UTC: no calendar of ours goes further.
+# 9999-12-31 23:59:59 UTC, where Python's calendar ends.
 MAX_UNIX: Final = 253_402_300_799
 
 
 class Scope(StrEnum):
-    """What a key opens: translations, or changes of the fleet and of keys."""
+    """Permission of a key: translate, or change the fleet and keys."""
 
     TRANSLATE = "translate"
     OPERATE = "operate"
 
 
 def parse_pair(text: str) -> LanguagePair:
-    """Read ``en-de``, or ``zh-Hant>de`` where a language has hyphens of its own; raise ValueError for all else."""
+    """Parse ``en-de`` or ``zh-Hant>de``; raise ValueError for anything else."""
     sides = text.split(">") if ">" in text else text.split("-")
     if len(sides) != len(("source", "target")):
-        raise ValueError(
-            f"{text[:80]!r} is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
-        )
+        raise ValueError(f"{text[:80]!r} is not a pair; write en-de, or zh-Hant>de if a language contains a hyphen")
     return LanguagePair(canonical_tag(sides[0].strip()), canonical_tag(sides[1].strip()))
 
 
@@ -65,62 +63,67 @@ def _printable(name: str) -> str:
 
 Name = Annotated[
     str,
-    Field(max_length=MAX_NAME_CHARS, description="Whose key it is, for operators.", examples=["alice"]),
+    Field(max_length=MAX_NAME_CHARS, description="Name of the key's holder, for operators.", examples=["alice"]),
     AfterValidator(_printable),
 ]
 
 
 class Grant(BaseModel):
-    """What an operator decides about a key."""
+    """Settings of a key that an operator chooses."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name
     scopes: Annotated[
         tuple[Scope, ...],
-        Field(min_length=1, description="What it opens: translate, operate (the fleet and keys)."),
+        Field(min_length=1, description="Permissions: translate, operate (the fleet and keys)."),
         AfterValidator(lambda scopes: tuple(sorted(set(scopes)))),
         WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(Scope)}, "minItems": 1}),  # as below
     ] = (Scope.TRANSLATE,)
     requests_per_minute: Annotated[
-        int | None, Field(ge=1, le=MAX_REQUESTS, strict=True, description="Per minute of the clock; null: no limit.")
+        int | None,
+        Field(ge=1, le=MAX_REQUESTS, strict=True, description="Most requests in a clock minute; null: no limit."),
     ] = None
     chars_per_day: Annotated[
-        int | None, Field(ge=1, le=MAX_CHARS, strict=True, description="Of texts, per UTC day; null: no limit.")
+        int | None,
+        Field(ge=1, le=MAX_CHARS, strict=True, description="Most characters of texts in a UTC day; null: no limit."),
     ] = None
     chars_per_month: Annotated[
-        int | None, Field(ge=1, le=MAX_CHARS, strict=True, description="Of texts, per UTC month; null: no limit.")
+        int | None,
+        Field(ge=1, le=MAX_CHARS, strict=True, description="Most characters of texts in a UTC month; null: no limit."),
     ] = None
     pairs: Annotated[
         tuple[Annotated[str, Field(max_length=80), AfterValidator(_pair)], ...] | None,
         Field(
             min_length=1,
             max_length=MAX_PAIRS,
-            description="Language pairs it is for, such as en-de or zh-Hant>de; null: all.",
+            description="Permitted language pairs, such as en-de or zh-Hant>de; null: all.",
             examples=[["en-de"]],
         ),
     ] = None
     ceiling: Annotated[
         Priority,
-        Field(description="The most urgent class it gets."),
-        WithJsonSchema({"type": "string", "enum": list(Priority)}),  # in place: OpenAPI finds no $defs of ours
+        Field(description="Most urgent priority; more urgent requests are lowered to it."),
+        WithJsonSchema({"type": "string", "enum": list(Priority)}),  # inline, because OpenAPI does not find our $defs
     ] = Priority.INTERACTIVE
     cached: Annotated[
-        bool, Field(strict=True, description="Whether its texts may be kept in the cache, and be answered from it.")
+        bool,
+        Field(strict=True, description="Whether its requests may use the cache and share results with other callers."),
     ] = True
     expires_at: Annotated[
-        FiniteFloat | None, Field(gt=0, le=MAX_UNIX, description="Unix seconds, up to the year 9999; null: never.")
+        FiniteFloat | None,
+        Field(gt=0, le=MAX_UNIX, description="Unix seconds when the key expires, up to the year 9999; null: never."),
     ] = None
 
 
 class KeyChanges(Grant):
-    """What is to be changed of a key: what is not named stays, and null takes a limit away."""
+    """Changes of a key; absent fields stay, null removes a limit."""
 
     name: Name = ""
 
 
 class KeyView(Grant):
-    """A key as operators see it: everything but what would let somebody in."""
+    """A key as operators see it: everything except its hash."""
 
     id: Annotated[str, Field(pattern=f"^{ID.pattern}$")]
     created_at: FiniteFloat
@@ -128,17 +131,17 @@ class KeyView(Grant):
 
     @cached_property
     def caller(self) -> Caller:
-        """Who asks with it."""
+        """The caller that the key identifies."""
         pairs = None if self.pairs is None else frozenset(map(parse_pair, self.pairs))
         return Caller(f"key {self.id}", self.ceiling, pairs, self.cached)
 
     def is_over(self, now: float) -> bool:
-        """Say whether it was revoked or has expired by that Unix time."""
+        """Return whether the key is revoked, or expired at ``now`` (Unix seconds)."""
         return self.revoked_at is not None or (self.expires_at is not None and self.expires_at <= now)
 
 
 class ApiKey(KeyView):
-    """A key as it is kept: of what opens it there is only the SHA-256."""
+    """A key as stored, with only the SHA-256 of the presented key."""
 
     digest: Annotated[str, Field(repr=False, pattern="^[0-9a-f]{64}$")]
 
@@ -149,14 +152,18 @@ class ApiKey(KeyView):
 
 
 def check_end(expires_at: float | None, now: float) -> None:
-    """Raise InvalidRequestError for an end that has been: a key is revoked for that."""
+    """Raise InvalidRequestError for an end in the past: revoke the key instead."""
     if expires_at is not None and expires_at <= now:
-        message = f"{expires_at:.0f} has been; write Unix seconds after {now:.0f}, which is now, or null for never"
+        message = f"{expires_at:.0f} is in the past; write Unix seconds after {now:.0f} (now), or null for never"
         raise InvalidRequestError([("expires_at", message)])
 
 
 def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
-    """Return a new key, and what its holder shows; raise InvalidRequestError where it would be over already."""
+    """Return a new key's record, and the key itself for its holder.
+
+    Raises:
+        InvalidRequestError: the key would already have expired.
+    """
     check_end(grant.expires_at, now)
     name = secrets.token_hex(ID_BYTES)
     shown = f"pw_{name}_{''.join(secrets.choice(_ALPHABET) for _ in range(SECRET_CHARS))}"
@@ -164,18 +171,21 @@ def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
 
 
 def id_of(shown: str) -> str | None:
-    """Return the id in what was shown, None where it can be no key."""
+    """Return the id in a presented key, None if it is malformed."""
     match = _SHOWN.fullmatch(shown)
     return match[1] if match else None
 
 
 def opens(shown: str, key: ApiKey | None) -> bool:
-    """Say whether this is the key; the time it takes tells nothing of the secret, nor whether there is such a key."""
+    """Return whether the presented key is this one.
+
+    The time it takes reveals neither the secret nor whether the key exists.
+    """
     return hmac.compare_digest(_digest(shown), key.digest if key else "") and key is not None
 
 
 def key_refusal(key_id: str | None = None) -> KeyRefusedError:
-    """Return the error for a key that is wrong, or over: then with its id for the log."""
+    """Return the error for an invalid key; a known id is logged."""
     log_fields = None if key_id is None else {"key": key_id}
     return KeyRefusedError("This key is not valid here: it is wrong, revoked or expired.", log_fields=log_fields)
 

@@ -1,4 +1,4 @@
-"""Authenticator: who may call, and as whom."""
+"""Authenticator: identifies callers and operators."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from shared.protocol.headers import BEARER, parse_bearer
 
 log = logging.getLogger(__name__)
 
-# What the log calls whoever shows the operator token.
+# Name in the log of an operator who sent the operator token.
 OPERATOR: Final = "operator token"
 
 
 @dataclass(slots=True)
 class Authentication:
-    """A caller who was let in, their key (None where keys are off), and the headers of its limits for any answer."""
+    """An accepted caller.
+
+    ``key`` is None if keys are off; ``headers`` are the RateLimit headers of every response.
+    """
 
     caller: Caller
     key: ApiKey | None = None
@@ -36,9 +39,10 @@ class Authentication:
 
 
 class Authenticator:
-    """Lets callers in by their keys; errors carry the headers of the key's limits, and its id for the log.
+    """Authenticates callers by their keys, and operators also by their token.
 
-    With ``serves_without_redis`` keys seen lately are let in while Redis is away. ``clock`` gives monotonic seconds.
+    Errors carry the RateLimit headers of the key, and its id for the log. With ``serves_without_redis`` recently read
+    keys are accepted while Redis is away. ``clock`` gives monotonic seconds.
     """
 
     def __init__(
@@ -59,15 +63,19 @@ class Authenticator:
         self.on = on
 
     async def authenticate(self, authorization: str | None) -> Authentication:
-        """Let in a caller and count the request; raise PairwayError where the key is refused or over its limit."""
+        """Identify a caller and count the request.
+
+        Raises:
+            PairwayError: the key is refused or over its limit.
+        """
         key = await self.identify(authorization, Scope.TRANSLATE)
         return Authentication(key.caller, key, await self.meter.count_request(key))
 
     async def require_operator(self, authorization: str | None) -> str:
-        """Let in an operator, by the token or by a key with the scope; return who it is, for the log.
+        """Identify an operator; return the key's id or ``OPERATOR`` for the log.
 
         Raises:
-            PairwayError: what was shown does not open this, or there is neither to have (OperatorOffError).
+            PairwayError: the token or key is refused, or neither is configured (OperatorOffError).
         """
         if not self._token and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
@@ -79,7 +87,11 @@ class Authenticator:
         return (await self.identify(authorization, Scope.OPERATE)).id
 
     async def identify(self, authorization: str | None, scope: Scope) -> ApiKey:
-        """Return the key that was shown; raise PairwayError where it does not open this or cannot be looked up now."""
+        """Return the presented key.
+
+        Raises:
+            PairwayError: the key is missing or invalid, lacks the scope, or cannot be looked up now.
+        """
         shown = self._shown(authorization)
         key_id = id_of(shown)
         try:
@@ -91,25 +103,25 @@ class Authenticator:
         if key.is_over(self._store.clock()):
             raise self._metrics.refused("key", key_refusal(key.id))
         if scope not in key.scopes:
-            detail = f"This key is not for this: it lacks the scope {scope}."
+            detail = f"This key is not permitted here: it lacks the scope {scope}."
             raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
         return key
 
     async def warn(self, *, published: bool) -> None:
-        """Log what can hardly be meant: keys that nobody has, or none though a web server has ``published`` us."""
+        """Warn if no key is valid, or a ``published`` proxy needs none."""
         if published:
-            how = "PROXY_KEYS=on, or off if everybody may"
-            log.warning("keys are off, and a web server before us lets others in", extra={"set": how})
+            how = "PROXY_KEYS=on, or off if everybody may translate"
+            log.warning("keys are off, but a web server publishes this proxy", extra={"set": how})
         if not self.on:
             return
         try:
             missing = all(key.is_over(self._store.clock()) for key in await self._store.all())
         except StoreUnavailableError as error:
-            log.warning("keys can not be looked up", extra={"error": str(error)})
+            log.warning("keys cannot be looked up", extra={"error": str(error)})
             return
         if missing:
             how = "python -m proxy.keys create --name NAME"
-            log.warning("keys are on and there is none, so nobody can translate", extra={"create_one": how})
+            log.warning("keys are on, but none is valid, so nobody can translate", extra={"create_one": how})
 
     def _shown(self, authorization: str | None) -> str:
         shown = parse_bearer(authorization)

@@ -1,4 +1,4 @@
-"""API keys as Redis has them, cached; and whether Redis is away."""
+"""Cached API keys, and whether their Redis is away."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# How long a record is believed unread; what counts a request sees a revocation at once all the same.
+# How long a record is used without another read; counting a request still notices a revocation at once.
 FRESH_SECONDS: Final = 1.0
-# How long a key is let in after it was last read, where Redis is away.
+# How long after its last read a key is accepted while Redis is away.
 KNOWN_SECONDS: Final = 3600.0
-# Records kept (2 KiB each): the one that was read longest ago is forgotten first.
+# Records kept (2 KiB each); the least recently read is dropped first.
 MAX_KNOWN: Final = 10_000
-# How long Redis is not asked again after it failed; then one request tries, while the others go on without.
+# How long Redis is not called after a failure; then one request tries, while the others continue without Redis.
 AWAY_SECONDS: Final = 0.5
 
 
 class CachedKeyStore:
-    """Mutable state: keys with the time each was read, and whether Redis is away. ``clock`` gives monotonic seconds.
+    """Cache of keys in front of the store.
 
-    Every method raises KeysUnavailableError where Redis is needed and away.
+    Mutable state: keys with the time of their last read, and whether Redis is away. ``clock`` gives monotonic seconds.
+    Every method raises KeysUnavailableError if it needs Redis while Redis is away.
     """
 
     def __init__(self, store: KeyStore, clock: Callable[[], float], *, serves_without_redis: bool) -> None:
@@ -41,7 +42,7 @@ class CachedKeyStore:
         self._ask_after = 0.0
 
     async def look_up(self, key_id: str) -> ApiKey | None:
-        """Return a key, None where there is none."""
+        """Return a key, None if there is none."""
         now = self.clock()
         known, read_at = self._known.get(key_id, (None, 0.0))
         if known is not None and now - read_at < FRESH_SECONDS:
@@ -52,7 +53,7 @@ class CachedKeyStore:
             if known is not None and self.serves_without_redis and now - read_at < KNOWN_SECONDS:
                 return known
             raise
-        self._known.pop(key_id, None)  # what is put in anew is the newest
+        self._known.pop(key_id, None)  # so that the new entry is the newest
         if key is not None:
             self._known[key_id] = (key, now)
             if len(self._known) > MAX_KNOWN:
@@ -60,14 +61,14 @@ class CachedKeyStore:
         return key
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
-        """Count for all proxies if the key's limits allow it; None where it is no longer in force."""
+        """Count as ``KeyStore.count`` does, and forget a key that was revoked."""
         usage = await self._call_redis(lambda: self._store.count(key_id, requests=requests, chars=chars))
         if usage is None:
             self._known.pop(key_id, None)
         return usage
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
-        """Take characters off the counters that they were counted in."""
+        """Subtract characters from the counters in which they were counted."""
         await self._call_redis(lambda: self._store.refund(counters, chars))
 
     async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -75,13 +76,13 @@ class CachedKeyStore:
         if now < self._ask_after:
             raise KeysUnavailableError
         if self._away:
-            self._ask_after = now + AWAY_SECONDS  # this one tries, the others need not wait for it
+            self._ask_after = now + AWAY_SECONDS  # this call tries, the others do not wait for it
         try:
             result = await call()
         except StoreUnavailableError as error:
             if not self._away:
                 extra = {"error": str(error), "serves_without_redis": self.serves_without_redis}
-                log.warning("keys can not be looked up", extra=extra)
+                log.warning("keys cannot be looked up", extra=extra)
             self._away, self._ask_after = True, self.clock() + AWAY_SECONDS
             raise KeysUnavailableError from None
         if self._away:

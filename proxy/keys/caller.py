@@ -1,4 +1,4 @@
-"""Caller: who asks, as far as the proxy knows, and what they may. Pure."""
+"""Caller: the sender of a request, and their permissions. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shared.protocol.errors import PairRefusedError
 from shared.protocol.priority import Priority
 from shared.runtime.ip_addresses import network_of
 
-# 64 bits: callers of one fleet never meet in it by accident.
+# 64 bits, so that two callers of a fleet never have the same tag by accident.
 _TAG_BYTES: Final = 8
-# Addresses that ask again and again are worked out once; more than are busy at a time.
+# Addresses whose caller is cached; more than are active at a time.
 CACHED_CALLERS: Final = 4096
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: a key's id, or an address where keys are off.
+    """A key's id, or an address without keys, and its permissions.
 
-    ``ceiling`` is the most urgent class they may have, ``pairs`` are those they may use (None: all), ``cached`` says
-    whether their texts may be kept in the cache and answered from it or from another caller's request.
+    ``ceiling`` is the most urgent priority, ``pairs`` are the permitted pairs (None: all), ``cached`` permits the cache
+    and results of other callers' requests.
     """
 
     identity: str
@@ -33,16 +33,19 @@ class Caller:
 
     @cached_property
     def tag(self) -> str:
-        """What API servers tell callers apart by, the same in every proxy; no secret: addresses can be tried."""
+        """Digest that identifies the caller to API servers, equal in every proxy.
+
+        It is not a secret: addresses can be tried one after the other.
+        """
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
 
     def check(self, pair: LanguagePair) -> None:
-        """Raise PairRefusedError where their key is not for a pair; one for ``en-de`` is for en-GB and de-AT too."""
+        """Raise PairRefusedError unless the pair is permitted; ``en-de`` includes en-GB and de-AT."""
         if self.pairs is not None and not stand_ins(pair, self.pairs):
             raise PairRefusedError(str(pair), sorted(map(str, self.pairs)))
 
 
 @lru_cache(maxsize=CACHED_CALLERS)
 def at_address(address: str) -> Caller:
-    """Return who asks from an address, where keys are off."""
+    """Return the caller at an address, for a proxy without keys."""
     return Caller(f"address {network_of(address)}")

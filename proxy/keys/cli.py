@@ -1,6 +1,7 @@
-"""``python -m proxy.keys``: create, list, show, change and revoke keys, in the Redis that ``PROXY_*`` names.
+"""``python -m proxy.keys``: create, list, show, change and revoke keys.
 
-Exit status: 0 done, 1 not found or refused, 2 wrong usage, 69 Redis is away, 78 a setting is wrong.
+Redis is that of ``PROXY_*``. Exit status: 0 done, 1 not found or refused, 2 wrong usage, 69 Redis is away, 78 a setting
+is wrong.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ EXIT_REFUSED: Final = 1
 EXIT_USAGE: Final = 2
 # sysexits.h: EX_UNAVAILABLE.
 EXIT_AWAY: Final = 69
-# A person waits, and the first call of a cold connection may take its time.
+# A person can wait, and the first call on a new connection may be slow.
 TIMEOUT_SECONDS: Final = 5.0
 
 NONE: Final = "none"
 _UNITS: Final = {"h": 3600, "d": 86_400}
 _COMMANDS: Final = {
-    "create": "create a key and show it, once",
+    "create": "create a key and show it once",
     "list": "list all keys",
-    "show": "show a key and what was used of it",
-    "limit": "change what a key may; what is not named stays",
-    "revoke": "let nobody in with a key any more",
+    "show": "show a key and its usage",
+    "limit": "change a key; absent options keep their values",
+    "revoke": "refuse a key from now on",
 }
 _COLUMNS: Final[Mapping[str, Callable[[KeyView], str]]] = {
     "id": lambda key: key.id,
@@ -67,7 +68,9 @@ def _limit(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no whole number; write one such as 20, or {NONE}") from None
+        raise argparse.ArgumentTypeError(
+            f"{text[:80]!r} is not a whole number; write one such as 20, or {NONE}"
+        ) from None
 
 
 def _pairs(text: str) -> list[str] | None:
@@ -75,7 +78,7 @@ def _pairs(text: str) -> list[str] | None:
 
 
 def _end(text: str) -> float | None:
-    """Read 30d, 12h, a date or a time (UTC unless it says otherwise), which is to come."""
+    """Parse 30d, 12h, a future date or time (default UTC)."""
     if text == NONE:
         return None
     right = f"write 30d, 12h, a date such as 2030-01-31, a time such as 2030-01-31T12:00, or {NONE}"
@@ -86,25 +89,25 @@ def _end(text: str) -> float | None:
         try:
             read = datetime.fromisoformat(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text[:80]!r} is no time; {right}") from None
+            raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a time; {right}") from None
         at = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
     if at <= now:
-        raise argparse.ArgumentTypeError(f"{text[:80]!r} has been; {right}")
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is in the past; {right}")
     if at > MAX_UNIX:
         raise argparse.ArgumentTypeError(f"{text[:80]!r} is after the year 9999; {right}")
     return at
 
 
 def _id(text: str) -> str:
-    """Refuse whole keys, without repeating them: what stands on a command line, others can read."""
+    """Refuse whole keys without repeating them: other users can read command lines."""
     if not ID.fullmatch(text):
         raise argparse.ArgumentTypeError("an id has 12 hexadecimal digits: the middle of a key, never the key itself")
     return text
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m proxy.keys", description="Keys of callers.")
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="python -m proxy.keys", description="Manage API keys.")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in _COMMANDS.items():
         command = commands.add_parser(name, help=text)
@@ -120,25 +123,28 @@ def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
     def add(name: str, text: str, **more: Any) -> None:
         command.add_argument(name, help=text, default=argparse.SUPPRESS, **more)
 
-    add("--name", "whose key it is", required=required)
-    add("--scope", "what it opens; may be repeated", dest="scopes", action="append", choices=list(map(str, Scope)))
-    add("--requests-per-minute", f"per minute of the clock, or {NONE}", type=_limit, metavar="N")
-    add("--chars-per-day", f"per UTC day, or {NONE}", type=_limit, metavar="N")
-    add("--chars-per-month", f"per UTC month, or {NONE}", type=_limit, metavar="N")
-    add("--pairs", f"such as en-de,en-fr, or {NONE} for all", type=_pairs)
-    add("--ceiling", "the most urgent class it gets", choices=list(map(str, Priority)))
-    add("--cached", "whether its texts may be kept in the cache", action=argparse.BooleanOptionalAction)
-    add("--expires", f"30d, 12h, a date or a time, or {NONE}", dest="expires_at", type=_end)
+    add("--name", "name of the key's holder", required=required)
+    add("--scope", "permission; may be repeated", dest="scopes", action="append", choices=list(map(str, Scope)))
+    add("--requests-per-minute", f"most requests in a clock minute, or {NONE}", type=_limit, metavar="N")
+    add("--chars-per-day", f"most characters in a UTC day, or {NONE}", type=_limit, metavar="N")
+    add("--chars-per-month", f"most characters in a UTC month, or {NONE}", type=_limit, metavar="N")
+    add("--pairs", f"permitted pairs, such as en-de,en-fr, or {NONE} for all", type=_pairs)
+    add("--ceiling", "most urgent priority", choices=list(map(str, Priority)))
+    add("--cached", "whether its requests may use the cache", action=argparse.BooleanOptionalAction)
+    add("--expires", f"end of the key: 30d, 12h, a date or a time, or {NONE}", dest="expires_at", type=_end)
 
 
 async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, Any], str]:
-    """Do what was asked, and return it for programs and for people; raise what ``main`` gives an exit status."""
+    """Run the command; return its result as JSON and as text.
+
+    ``main`` maps the errors to exit statuses.
+    """
     fields = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
     match options.command:
         case "create":
             key, shown = mint(Grant.model_validate(fields), time.time())
             await store.add(key)
-            sys.stderr.write(f"The key of {key.name}, shown this once; its id is {key.id}.\n")
+            sys.stderr.write(f"The key of {key.name}, shown only once; its id is {key.id}.\n")
             return key.view.model_dump(mode="json") | {"key": shown}, shown
         case "list":
             keys = [key.view for key in await store.all()]
@@ -147,7 +153,7 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
             key, usage = await store.read(options.id), await store.count(options.id)
             if key is None:
                 raise UnknownKeyError(options.id)
-            if usage is None:  # revoked: nothing is counted any more
+            if usage is None:  # a revoked key has no counts
                 return {"key": key.view.model_dump(mode="json")}, _table([key.view])
             requests, today, month = (window.used for window in usage.windows)
             used = f"used: {requests} requests this minute, {today} characters today, {month} this month"
@@ -168,7 +174,7 @@ def _table(keys: Sequence[KeyView]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do one command; return the exit status."""
+    """Run one command; return the exit status."""
     options = parse(arguments)
     try:
         settings = load_settings(ProxySettings)

@@ -1,4 +1,4 @@
-"""Metering: counts what each key uses, and refuses what is over its limits."""
+"""Metering: counts each key's usage, and refuses requests over its limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Charge:
-    """Characters charged to a key for one request, in ``counters``: none where Redis was away."""
+    """Characters of one request charged to a key.
+
+    ``counters`` is empty if Redis was away.
+    """
 
     key_id: str
     chars: int
@@ -27,9 +30,10 @@ class Charge:
 
 
 class KeyMeter:
-    """Counts requests and characters of keys; while Redis is away, keys that are let in without it pass uncounted.
+    """Counts requests and characters of keys.
 
-    Mutable state: the refunds under way, at most one for each request.
+    Requests with keys that are accepted while Redis is away are not counted. Mutable state: the refunds in progress, at
+    most one per request.
     """
 
     def __init__(self, store: CachedKeyStore, metrics: ProxyMetrics) -> None:
@@ -38,11 +42,11 @@ class KeyMeter:
         self._refunds: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Wait for the refunds under way, as long as Redis may take."""
+        """Wait for the refunds in progress, each bounded by Redis' time-out."""
         await asyncio.gather(*self._refunds)
 
     async def count_request(self, key: ApiKey) -> Mapping[str, str]:
-        """Count one request in a key's minute; return the headers of its limits, or raise PairwayError."""
+        """Count a request; return the RateLimit headers, or raise PairwayError."""
         usage = await self._count(key, requests=1)
         return {} if usage is None else limit_headers(key, usage)
 
@@ -50,8 +54,8 @@ class KeyMeter:
         """Charge characters to a key's day and month.
 
         Raises:
-            RateLimitedError: the day or the month has not so many left.
-            TooLargeError: no day or month has so many.
+            RateLimitedError: the day or the month has too few characters left.
+            TooLargeError: the request exceeds the limit of a whole day or month.
             PairwayError: the key was revoked, or cannot be looked up now.
         """
         for limit in (CHARS_PER_DAY, CHARS_PER_MONTH):
@@ -66,16 +70,16 @@ class KeyMeter:
         return Charge(key.id, chars, usage.counters[1:], limit_headers(key, usage))
 
     async def refund(self, charge: Charge) -> None:
-        """Give back what a request was charged, also when it is cancelled."""
+        """Refund a charge, also if the request is cancelled."""
         if charge.counters:
-            # The task outlives a cancelled request, for one call of Redis.
+            # The task outlives a cancelled request by one Redis call.
             task = asyncio.create_task(self._give_back(charge))
             self._refunds.add(task)
             task.add_done_callback(self._refunds.discard)
             await asyncio.shield(task)
 
     async def usage(self, key: ApiKey) -> UsageResult:
-        """Return what a key has used; raise PairwayError where it was revoked, or Redis is away."""
+        """Return a key's usage; raise PairwayError if revoked or Redis is away."""
         usage = await self._count(key)
         if usage is None:
             raise self._metrics.refused("unavailable", KeysUnavailableError())
@@ -97,7 +101,7 @@ class KeyMeter:
     def _over_limit(self, key: ApiKey, usage: UsageResult, window: Window, chars: int) -> RateLimitedError:
         limit, most = window.limit, window.limit.of(key) or 0
         if limit is REQUESTS_PER_MINUTE:
-            detail = f"This key may send {most} requests a minute, and has."
+            detail = f"This key may send {most} requests a minute, and has sent them."
         else:
             left = max(0, most - window.used)
             detail = f"This key may translate {most} characters a {limit.window} (UTC) and has {left} left, too few for {chars}."
@@ -109,4 +113,4 @@ class KeyMeter:
         try:
             await self._store.refund(charge.counters, charge.chars)
         except KeysUnavailableError:
-            log.info("characters not given back", extra={"key": charge.key_id, "chars": charge.chars})
+            log.info("characters not refunded", extra={"key": charge.key_id, "chars": charge.chars})

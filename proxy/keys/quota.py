@@ -1,4 +1,4 @@
-"""Quotas: the fixed windows that keys are limited in, what was used of them, and how callers see it."""
+"""Quotas: the fixed windows of a key's limits, their usage and headers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ DAY_SECONDS: Final = 86_400
 
 
 class Limit(NamedTuple):
-    """A limit that a key may have: its field in the record, what it counts, and its window in words."""
+    """A limit of keys: record field, counted unit, kind of window."""
 
     field: str
     unit: str
     window: str
 
     def of(self, key: Grant) -> int | None:
-        """Return a key's limit, None where it has none."""
+        """Return a key's limit, None if it has none."""
         return getattr(key, self.field)
 
 
@@ -37,7 +37,10 @@ LIMITS: Final = (REQUESTS_PER_MINUTE, CHARS_PER_DAY, CHARS_PER_MONTH)
 
 @dataclass(slots=True)
 class Window:
-    """A UTC minute, day or month, from ``start`` until before ``end`` (Unix seconds), and what a key used in it."""
+    """A UTC minute, day or month, and a key's usage in it.
+
+    ``start`` (inclusive) and ``end`` (exclusive) are Unix seconds.
+    """
 
     limit: Limit
     name: str
@@ -47,7 +50,7 @@ class Window:
 
 
 def windows_at(now: float) -> tuple[Window, ...]:
-    """Return the windows of a Unix time, in the order of ``LIMITS``."""
+    """Return the windows at a Unix time, in the order of ``LIMITS``."""
     utc = time.gmtime(now)
     stamp = time.strftime("%Y-%m-%dT%H:%M", utc)
     minute, day = (int(now // seconds) * seconds for seconds in (MINUTE_SECONDS, DAY_SECONDS))
@@ -62,7 +65,10 @@ def windows_at(now: float) -> tuple[Window, ...]:
 
 @dataclass(slots=True)
 class UsageResult:
-    """What a key has used in the windows of ``now``, their keys in Redis, and the longest window that was exceeded."""
+    """Usage of a key at ``now``.
+
+    ``counters`` are the Redis keys of the windows, ``exceeded`` is the longest exceeded window.
+    """
 
     now: float
     windows: Sequence[Window]
@@ -71,9 +77,10 @@ class UsageResult:
 
 
 def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
-    """Return the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-06) of a key's limits, {} where it has none.
+    """Return a key's RateLimit headers, {} if it has no limits.
 
-    The policy names all limits; the other fields are of the limit that was exceeded, else of the first one.
+    They follow draft-ietf-httpapi-ratelimit-headers-06. RateLimit-Policy names all limits; the others describe the
+    exceeded limit, otherwise the first one.
     """
     policies: list[str] = []
     headers: dict[str, str] = {}
@@ -93,16 +100,16 @@ def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
 
 
 class LimitUsage(BaseModel):
-    """One limit of a key; ``limit`` and ``remaining`` are null where there is none."""
+    """One limit of a key; null ``limit`` and ``remaining`` mean none."""
 
     limit: int | None
     used: int
     remaining: int | None
-    reset_seconds: Annotated[float, Field(description="Until the window ends, and all of the limit is there again.")]
+    reset_seconds: Annotated[float, Field(description="Seconds until the window ends and usage is 0 again.")]
 
 
 class Usage(BaseModel):
-    """A key, and what was used of it in this minute, day and month (UTC)."""
+    """A key, and its usage in this minute, day and month (UTC)."""
 
     key: KeyView
     requests_per_minute: LimitUsage
@@ -111,7 +118,7 @@ class Usage(BaseModel):
 
     @classmethod
     def of(cls, key: KeyView, usage: UsageResult) -> Self:
-        """Return the usage of a key; of a limit that was lowered, more than all may be used."""
+        """Return a key's usage, which may exceed a limit that was lowered."""
         limits: dict[str, LimitUsage] = {}
         for window in usage.windows:
             most, used, reset = window.limit.of(key), window.used, round(window.end - usage.now, 3)

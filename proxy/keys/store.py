@@ -1,4 +1,4 @@
-"""Keys in Redis: their records, and what each has used, counted for all proxies by one script."""
+"""Keys in Redis: their records, and their usage through all proxies."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from shared.protocol.errors import KeysFullError, UnknownKeyError
 log = logging.getLogger(__name__)
 
 MAX_KEYS: Final = 10_000
-# Records read at once where all are listed: parsing so many takes a few milliseconds, in which nobody else is served.
+# Records read at once for a list: parsing this many blocks the event loop for a few milliseconds.
 PAGE: Final = 100
-# A key that was revoked or has expired is shown this long.
+# How long a revoked or expired key is listed.
 OVER_SECONDS: Final = 30 * 24 * 3600
-# Calls at once; the others wait here, not in the time that Redis has to answer. A few connections more for what was
-# cancelled and not yet closed.
+# Calls at once; others wait before the time-out of their call to Redis begins. A few connections more, for cancelled
+# calls that are not yet closed.
 MAX_CALLS: Final = 16
 MAX_CONNECTIONS: Final = MAX_CALLS + 8
-# Two operators who change one key in the same millisecond: the second one reads again.
+# Reads of a key that other operators change at the same moment.
 MAX_TRIES: Final = 5
 
-# How long a counter outlives its window: clocks of proxies differ a little.
+# How long a counter outlives its window, because the clocks of proxies differ a little.
 GRACE_SECONDS: Final = 60
 
-# Count for a key if its record allows it. KEYS[1] record, KEYS[2..] counters in the order of LIMITS; ARGV[1..3] what each
-# is to count, ARGV[4..6] seconds it is kept. Returns the last limit that was exceeded (0: none, counted), and the counts.
+# Count for a key if its record allows it. KEYS[1]: record, KEYS[2..]: counters in the order of LIMITS; ARGV[1..3]:
+# amounts, ARGV[4..6]: lifetimes in seconds. Returns the last exceeded limit (0: none, all is counted), and the counts.
 COUNT_SCRIPT: Final = f"""
 local limits = {{{", ".join(f"'{limit.field}'" for limit in LIMITS)}}}
 local values = redis.call('MGET', unpack(KEYS))
@@ -56,7 +56,7 @@ for i = 1, #limits do
 end
 return answer
 """
-# Take ARGV[1] off the counters KEYS that are still there.
+# Subtract ARGV[1] from the counters KEYS that still exist.
 REFUND_SCRIPT: Final = """
 for _, counter in ipairs(KEYS) do
     local used = tonumber(redis.call('GET', counter) or 0)
@@ -65,8 +65,8 @@ for _, counter in ipairs(KEYS) do
     end
 end
 """
-# Write a record if it still is as it was read. KEYS[1] record, KEYS[2] index; ARGV[1] as it was, or '' for none,
-# ARGV[2] as it is to be, ARGV[3] Unix milliseconds of its end or '', ARGV[4] id, ARGV[5] its creation, ARGV[6] most keys.
+# Write a record unless it changed since it was read. KEYS[1]: record, KEYS[2]: index; ARGV[1]: old record or '',
+# ARGV[2]: new record, ARGV[3]: Unix milliseconds of its end or '', ARGV[4]: id, ARGV[5]: creation, ARGV[6]: most keys.
 WRITE_SCRIPT: Final = """
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
     return 0
@@ -84,10 +84,11 @@ return 1
 
 
 class KeyStore:
-    """Keys in Redis, over connections of its own: a flood of wrong keys never delays the fleet's health.
+    """Keys in Redis, over separate connections.
 
-    Every call is bounded by ``timeout`` seconds, the wait for its turn by as many, and raises StoreUnavailableError
-    (``all`` is a call for each page, or two). ``clock`` gives Unix seconds, by which windows begin and end.
+    So a flood of wrong keys never delays the fleet's health. A call waits at most ``timeout`` seconds for its turn and
+    as long for Redis, then raises StoreUnavailableError (``all`` makes one or two calls per page). ``clock`` gives the
+    Unix seconds that windows follow.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
@@ -103,11 +104,14 @@ class KeyStore:
         await self._redis.aclose()
 
     async def read(self, key_id: str) -> ApiKey | None:
-        """Return a key, also one that is over; None where there is none."""
+        """Return a key, also a revoked or expired one; None if absent."""
         return _parse(await self._call("GET", self._keys.api_key(key_id)))
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
-        """Count all of it if the key's limits allow that, else nothing; None: there is no such key in force."""
+        """Count both amounts if the key's limits allow it, otherwise neither.
+
+        Returns None if there is no such key, or it was revoked.
+        """
         now = self.clock()
         windows = windows_at(now)
         counters = [self._keys.usage(key_id, window.limit.unit, window.name) for window in windows]
@@ -123,11 +127,11 @@ class KeyStore:
         return UsageResult(now, windows, counters, windows[exceeded - 1] if exceeded else None)
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
-        """Take characters off the counters that they were counted in."""
+        """Subtract characters from the counters in which they were counted."""
         await self._call("EVAL", REFUND_SCRIPT, len(counters), *counters, chars)
 
     async def all(self) -> list[ApiKey]:
-        """Return all keys, the oldest first; what is no longer there leaves the index."""
+        """Return all keys, the oldest first; remove missing ones from the index."""
         index = self._keys.api_keys
         ids: list[str] = await self._call("ZRANGE", index, 0, -1)
         keys: list[ApiKey | None] = []
@@ -140,14 +144,18 @@ class KeyStore:
         return [key for key in keys if key is not None]
 
     async def add(self, key: ApiKey) -> None:
-        """Keep a new key; raise KeysFullError where there are ``MAX_KEYS`` already."""
+        """Store a new key; raise KeysFullError if there are ``MAX_KEYS`` already."""
         if await self._write("", key) < 0:
-            await self.all()  # perhaps some are only in the index
+            await self.all()  # removes keys that are only in the index
             if await self._write("", key) < 0:
                 raise KeysFullError(MAX_KEYS)
 
     async def change(self, key_id: str, changes: Mapping[str, object]) -> ApiKey:
-        """Change fields of a key to valid values and return it; raise UnknownKeyError where there is none in force."""
+        """Change fields of a key to valid values, and return it.
+
+        Raises:
+            UnknownKeyError: there is no such key, or it was revoked.
+        """
         for _ in range(MAX_TRIES):
             record = await self._call("GET", self._keys.api_key(key_id))
             key = _parse(record)
@@ -156,30 +164,30 @@ class KeyStore:
             changed = ApiKey.model_validate({**key.model_dump(), **changes})
             if await self._write(record, changed):
                 return changed
-        raise UnknownKeyError(key_id)  # it never stays as it is: somebody's loop gone wild
+        raise UnknownKeyError(key_id)  # it changed at every try, probably in somebody's loop
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key and return it; raise UnknownKeyError where there is none, or it was revoked before."""
+        """Revoke a key and return it; raise UnknownKeyError as ``change`` does."""
         return await self.change(key_id, {"revoked_at": self.clock()})
 
     async def _write(self, before: str, key: ApiKey) -> int:
-        """Write a record unless it is not as before; 1 if written, 0 if it changed, -1 if there are too many."""
+        """Return 1 if written, 0 if changed before, -1 if too many."""
         over_at = key.revoked_at or key.expires_at
-        # In the past only for a key that was over long ago; Redis would take such a time as a deletion too.
+        # A past time, of a key that ended long ago, makes Redis delete the record at once.
         end = "" if over_at is None else int((over_at + OVER_SECONDS) * 1000)
         keys = (self._keys.api_key(key.id), self._keys.api_keys)
-        record = key.model_dump_json(exclude_none=True)  # without limits that it lacks, older proxies read it too
+        record = key.model_dump_json(exclude_none=True)  # without nulls, so that older proxies can read it
         return await self._call("EVAL", WRITE_SCRIPT, 2, *keys, before, record, end, key.id, key.created_at, MAX_KEYS)
 
     async def _call(self, *command: str | float) -> Any:
-        """Wait for a turn, then for Redis; who waits gives up as soon as another has waited in vain."""
+        """Wait for a turn, then for Redis; fail if another call failed."""
         failures = self._failures
         with mapped_errors(self._timeout):
             async with asyncio.timeout(self._timeout):
                 await self._slots.acquire()
         try:
             if failures != self._failures:
-                raise StoreUnavailableError("Redis did not answer those before")
+                raise StoreUnavailableError("Redis did not answer an earlier call")
             try:
                 with mapped_errors(self._timeout):
                     async with asyncio.timeout(self._timeout):
@@ -191,16 +199,16 @@ class KeyStore:
             self._slots.release()
 
     async def _execute(self, *command: str | float) -> Any:
-        # Any: redis-py's types are unions over both protocols; the plain command is what we mean.
+        # Any, because redis-py's types are unions over both protocols.
         return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
 
 def _parse(record: str | None) -> ApiKey | None:
-    """Return the key; what a proxy of another version wrote in another form opens nothing."""
+    """Return the key, None if another version wrote it in another form."""
     if record is None:
         return None
     try:
         return ApiKey.model_validate_json(record)
     except ValidationError as error:
-        log.warning("key can not be read", extra={"errors": error.error_count()})
+        log.warning("key cannot be read", extra={"errors": error.error_count()})
         return None

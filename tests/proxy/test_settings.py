@@ -193,7 +193,7 @@ async def test_proxy_published_without_keys_warns(
     assert ProxySettings.model_validate(given).published_without_keys == published
     async with proxy(["http://127.0.0.1:1"], ready=False, **given):
         pass
-    assert ("a web server before us" in caplog.text) == published
+    assert ("a web server publishes this proxy" in caplog.text) == published
 
 
 def test_lists_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

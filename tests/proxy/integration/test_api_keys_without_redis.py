@@ -148,7 +148,7 @@ async def test_proxy_started_without_redis_refuses_and_warns(
         status, problem, _ = await ask(running, mint(Grant(name="a"), 0.0)[1])
         assert (status, problem["code"]) == (503, "keys-unavailable")
         assert (await ask(running, "nonsense"))[0] == 403, "this can never be one"
-    assert "keys can not be looked up" in caplog.text
+    assert "keys cannot be looked up" in caplog.text
 
 
 async def until_redis_is_used(running: RunningProxy) -> None:

@@ -100,7 +100,7 @@ async def test_change_is_off_where_no_token_is_set() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [
-        (b"{", 400, "no JSON"),
+        (b"{", 400, "not JSON"),
         (b"[]", 400, "not an object"),
         (b'{"url": "http://a:1", "url": "http://b:1"}', 400, "occurs twice"),
         (b"{}", 422, "url: "),

@@ -202,4 +202,4 @@ async def test_unreadable_record_is_refused(redis: RedisServer, caplog: pytest.L
         redis.client.set(f"{PREFIX}key:{key.id}", '{"name": "of another version"}')
         assert (await send_request(running, "POST", "/translate", {}, authorization=f"Bearer {shown}"))[0] == 403
         assert (await send_request(running, "GET", "/keys"))[1] == {"keys": []}
-    assert "key can not be read" in caplog.text
+    assert "key cannot be read" in caplog.text

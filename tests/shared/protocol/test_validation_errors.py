@@ -13,7 +13,7 @@ from proxy.keys.api_key import Grant, KeyChanges, check_end, mint
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, operator_errors
 
-NO_PAIR = "is no pair; write en-de, or zh-Hant>de where a language has a hyphen of its own"
+NO_PAIR = "is not a pair; write en-de, or zh-Hant>de if a language contains a hyphen"
 
 
 def errors_of(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str, str]]:
@@ -82,5 +82,5 @@ def test_past_end_error_names_the_current_time() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         check_end(1_700_000_000.0, now)
     assert caught.value.detail == (
-        f"expires_at: 1700000000 has been; write Unix seconds after {now:.0f}, which is now, or null for never."
+        f"expires_at: 1700000000 is in the past; write Unix seconds after {now:.0f} (now), or null for never."
     )
