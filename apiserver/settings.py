@@ -43,7 +43,7 @@ class ApiServerSettings(ServerSettings):
         default=300,
         ge=1,
         le=100_000,
-        description="Most cost units (short sentences) that may wait for a model, not counting those that its engine runs.",
+        description="Most cost units (short sentences) that wait for a model, not counting those that its engine runs.",
     )
     canary_timeout: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for a pair's canary translation, in seconds."
