@@ -155,7 +155,7 @@ def test_wrong_setting_exits_with_78_and_names_it(tmp_path: Path, environment: d
         ("cors_origins", "null", "not an origin"),
         ("cors_origins", "https://example.com:99999", "not an origin"),
         ("cors_origins", "http://[::1", "not an origin"),
-        ("cache_bytes", "1048575", r"too little .* 1048576 \(1 MiB\) or more, or 0"),
+        ("cache_bytes", "1048575", r"too little; write 1048576 \(1 MiB\) or more, or 0"),
         ("replica_token", "short", "16 to 256"),
         ("operator_port", "8000", "must differ"),
         ("max_connections", "0", "greater than or equal to 1"),
