@@ -13,7 +13,7 @@ from shared.protocol.report import ModelReport
 
 
 class EngineGoneError(Exception):
-    """The engine died during the request, or was already dead."""
+    """The engine is dead."""
 
 
 @dataclass(slots=True)
@@ -74,14 +74,14 @@ class Engine(Protocol):
         ...
 
     def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
-        """Tokenise text, even a client's, without producing control tokens. Thread-safe.
+        """Tokenise text without producing control tokens. Thread-safe.
 
-        ``first``: whether the text begins the prompt. Some tokenizers put a space before the first words only.
+        ``first``: whether the text begins the prompt, because some tokenizers put a space only there.
         """
         ...
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation, generation prompt included, with the model's chat template."""
+        """Render a conversation and its generation prompt by the chat template."""
         ...
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
@@ -93,9 +93,7 @@ class Engine(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Wait for one turn of the engine's loop; costs no step.
-
-        It never returns while the engine hangs.
+        """Wait for one turn of the engine's loop, for ever if it hangs.
 
         Raises:
             EngineGoneError: the engine is dead.
@@ -107,5 +105,5 @@ class Engine(Protocol):
         ...
 
     async def stop(self) -> None:
-        """End the engine and its processes, within a bounded time."""
+        """End the engine's processes in bounded time."""
         ...

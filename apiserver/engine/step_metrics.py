@@ -90,7 +90,7 @@ class StepCounter:
 def stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
     """Return vLLM's loggers for one engine: Prometheus, and the step counter.
 
-    Each engine has its own registry: in vLLM's default one, a second engine unregisters the metrics of the first.
+    In vLLM's default registry, a second engine would unregister the metrics of the first.
     """
     from vllm.v1.metrics.loggers import PrometheusStatLogger, StatLoggerBase  # noqa: PLC0415
 

@@ -44,7 +44,7 @@ class ModelTokenizer:
         return self._own.decode(ids, skip_special_tokens=True).rstrip(CUT_OFF)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation, generation prompt included, with the model's chat template."""
+        """Render a conversation and its generation prompt by the chat template."""
         turns = [dict(message) for message in messages]
         rendered = self._chat.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
         return str(rendered)

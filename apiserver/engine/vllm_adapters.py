@@ -35,7 +35,7 @@ def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
         max_tokens=max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
         detokenize=False,  # ModelTokenizer.decode does it once for the whole answer
-        skip_clone=True,  # a shallow copy suffices, since nested values never change; a deep one is the largest cost
+        skip_clone=True,  # nested values never change, and a deep copy is the largest cost
         repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
     )
 

@@ -66,9 +66,9 @@ class VllmEngine:
         self.controls: Mapping[str, int] = self._tokenizer.controls
         self.begin: Sequence[int] = self._tokenizer.begin
         config = llm.model_config
-        # The commit of a Hugging Face model, which transformers stores in the configuration.
+        # A Hugging Face model's commit, from transformers' configuration.
         self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
-        # Building these parameters costs more than the rest of a request here.
+        # Building parameters is most of a request's cost here.
         self._sampling = lru_cache(maxsize=MAX_CACHED_SAMPLINGS)(sampling_parameters)
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
@@ -79,7 +79,7 @@ class VllmEngine:
         ``alone``: whether this server hosts no other model. Otherwise each needs a share of the GPU's memory.
 
         Raises:
-            EngineArgumentError: an argument in ``engine:`` is wrong, or the memory share is missing.
+            EngineArgumentError: an argument is wrong, or the memory share is missing.
             Exception: vLLM cannot load the model.
         """
         return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
@@ -99,7 +99,7 @@ class VllmEngine:
             "scheduling_policy": "priority",  # short texts before the segments of long ones
             **entry.engine,
         }
-        # vLLM looks its environment up several times per request; it changes only at a start, so cache it in between.
+        # vLLM looks its environment up several times per request, but it changes only at a start.
         envs.disable_envs_cache()
         registry = CollectorRegistry()
         steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
@@ -131,7 +131,7 @@ class VllmEngine:
         return self._tokenizer.encode_text(text, first=first)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation, generation prompt included, with the model's chat template."""
+        """Render a conversation and its generation prompt by the chat template."""
         return self._tokenizer.chat_template(messages, arguments)
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:

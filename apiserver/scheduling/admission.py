@@ -1,10 +1,9 @@
 """Admission: which requests a model accepts; excess requests are refused at once.
 
 A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)`` (for a long text
-plus its own cost), if its deadline can be met at the measured rate. ``ahead`` is the number of cost units in flight in
-its lane and more urgent ones. Another caller counts with no more units than this one has, because slots serve callers
-in turn. A refusal's ``reason`` is ``full``, ``late``, or ``queue``: no segment got a slot within the queue deadline
-(docs/decisions/0017-overload.md).
+plus its cost), if its deadline can be met at the measured rate. ``ahead`` are the cost units in flight in its lane and
+more urgent ones. No other caller counts with more than this one, because slots serve callers in turn. A refusal's
+``reason`` is ``full``, ``late``, or ``queue``: no slot within the queue deadline (docs/decisions/0017-overload.md).
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
-# Queue deadline, in multiples of ``queue_seconds``: a request without a slot is then refused, because the engine became
-# slower or other lanes went first. Long texts wait until their deadline.
+# A request without a slot after this many ``queue_seconds`` is refused: the engine became slower, or other lanes went
+# first. Long texts wait until their deadline.
 QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
 # Longest Retry-After in seconds; the load after a minute is unknown.
 RETRY_AFTER_MAX: Final = 60.0
@@ -48,8 +47,7 @@ class QueueBounds:
 class ModelAdmission:
     """Admission to one model; it outlives engines and never waits.
 
-    ``assumed_rate``: units per second until the rate is known. Mutable state: the units in flight. Not thread-safe:
-    one event loop.
+    ``assumed_rate``: units per second until the rate is known. Mutable state: the units in flight. One event loop.
     """
 
     def __init__(self, batch_size: int, bounds: QueueBounds, clock: Callable[[], float]) -> None:
@@ -74,10 +72,8 @@ class ModelAdmission:
         self.assumed_rate = max(self.batch_size, guess)
 
     def ahead(self, lane: Lane, caller: str, cost: float) -> float:
-        """Return the units in flight before a further request of the caller.
-
-        Long texts count before a short one only up to their share of the batch.
-        """
+        """Return the units in flight before a further request of the caller."""
+        # Before a short text, long texts count only up to their share of the batch.
         most = self._in_flight.units_of(caller, lane) + cost
         return self._in_flight.units_before(lane, most, self.batch_size / LONG_SHARE)
 
@@ -131,7 +127,7 @@ class ModelAdmission:
         return capacities
 
     def with_capacity(self, report: ModelReport, revision: str | None) -> ModelReport:
-        """Return the engine's report with capacity, rate and revision added."""
+        """Add capacity, rate and revision to the engine's report."""
         update = {"capacity": self.class_capacities(), "rate": self.meter.rate, "revision": revision}
         return report.model_copy(update=update)
 

@@ -16,8 +16,8 @@ from shared.protocol.priority import SHORT_UNITS, Lane
 # Long texts together hold at most one in this many places of the batch. A step's time grows with its batch, so this
 # bounds how much they slow down a short text (measured: docs/benchmarks/long-texts.md).
 LONG_SHARE: Final = 4
-# A planned text with more segments than this is long. Admission and the proxy know only characters and use
-# shared/protocol/priority.py; a sentence is often half a unit.
+# A planned text with more segments than this is long; a sentence is often half a unit. Admission and the proxy know
+# only characters (shared/protocol/priority.py).
 SHORT_SEGMENTS: Final = 2 * SHORT_UNITS
 # vLLM takes lower numbers first. Work has the number of its lane, and canaries go before all.
 CANARY_PRIORITY: Final = -1
@@ -160,8 +160,8 @@ class BatchSlots:
     def _may_hold(self, lane: Lane) -> bool:
         """Return whether the lane may hold one more slot, within its share.
 
-        A lane that holds none may exceed the shares of long texts and bulk by one. Otherwise the two shares could be
-        full in turns for ever.
+        A lane that holds none may exceed its share by one: the shares of long texts and bulk could be full in turns
+        for ever.
         """
         if lane in {Lane.INTERACTIVE_SHORT, Lane.STANDARD_SHORT}:
             return True

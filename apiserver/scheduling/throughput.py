@@ -19,17 +19,16 @@ REPORT_DELAY_SECONDS: Final = 0.01
 class ThroughputMeter:
     """Units per second of *full* time; ``clock`` returns monotonic seconds.
 
-    Measurements fade over ``MEMORY_SECONDS``. Time with free slots does not count. While only long texts or bulk wait
-    for their share (batch_slots.py), time counts by the share of slots held. That estimate is high, and fades a few
-    seconds after the batch is full.
+    Time with free slots does not count. While only long texts or bulk wait for their share (batch_slots.py), time
+    counts by the share of slots held; that estimate is high, and fades once the batch is full.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._fullness: float = 0  # share of slots that counts as held: 0 while some are free, 1 if all are held
-        self._counted_until: float = 0  # the time until which fullness has been counted
-        self._in_gap = False  # whether slots have been free since then, which may be a gap
-        self._gap_units: float = 0  # units done in a possible gap
+        self._fullness: float = 0  # share of slots held; 0 while some are free and nobody waits
+        self._counted_until: float = 0
+        self._in_gap = False  # slots are free since then, perhaps for a gap only
+        self._gap_units: float = 0  # done in a possible gap
         self._units: float = 0
         self._seconds: float = 0  # fades like the units
         self._seen_seconds: float = 0

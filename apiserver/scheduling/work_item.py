@@ -18,9 +18,9 @@ from shared.protocol.sse import DeltaSink
 class WorkItem:
     """One request: its caller, deadline, cost and progress.
 
-    ``caller`` is a tag for turns. ``sink`` gets a text's index and each final part. A ``canary`` goes before all other
-    work and waits for no slot. Mutable state: token ids counted while planning; cost units left, and per segment; the
-    request's timer; the longest wait for its first slot, whether it waits now, and when it got the slot.
+    ``caller`` is a tag for turns. ``sink`` gets a text's index and each final part. A ``canary`` goes before all others
+    and waits for no slot. Mutable state: token ids from planning (``counted``); cost units; the request's timer; the
+    longest wait for the first slot, whether it waits now, and when it got one.
     """
 
     request: TranslateRequest
