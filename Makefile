@@ -72,11 +72,12 @@ fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
 		$(PYTEST) -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
 
-check: dev  ## Run only the gates: ruff, basedpyright, import-linter.
+check: dev  ## Run only the gates: ruff, basedpyright, import-linter; print the words for each line of code.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tests.layout.prose
 
 environment: python  ## Install what `make up` needs.
 	@$(PYTHON) -m deploy.environment --build $(BUILD)

@@ -28,7 +28,7 @@ def split_url(url: str) -> SplitResult | None:
 
 
 def replica_url(url: str) -> str:
-    """Validate an API server's URL; return it in lower case, without final slash.
+    """Return an API server's URL in lower case, without final slash.
 
     The error does not contain a password.
     """

@@ -1,4 +1,4 @@
-"""Model fingerprint: a name for everything that determines answers, equal on all machines."""
+"""Model fingerprint: a digest of everything that determines answers."""
 
 from __future__ import annotations
 

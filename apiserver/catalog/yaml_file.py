@@ -45,7 +45,7 @@ class CatalogIssue:
 
 
 class CatalogError(ValueError):
-    """The catalog is wrong; a line for each issue says where and why."""
+    """The catalog is wrong; each line of the message is one issue."""
 
     @classmethod
     def of(cls, path: Path, issues: Iterable[CatalogIssue]) -> CatalogError:

@@ -22,7 +22,7 @@ BUDGET_EXTRA: Final = 32
 
 @dataclass(slots=True)
 class _Frame:
-    """The prompt around any text; ``before`` and ``after`` belong to the text's piece."""
+    """The prompt around any text; ``before`` and ``after`` join its piece."""
 
     head: list[int]
     before: str

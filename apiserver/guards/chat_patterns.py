@@ -104,7 +104,7 @@ REFUSAL: Final = re.compile(
 
 @lru_cache(maxsize=CACHED_LABELS)
 def label_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a label: a language's name or tag, a colon."""
+    """Return the pattern of a label: a language, then a colon."""
     language = Language.get(tag)
     names = {language.display_name("en"), language.language_name("en"), language.autonym(), language.language_name(tag)}
     alternatives = "|".join(
@@ -115,5 +115,5 @@ def label_pattern(tag: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=CACHED_LABELS)
 def next_example_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a raw prompt's next example: a label after a newline."""
+    """Return the pattern of a raw prompt's next example."""
     return re.compile(rf"\n\s{{0,8}}+(?={label_pattern(tag).pattern})", re.IGNORECASE)

@@ -71,7 +71,7 @@ def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
 
 
 def has_leftover_chat(text: str, source: str) -> bool:
-    """Return whether a note, preamble, fence or refusal remains that the source lacks."""
+    """Return whether a note, preamble, fence or refusal remains."""
     if _colons(text) > _colons(source):
         notes = sum(1 for _ in chat_patterns.NOTE.finditer(text))
         source_notes = sum(1 for _ in chat_patterns.NOTE.finditer(source))

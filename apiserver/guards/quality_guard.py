@@ -108,7 +108,7 @@ class QualityGuard:
         return _plain_words(_without(list(literals_in(source)), source)) >= (2 if own_script else 1)
 
     def _is_foreign(self, source: str, text: str, pair: LanguagePair) -> bool:
-        """Return whether a text is in another language; names and numbers do not count."""
+        """Return whether a text, without names and numbers, is in another language."""
         own, letters = scripts_of(pair.target), scripts_in(text)
         if UNKNOWN in own:
             return False
@@ -168,7 +168,7 @@ def _without(literals: Sequence[Literal], text: str) -> str:
 
 
 def _plain_words(text: str) -> int:
-    """Count words that are not names by their capitals; without capitals, by letters."""
+    """Count plain words by capitals; in scripts without capitals, by letters."""
     words = _lower_case_words(text)
     if _BEHIND_CASED.search(text) is None:
         return words

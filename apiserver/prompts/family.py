@@ -43,7 +43,7 @@ PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"}
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderStyle:
-    """How a prompt spells placeholders: numbered tags, or words to copy.
+    """Form of placeholders in a prompt: numbered tags, or words to copy.
 
     ``open``, ``close`` and ``alone`` spell placeholder ``{n}``; None: the model keeps no such tags. ``names`` and
     ``quantities`` replace words and numbers, each used once, the most reliable first; if empty, ``alone`` is used.

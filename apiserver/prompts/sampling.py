@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 
 class Sampling(BaseModel):
-    """How the next token is chosen; greedy by default."""
+    """Choice of the next token; greedy by default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

@@ -1,4 +1,4 @@
-"""What must survive translation: placeholders, glossary terms, tags, emoji.
+"""Protection of placeholders, glossary terms, tags and emoji during translation.
 
 - ``placeholders``: replaces literals, names, terms and signs of a block with placeholders.
 - ``glossary``: finds a client's names and terms in a text.

@@ -91,7 +91,7 @@ def count_literals(text: str) -> Counter[str]:
 
 
 def has_invented_placeholder(source: str, output: str) -> bool:
-    """Return whether a placeholder, tag or entity is more frequent in the output."""
+    """Return whether the output has more of a placeholder, tag or entity."""
     codes = _codes(output)
     return bool(codes) and bool(codes - _codes(source))
 

@@ -1,4 +1,4 @@
-"""Batch slots: a fair queue for an engine's batch; the engine's own stays short."""
+"""Batch slots: a fair queue in front of an engine's batch."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class BatchSlots:
         self._held_by_lane[lane] += 1
 
     def _update_meter(self) -> None:
-        """Report how full the batch is; waiters at free slots wait for their share."""
+        """Report how full the batch is."""
         if self._meter is None:
             return
         if self.held >= self.batch_size:

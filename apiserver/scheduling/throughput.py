@@ -63,7 +63,7 @@ class ThroughputMeter:
             self._units += units
 
     def _advance(self) -> None:
-        """Count the full time since the last call; a possible gap counts later."""
+        """Count the full time since the last call, gaps later."""
         now = self._clock()
         if self._in_gap:
             if now - self._counted_until < GAP_SECONDS:

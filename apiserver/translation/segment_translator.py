@@ -96,7 +96,7 @@ class _SegmentAttempts:
         return SegmentResult(last.text, last.issues, tuple(dict.fromkeys(self.issue_codes)), stage)
 
     def best(self) -> SegmentResult:
-        """Return the candidate with the lightest issues; no text if none is usable."""
+        """Return the candidate with the lightest issues, without text if unusable."""
         usable = [candidate for candidate in self.candidates if candidate.text is not None]
         issue_codes = tuple(dict.fromkeys(self.issue_codes))
         if not usable:

@@ -76,7 +76,7 @@ class Translator:
         return [await run(self._planning, plan_text, text, work.pair, options, budget) for text in work.texts]
 
     def _budget(self, pair: LanguagePair, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
-        """Return the size of one engine request; its answer is about as long."""
+        """Return the most tokens of one engine request."""
         model, limits = self._model, self._model.entry.segment
         encoder, in_prompt = model.encoders[pair], terms and model.family.terms is not None
         prompt_tokens = len(encoder.ids("", terms)) if in_prompt else encoder.bare_length

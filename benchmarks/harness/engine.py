@@ -27,7 +27,7 @@ from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.messages import TextFormat, TranslateRequest, Translation
 
-# Texts in hand at once: what the demo models' engines run in one batch.
+# Texts in flight at once: what the demo models' engines run in one batch.
 CONCURRENCY: Final = 64
 # Longer than any text takes.
 TIMEOUT_SECONDS: Final = 3600.0

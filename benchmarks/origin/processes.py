@@ -61,7 +61,7 @@ PROGRAMS: Final = {
     "F": ("async_engine", "--engines", "2"),
     "bare": ("async_engine",),
 }
-# Nothing is refused, whatever the rate: every design has all of a point's texts in hand. No server writes a line for each request.
+# Nothing is refused, whatever the rate: every design has all of a point's texts in flight. No server writes a line for each request.
 SETTINGS: Final = {
     "APISERVER_QUEUE_SECONDS": "30",
     "APISERVER_MAX_WAITING": "100000",

@@ -1,4 +1,4 @@
-"""A fleet of equal replicas as a queue: how many requests it has in hand, and so how long they take. Pure.
+"""A fleet of equal replicas as a queue: how many requests it has in flight, and so how long they take. Pure.
 
 Requests arrive at random (Poisson) times and stand evenly at the replicas, as the proxy's balancer has them; with so many in
 hand the fleet completes so many a second (replica_model.py). A request takes as long as what it meets lets it.
@@ -16,7 +16,7 @@ from benchmarks.sizing.replica_model import ReplicaModel
 
 # Nobody runs a fleet fuller than that: its queues never settle.
 MAX_UTILISATION: Final = 0.97
-# Numbers of requests in hand that are e to the power of so much less likely than the likeliest do not count.
+# Numbers of requests in flight that are e to the power of so much less likely than the likeliest do not count.
 NEGLIGIBLE: Final = 30.0
 # Never reached below MAX_UTILISATION: a bound for the loop, in requests at each replica.
 MAX_AT_EACH: Final = 10_000
@@ -43,7 +43,7 @@ def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate
     utilisation = rate / (replicas * replica.capacity)
     if utilisation > MAX_UTILISATION:
         return FleetEstimate(replicas, utilisation)
-    # (seconds, probability), of each length beside each number of requests that are in hand when it arrives
+    # (seconds, probability), of each length beside each number of requests that are in flight when it arrives
     found = sorted(
         (replica.seconds(chars, max(1.0, (in_hand + 1) / replicas)), share * weight)
         for in_hand, weight in enumerate(likelihoods(replica, replicas, rate))
@@ -55,7 +55,7 @@ def estimate(replica: ReplicaModel, replicas: int, rate: float) -> FleetEstimate
 
 
 def likelihoods(replica: ReplicaModel, replicas: int, rate: float) -> list[float]:
-    """Return how likely each number of requests in hand is, beside the likeliest: a birth-death chain from 0 on."""
+    """Return how likely each number of requests in flight is, beside the likeliest: a birth-death chain from 0 on."""
     logs, highest = [0.0], 0.0  # logarithms: they are products of thousands of numbers
     for in_hand in range(1, MAX_AT_EACH * replicas):
         busy = min(in_hand, replicas)

@@ -68,7 +68,7 @@ class ReplicaMeasurements(BaseModel):
 
 
 class ReplicaModel:
-    """One replica: requests that it completes in a second, and how long they take, by how many it has in hand."""
+    """One replica: requests that it completes in a second, and how long they take, by how many it has in flight."""
 
     def __init__(self, measured: ReplicaMeasurements) -> None:
         """Take the measured closed loops, or find them behind the measured steps, of which each makes a token of every segment."""
@@ -78,7 +78,7 @@ class ReplicaModel:
         lengths = [text_segments(chars) for _, chars in measured.mix]
         self._tokens = fmean((tokens for _, tokens in lengths), shares)
         work = fmean(map(math.prod, lengths), shares)
-        # More in hand at once never makes it slower: a loop that did less than a smaller one met a busy machine.
+        # More in flight at once never makes it slower: a loop that did less than a smaller one met a busy machine.
         curve: list[tuple[float, float]] = []
         for at_once, rate in sorted(measured.closed):
             curve.append((at_once, max([rate, *(each for _, each in curve)])))
@@ -89,15 +89,15 @@ class ReplicaModel:
         self._in_hand, self._rates = zip((0.0, 0.0), *curve, strict=True)
 
     def throughput(self, requests: float) -> float:
-        """Return the requests a second that it completes while it has so many in hand."""
+        """Return the requests a second that it completes while it has so many in flight."""
         return float(np.interp(requests, self._in_hand, self._rates))
 
     def seconds(self, chars: int, requests: float) -> float:
-        """Return the latency of a request of that length that is one of so many in hand: by Little's law and its tokens."""
+        """Return the latency of a request of that length that is one of so many in flight: by Little's law and its tokens."""
         in_engine = requests / self.throughput(requests) - self._overhead
         return self._overhead + in_engine * text_segments(chars)[1] / self._tokens
 
     @property
     def capacity(self) -> float:
-        """Requests of the mix that it completes in a second, however many it has in hand."""
+        """Requests of the mix that it completes in a second, however many it has in flight."""
         return self._rates[-1]

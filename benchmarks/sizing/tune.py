@@ -2,7 +2,7 @@
 
     python -m benchmarks.sizing.tune [--catalog deploy/models/demo.yaml] [--model NAME] [--pairs FOLDER]
 
-Texts of mixed lengths go through the whole API server but HTTP, as many in hand as the engine may run at once.
+Texts of mixed lengths go through the whole API server but HTTP, as many in flight as the engine may run at once.
 FOLDER holds NAME.valid.tsv of english<TAB>other lines; without it a few sentences of our own are used. The engine is
 started once for each max_num_batched_tokens, with the largest max_num_seqs; the smaller ones are held by our own slots.
 That is the same to the engine's batches, but not to what it sets aside at its start (CUDA graphs, memory for a step):
@@ -35,7 +35,7 @@ SEED: Final = 11
 # Sentences in a text, and how many of ten texts have that many: chat and menus, paragraphs, a page.
 LENGTHS: Final = ((1, 6), (3, 3), (12, 1))
 TEXTS: Final = 500
-# More in hand is worth while only as long as it makes the whole faster: the knee is where this much of the best is had.
+# More in flight is worth while only as long as it makes the whole faster: the knee is where this much of the best is had.
 KNEE_SHARE: Final = 0.95
 # Before a measurement: the last one's texts end, the batch fills.
 WARM_UP_SECONDS: Final = 2.0
@@ -71,7 +71,7 @@ def mixed(sentences: Sequence[str], count: int) -> list[str]:
 async def measure(
     model: LocalModel, pair: LanguagePair, texts: Sequence[str], at_once: int, seconds: float
 ) -> TuningRow:
-    """Keep ``at_once`` texts in hand for so long and say what came of it."""
+    """Keep ``at_once`` texts in flight for so long and say what came of it."""
     model = model.with_slots(at_once)
     samples: list[Sample] = []
     numbers = itertools.count()

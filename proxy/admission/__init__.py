@@ -1,4 +1,4 @@
-"""Which requests are accepted under load, and when refused callers should retry.
+"""Admission of requests under load, and the time to retry.
 
 - ``controller``: admits a request, or refuses it with a reason.
 - ``pair_load``: the load of a pair's replicas.

@@ -29,7 +29,7 @@ TRIAL_SECONDS: Final = 10.0
 
 
 class BreakerState(StrEnum):
-    """What a breaker permits: all requests, none, or one trial."""
+    """Permission of a breaker: all requests, none, or one trial."""
 
     CLOSED = "closed"
     OPEN = "open"

@@ -1,4 +1,4 @@
-"""Which replicas exist and their state.
+"""Replicas of the fleet and their state.
 
 - ``replica``: one API server as this proxy sees it.
 - ``snapshot``: the whole fleet at one moment, indexed by pair.

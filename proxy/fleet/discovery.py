@@ -39,7 +39,7 @@ async def system_resolver(host: str) -> list[str]:
 
 
 class Discovery:
-    """Mutable state: the last addresses of each name, used while the resolver fails."""
+    """Mutable state: the last addresses of each name."""
 
     def __init__(self, resolver: Resolver = system_resolver) -> None:
         self._resolver = resolver

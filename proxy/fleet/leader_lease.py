@@ -20,7 +20,7 @@ NOT_ASKED: Final = "not asked yet"
 
 
 class LeaderLease:
-    """Mutable state: the end of our lease (monotonic ``clock``), the last Redis error.
+    """Mutable state: our lease's end (monotonic ``clock``), the last Redis error.
 
     A killed holder is replaced within 2.4 s: ``ttl`` (1.6 s by default), the pause between two tries, one call. We
     count ``ttl`` from before the call, Redis from when it gets the call: ours ends first, so two proxies never lead.

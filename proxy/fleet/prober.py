@@ -44,7 +44,7 @@ MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
-    """Prober of the fleet; a replica has at most one probe in flight.
+    """Prober of the fleet; one probe in flight for each replica.
 
     Mutable state: probes in flight, unpublished results, the last logged snapshot, the pairs in the metrics.
     """

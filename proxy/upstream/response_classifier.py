@@ -31,7 +31,7 @@ OK: Final = 200
 
 
 class AttemptOutcome(Enum):
-    """What one attempt says about the replica."""
+    """Verdict of one attempt about the replica."""
 
     GOOD = "good"  # a translation
     ANSWERED = "answered"  # a correct error, which says nothing about the replica's speed

@@ -31,7 +31,7 @@ _CACHE_CONTROL: Final = "no-cache"
 
 
 class StaticFile:
-    """A file that is served from memory, with an ``ETag`` of its content."""
+    """File served from memory, with an ``ETag`` of its content."""
 
     def __init__(self, content: bytes, media_type: str) -> None:
         self._content = content
@@ -50,7 +50,7 @@ class StaticFile:
 
 
 def add_docs_page(app: FastAPI) -> None:
-    """Add the page and its files to an app, which must have no page of FastAPI's own."""
+    """Add the page to an app without FastAPI's own page."""
     for path, name, media_type in _FILES:
         app.routes.append(Route(path, _static_file(name, media_type).serve, include_in_schema=False))
 

@@ -50,7 +50,7 @@ class Serving:
 
     @property
     def begun(self) -> int:
-        """Requests in hand."""
+        """Requests in flight."""
         return len(self._server.server_state.tasks)
 
     async def start(self) -> None:

@@ -1,4 +1,4 @@
-"""DrainingServer as a real process: what a signal does to readiness, to new requests and to those in hand."""
+"""DrainingServer as a real process: what a signal does to readiness, to new requests and to those in flight."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def test_signal_fails_readiness_and_stops_after_the_drain(tmp_path: Path, 
         assert (await drained.client.get("/slow", params={"seconds": 0})).status_code == 200
         await wait_until(drained.refuses, DRAIN_SECONDS + SEEN_WITHIN, "the socket closes")
         assert asyncio.get_running_loop().time() - started >= DRAIN_SECONDS - 0.1
-        assert (await slow).json() == "done", "what is in hand is finished"
+        assert (await slow).json() == "done", "what is in flight is finished"
         await wait_until(drained.is_gone, SEEN_WITHIN, "the process ends")
         assert "Traceback" not in drained.server.tail() or "KeyboardInterrupt" in drained.server.tail()
 

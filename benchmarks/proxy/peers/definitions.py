@@ -28,7 +28,7 @@ BEFORE: Final = "pairway-before"
 RUST: Final = "vllm-router"
 ASGI: Final = "asgi-aiohttp"
 CHAT: Final = "/v1/chat/completions", f'{{"model":"m","messages":[{{"role":"user","content":{TEXT}}}]}}'
-# A copy of the pins, put there last: an environment without it, or with another one, is made anew.
+# A copy of the pins, put there last: an environment without it, or with another one, is made again.
 STAMP: Final = "installed.txt"
 INSTALL_SECONDS: Final = 900.0
 

@@ -236,7 +236,7 @@ def test_finished_units_are_capacity_again() -> None:
 
 @pytest.mark.parametrize("rate", [5.0, 20.0, 400.0])
 def test_caller_is_admitted_after_retry_after(rate: float) -> None:
-    """The work in hand drains at the rate; at the time given there is capacity again, and not long before."""
+    """The work in flight drains at the rate; at the time given there is capacity again, and not long before."""
     admission, _ = admission_of(rate, max_waiting=10_000)
     with ExitStack() as stack:
         burst = stack.enter_context(admitted(admission, short(texts=600)))

@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 
 
 class FakeNvmlError(Exception):
-    """What NVML says when it can not."""
+    """What NVML says when it cannot."""
 
 
 class FakeNvml:

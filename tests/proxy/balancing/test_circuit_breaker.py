@@ -223,7 +223,7 @@ def test_failed_trial_after_canaries_requires_more_of_them(breaker: CircuitBreak
     breaker.canary_failed()
     for _ in range(MAX_CANARIES - 1):
         breaker.canary_passed()
-    assert breaker.state is BreakerState.OPEN, "a bad one begins the row anew"
+    assert breaker.state is BreakerState.OPEN, "a bad one begins the row again"
     breaker.canary_passed()
     assert breaker.state is BreakerState.HALF_OPEN
 

@@ -334,7 +334,7 @@ async def test_long_texts_are_coalesced_too(harness: CoalescerHarness) -> None:
     long = HELLO.model_copy(update={"text": "word " * 40_000})
     tasks = [await harness.request(harness.call(long)) for _ in range(5)]
     await harness.computations.count(1)
-    # Each is hashed in a thread of its own: those who are late would begin anew.
+    # Each is hashed in a thread of its own: those who are late would begin again.
     await wait_until(lambda: sum(each.joiners for each in harness.coalescer._by_task.values()) == 4, 10, "all wait")  # pyright: ignore[reportPrivateUsage] - not to be seen outside
     harness.computations.results[0].set_result(b"Wort")
     assert {body for body, _ in await asyncio.gather(*tasks)} == {b"Wort"}

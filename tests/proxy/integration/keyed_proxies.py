@@ -14,7 +14,7 @@ from tests.support.fake_replica import FakeReplica
 NOBODY = "http://127.0.0.1:1"
 TOKEN = "an-operator-token-of-tests"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
-# A machine with other work to do is no Redis that is away.
+# A machine with other work to do is not a Redis that is away.
 PATIENT: dict[str, Any] = {"keys": "on", "redis_timeout": 5.0, "operator_token": TOKEN}
 
 

@@ -1,4 +1,4 @@
-"""When replicas fail, are full, drain or leave: the others answer, and what can not be served says so."""
+"""When replicas fail, are full, drain or leave: the others answer, and what cannot be served says so."""
 
 from __future__ import annotations
 

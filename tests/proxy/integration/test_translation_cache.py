@@ -72,7 +72,7 @@ async def metric(running: RunningProxy, name: str) -> float:
 
 
 async def all_in_flight(running: RunningProxy, count: int) -> None:
-    """Wait until the proxy has so many requests in hand."""
+    """Wait until the proxy has so many requests in flight."""
 
     async def all_there() -> bool:
         return await metric(running, "requests_in_flight") == count

@@ -235,7 +235,7 @@ async def test_body_during_paused_reading_is_not_late(impatient: Serving) -> Non
     async def is_taken() -> None:
         async with raw_client(impatient) as one:
             one.send(SLOW + POST + b"Content-Length: 400\r\n\r\n" + b"x" * 200)
-            await wait_until(lambda: impatient.begun == 1, 5, "the first is in hand")
+            await wait_until(lambda: impatient.begun == 1, 5, "the first is in flight")
             one.send(b"x" * 200)
             assert (await one.answer())[2] == b"slow"
             assert (await one.answer())[2] == b"400"
@@ -388,7 +388,7 @@ async def test_connection_limit_without_idle_ones_is_503() -> None:
     ):
         for each in (one, other):
             each.send(POST + b"Content-Length: 1\r\n\r\n")
-        await wait_until(lambda: one_server.begun == 2, 5, "both are in hand")
+        await wait_until(lambda: one_server.begun == 2, 5, "both are in flight")
         async with raw_client(one_server) as third:
             status, headers, body = await third.answer()
             assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "1", "overloaded")
@@ -455,7 +455,7 @@ async def test_two_sockets_share_one_connection_limit() -> None:
     limiter = ConnectionLimiter(1)
     async with serving(make_app(), limiter) as one, serving(make_app(), limiter) as other, raw_client(one) as first:
         first.send(POST + b"Content-Length: 1\r\n\r\n")
-        await wait_until(lambda: one.begun == 1, 5, "it is in hand")
+        await wait_until(lambda: one.begun == 1, 5, "it is in flight")
         async with raw_client(other) as second:
             assert (await second.answer())[0] == 503
         first.send(b"x")
