@@ -114,7 +114,7 @@ class ModelServer:
         return results
 
     async def _translate_on_first(self, hosts: Sequence[ModelHost], work: WorkItem) -> list[Translation]:
-        """Translate on the first ready model, or the next if its engine dies.
+        """Translate on the first ready model; if it dies, the next.
 
         Early means before any delta was sent.
         """

@@ -1,4 +1,4 @@
-"""Engine arguments: checks that they exist, have the right type, share a device."""
+"""Engine arguments: checks of names, types and shared devices."""
 
 from __future__ import annotations
 

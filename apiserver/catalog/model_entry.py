@@ -163,7 +163,7 @@ def _spanned(languages: tuple[str, ...]) -> Iterator[LanguagePair]:
 
 
 def _spellings(tag: str) -> tuple[str, ...]:
-    """Return the tags that a canary may have, such as ``de-AT`` and ``de``."""
+    """Return the tags a canary may have, such as ``de-AT``, ``de``."""
     alone = tag.split("-", maxsplit=1)[0]
     return (tag, alone) if closeness(tag, alone) is not None else (tag,)
 

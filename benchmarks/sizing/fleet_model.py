@@ -1,7 +1,7 @@
 """A fleet of equal replicas as a queue: how many requests it has in flight, and so how long they take. Pure.
 
-Requests arrive at random (Poisson) times and stand evenly at the replicas, as the proxy's balancer has them; with so many in
-hand the fleet completes so many a second (replica_model.py). A request takes as long as what it meets lets it.
+Requests arrive at random (Poisson) times and are spread evenly over the replicas. The number of requests in flight decides how
+many the fleet completes in a second (replica_model.py).
 """
 
 from __future__ import annotations
