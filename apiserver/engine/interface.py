@@ -93,7 +93,7 @@ class Engine(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Wait for one turn of the engine's loop; a hung engine never answers.
+        """Wait for one turn of the engine's loop, perhaps for ever.
 
         Raises:
             EngineGoneError: the engine is dead.
