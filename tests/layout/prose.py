@@ -21,7 +21,6 @@ _CODE = re.compile(r"^```.*?^```[^\n]*$", re.MULTILINE | re.DOTALL)
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#>|]|\d+\.) )|(?<!\\)\||^#+ .*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])[)\"*_]*\s+(?=[\"(*_`\[A-Z0-9])")
 _WORD = re.compile(r"\S*\w\S*")
-_NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def words(text: str) -> int:
@@ -52,27 +51,21 @@ def sentences(document: Path) -> Iterator[tuple[int, str]]:
 
 
 def measure(path: Path) -> Counter[str]:
-    """Return a file's lines of code, and its words in docstrings and comments."""
-    counted, code_lines = Counter[str](), set[int]()
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
-        if token.type == tokenize.COMMENT:
-            counted["words"] += words(token.string)
-        elif token.type not in _NO_CODE:
-            code_lines.update(range(token.start[0], token.end[0] + 1))
-    for line, text in docstrings(path):
-        counted["words"] += words(text)
-        code_lines.difference_update(range(line, line + text.count("\n") + 1))
-    counted["lines"] = len(code_lines)
-    return counted
+    """Return a file's lines, and its words in docstrings and comments."""
+    text = path.read_text()
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    prose = [*comments, *(docstring for _, docstring in docstrings(path))]
+    return Counter(lines=text.count("\n"), words=sum(map(words, prose)))
 
 
 def main() -> None:
-    """Print words per line of code, by package."""
+    """Print words per line, by package."""
     rows = {shown(package): [*package.glob("*.py")] for package in packages(*PRODUCT)}
     for name, files in {**rows, "product": modules(*PRODUCT), "tests": modules("tests")}.items():
         counted = sum(map(measure, files), Counter[str]())
-        lines, text = counted["lines"], counted["words"]
-        sys.stdout.write(f"{name:<28}{lines:>8} lines of code{text:>8} words{text / max(1, lines):>8.2f} a line\n")
+        lines, prose = counted["lines"], counted["words"]
+        sys.stdout.write(f"{name:<28}{lines:>8} lines{prose:>8} words{prose / max(1, lines):>8.2f} a line\n")
 
 
 if __name__ == "__main__":
