@@ -1,7 +1,7 @@
-"""Admission of requests under load, and the time to retry.
+"""Admission of requests under load.
 
-- ``controller``: admits a request, or refuses it with a reason.
+- ``controller``: admits or refuses a request.
 - ``pair_load``: the load of a pair's replicas.
-- ``fair_share``: the cost units that each caller of a model has in flight.
-- ``retry_after``: the seconds after which a refused caller should try again.
+- ``fair_share``: each caller's units in flight.
+- ``retry_after``: when a refused caller should retry.
 """

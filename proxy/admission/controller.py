@@ -19,9 +19,9 @@ from shared.languages import LanguagePair
 from shared.protocol.errors import OverloadedError
 from shared.protocol.priority import Priority
 
-# The part of the capacity that a caller with its fair share in flight leaves to callers with less.
+# The part of the capacity that a caller with its fair share leaves to others.
 RESERVE: Final = 0.2
-# Replicas that are checked first; only if all are full, the pair's whole load is measured, a microsecond per replica.
+# Replicas checked first; if all are full, the pair's load is measured, at a microsecond per replica.
 LOOKS: Final = 4
 _MESSAGES: Final = {
     "full": "Every replica for {} is full for {} requests.",
@@ -43,10 +43,7 @@ class PairOffer(NamedTuple):
 
 
 class AdmissionController:
-    """Admission of short requests; replicas decide on long ones.
-
-    Mutable state: the callers of each model, and the pairs of the last snapshot. One event loop.
-    """
+    """Admission of short requests; replicas decide on long ones."""
 
     def __init__(self, local_stats: LocalStats, metrics: ProxyMetrics, clock: Callable[[], float], rng: Random) -> None:
         self._local_stats = local_stats
@@ -79,7 +76,6 @@ class AdmissionController:
         return AdmittedRequest(self._local_stats, short_legs, snapshot, has_one_leg=len(legs) == len(short_legs) == 1)
 
     def _add_pair(self, pair: LanguagePair, snapshot: Snapshot) -> PairOffer:
-        """Add a pair; callers share its preferred model with its other pairs."""
         tiers = snapshot.tiers.get(pair) or ((),)
         models = snapshot.models.get(pair, {})
         model = models[tiers[0][0]] if tiers[0] else str(pair)
@@ -87,7 +83,6 @@ class AdmissionController:
         return offer
 
     def _has_space(self, call: TranslationCall, pair: LanguagePair, offer: PairOffer, snapshot: Snapshot) -> bool:
-        """Return whether one of a few preferred replicas has capacity."""
         share, urls, priority, local_stats = offer.share, offer.urls, call.priority, self._local_stats
         limit = offer.limits[priority.rank]
         if limit is None:

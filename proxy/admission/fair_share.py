@@ -15,10 +15,7 @@ _ROUNDING_UNITS: Final = 1e-6
 
 
 class FairShare:
-    """The callers of one model.
-
-    Mutable state: cost units in flight of each, and when refused callers should try again.
-    """
+    """The callers of one model, with their units in flight."""
 
     __slots__ = ("_retry_after", "units")
 
@@ -39,6 +36,6 @@ class FairShare:
             del self.units[caller]
 
     def retry_after(self, call: TranslationCall, load: PairLoad | None) -> int:
-        """Return the seconds after which a refused request should be sent again."""
+        """Return the seconds after which to retry a refused request."""
         rate, excess = (UNKNOWN_RATE, 0.0) if load is None else (load.rate, load.excess)
         return self._retry_after.seconds(call.caller.identity, call.cost.units, rate, excess)

@@ -12,20 +12,20 @@ from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
 from shared.protocol.priority import Lane, Priority
 
-# Units per second while no replica has measured its rate; used only for Retry-After.
+# Units per second until a replica has measured its rate; only for Retry-After.
 UNKNOWN_RATE: Final = 10.0
 
 
 class ReplicaOutError(Exception):
-    """The replica is excluded by its breaker, or stalled."""
+    """The replica is excluded or stalled."""
 
 
 class PairLoad(NamedTuple):
     """Combined limit and rate of a pair's replicas, and the lowest load.
 
-    ``excess``: seconds until the first one is below its limit; ``levels``: load of the least loaded one, 1 if full;
-    ``waits``: seconds until the work ahead is done. The latter two have one value for callers with requests in flight,
-    and one for new callers, for whom only the number of callers counts, because callers take turns.
+    ``excess``: seconds until the first one is below its limit; ``levels``: lowest load, 1 if full; ``waits``: seconds
+    of work ahead. The latter two are for callers with requests in flight, and for new ones, before whom only the number
+    of callers counts.
     """
 
     limit: float
@@ -59,7 +59,7 @@ class PairLoad(NamedTuple):
 def capacity_of(
     url: str, pair: LanguagePair, model: str, priority: Priority, local_stats: LocalStats
 ) -> Capacity | None:
-    """Return a replica's capacity for short requests; None if not reported.
+    """Return a replica's capacity, or None if not reported.
 
     Raises:
         ReplicaOutError: the replica gets no requests.
@@ -81,7 +81,7 @@ def measure_load(
 ) -> PairLoad | None:
     """Return the load of the preferred replicas that are not out.
 
-    None if one of them reports no capacity, or all replicas are out: then admission refuses nothing.
+    None if one reports no capacity or all are out: admission refuses nothing.
     """
     for urls in snapshot.tiers.get(pair, ()):
         capacities: list[Capacity] = []

@@ -1,4 +1,4 @@
-"""RetryAfter: seconds after which a model's refused callers should retry."""
+"""RetryAfter: when refused callers should retry (docs/decisions/0017-overload.md)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,21 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-# The longest wait; longer ones are spread over the later part of it.
+# Longer waits are spread over the later part of the longest one.
 LONGEST_SECONDS: Final = 60
 LATER_PART: Final = 0.5
-# The part of the rate that returning callers may use: requests come at random, and rates are measurements.
+# Returning callers may use this part of the rate, because requests come at random.
 RETRY_SHARE: Final = 0.8
-# The most that chance adds to a wait, so that callers refused together do not return together.
+# Callers refused together should not return together.
 JITTER: Final = 0.2
-# After this time without a refusal the excess is over, even if refused callers still wait.
+# After this time without a refusal the excess is over.
 QUIET_SECONDS: Final = 2.0
-# The most callers that are remembered; the one with the oldest refusal is forgotten first.
+# The caller with the oldest refusal is forgotten first.
 MAX_CALLERS: Final = 10_000
 
 
 class RetryAfter:
-    """Waits of refused callers: excess work over rate, rounded up, plus jitter.
-
-    Mutable state: the time until which each caller's refused work uses its part of the rate, and the last refusal.
-    """
+    """Waits of refused callers: excess work over rate, plus jitter."""
 
     __slots__ = ("_busy_until", "_clock", "_refused_at", "_rng")
 
@@ -38,7 +35,7 @@ class RetryAfter:
     def seconds(self, caller: str, units: float, rate: float, excess: float) -> int:
         """Return the seconds, 1 to 60, after which a caller should retry.
 
-        ``rate``: units done per second; ``excess``: seconds until there is any capacity.
+        ``rate``: units per second; ``excess``: seconds until there is capacity.
         """
         now = self._clock()
         if now - self._refused_at >= QUIET_SECONDS:

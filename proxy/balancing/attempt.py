@@ -13,10 +13,7 @@ from shared.languages import LanguagePair
 
 
 class Selection(NamedTuple):
-    """A replica for a request, with its model's rank and name.
-
-    ``permit`` is None if no better replica was left.
-    """
+    """A replica for a request; ``permit`` is None if all look bad."""
 
     url: str
     pair: LanguagePair
@@ -28,8 +25,8 @@ class Selection(NamedTuple):
 class Attempt(InFlightRequest):
     """One request to one replica, in flight while the block lasts.
 
-    Mutable state: ``outcome``; ``label``, the result in a word (for metrics too); ``full_for``, the seconds that a full
-    replica asked us to wait. An attempt that ``timed_out`` counts as a failure only if it was overdue.
+    ``label`` is the result for metrics; ``full_for`` the seconds that a full replica asked us to wait. An attempt that
+    ``timed_out`` counts as a failure only if it was overdue.
     """
 
     __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")
@@ -62,10 +59,10 @@ class Attempt(InFlightRequest):
         self._record(self)
 
     def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Record the outcome; a full replica asked us to wait ``full_for`` seconds."""
+        """Record the outcome of the attempt."""
         self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
 
     def record_hedge_won(self) -> None:
-        """Record that the hedge was faster, a failure of this replica."""
+        """Record that the hedge was faster: a failure."""
         self.stats.record_minimum_latency(self)
         self.outcome = AttemptOutcome.FAILED

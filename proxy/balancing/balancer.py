@@ -1,4 +1,4 @@
-"""Pick one replica: the best of a few drawn at random."""
+"""Picks the best of a few replicas drawn at random."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-# A new replica's caches are cold: its weight grows from WARM_FLOOR to all of it in this time, the bound for recovery.
+# A new replica's caches are cold: its warmth grows from WARM_FLOOR to 1 in this time.
 SLOW_START_SECONDS: Final = 3.0
 WARM_FLOOR: Final = 0.1
-# Compared replicas: three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
+# Three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
 CHOICES: Final = 3
-# Random draws before a scan. Breakers exclude at most half of the replicas, so that fewer than three of 16 draws are
-# eligible in only 137 of 65,536 picks.
+# If half of the replicas are excluded, fewer than three draws are eligible in only 0.2 % of the picks.
 DRAWS: Final = 16
-# Replicas that the scan evaluates, at some microseconds each; if 100 are full, the rest is full too.
+# The scan's limit: if 100 replicas are full, the rest is full too.
 MAX_EVALUATED: Final = 100
-# Scores that differ by no more than this part, or these seconds, are equal, so that idle replicas share the work.
+# Scores within this part, or these seconds, are equal, so that idle replicas share the work.
 NEAR: Final = 0.2
 NEAR_SECONDS: Final = 0.005
 
 
-@dataclass(slots=True)  # not frozen: frozen is three times slower to create, and every pick creates three
+@dataclass(slots=True)  # not frozen: frozen is three times slower to create
 class Candidate:
-    """Properties of one eligible replica that decide its score.
+    """The properties of a replica that decide its score.
 
-    ``latency``: seconds per unit of work; ``in_flight``: units of work; ``weight`` > 0; ``penalty``: seconds for recent
-    failures; ``warmth``: the part of its weight that it gets during a slow start.
+    ``latency``: seconds per unit of work; ``in_flight``: units of work; ``weight`` > 0; ``penalty``: seconds.
     """
 
     latency: float
@@ -38,19 +36,19 @@ class Candidate:
 
 
 def warmth(age: float) -> float:
-    """Return the part of the weight, ``age`` seconds after a replica joined."""
+    """Return the warmth ``age`` seconds after a replica joined."""
     return min(1.0, WARM_FLOOR + (1 - WARM_FLOOR) * max(0.0, age) / SLOW_START_SECONDS)
 
 
 def score(candidate: Candidate, work: float) -> float:
-    """Return the estimated seconds divided by the weight; lower is better."""
+    """Return the score; lower is better."""
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
 
 
 def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
     """Return the best of a few random eligible replicas, or None.
 
-    ``evaluate`` returns None for an ineligible replica. The pick may miss a few eligible ones in a large fleet.
+    ``evaluate`` returns None for an ineligible replica. A large fleet's few eligible replicas may be missed.
     """
     best_url: str | None = None
     best: Candidate | None = None
@@ -72,10 +70,7 @@ def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work:
 def _is_better(
     candidate: Candidate, seconds: float, best: Candidate, best_seconds: float, work: float, rng: Random
 ) -> bool:
-    """Return whether the candidate is better than the best so far.
-
-    Among equals chance decides by weight. A replica in its slow start loses to a warmer one by chance.
-    """
+    """Compare; among equals, and during a slow start, chance decides."""
     ours, theirs = candidate.warmth, best.warmth
     if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):
         return ours > theirs
@@ -90,7 +85,7 @@ def _is_better(
 
 
 def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Yield random URLs, possibly repeated, then up to ``MAX_EVALUATED`` in order."""
+    """Yield random URLs, which may repeat; then scan."""
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):

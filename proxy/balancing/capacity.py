@@ -13,8 +13,8 @@ from shared.protocol.report import ModelReport
 class Capacity(NamedTuple):
     """Load and limit of a model for a priority, in cost units.
 
-    ``ahead``: units ahead of a new request; ``callers``: units ahead of a request whose caller has nothing in flight;
-    ``limit``: units at which the model is full; ``rate``: units done per second.
+    ``ahead``: units ahead of a request; ``callers``: units ahead if its caller has nothing in flight; ``rate``: units
+    per second.
     """
 
     ahead: float
@@ -24,10 +24,9 @@ class Capacity(NamedTuple):
 
 
 class CapacityTracker:
-    """Capacity of one replica's models for each priority of short requests.
+    """Capacity of one replica's models for short requests.
 
-    Mutable state: the capacities of the last report, and the units that this proxy has added since. Lists are indexed
-    by the rank of a priority. A request counts for its own priority and for all less urgent ones.
+    Lists are indexed by priority rank. A request counts for its own priority and all less urgent ones.
     """
 
     __slots__ = ("_reported", "added_units")
@@ -37,17 +36,14 @@ class CapacityTracker:
         self.added_units: dict[str, list[float]] = {}
 
     def update(self, models: Mapping[str, ModelReport], *, is_new: bool) -> None:
-        """Apply a report; a new one already counts the requests in flight."""
+        """Apply a report; a new one includes the added units."""
         if is_new:
             self.added_units = {}
         self._reported = {name: tuple(_capacity(report, each) for each in Priority) for name, report in models.items()}
 
     def add(self, model: str, cost: RequestCost, units: float) -> None:
-        """Add a short request's units; negative units remove it.
-
-        Long requests do not count, because they have their own share of the batch.
-        """
-        if cost.is_long:
+        """Add a request's units; negative units remove them."""
+        if cost.is_long:  # long requests have their own share of the batch
             return
         added = self.added_units.get(model)
         if added is None:
@@ -56,7 +52,7 @@ class CapacityTracker:
             added[rank] += units
 
     def of(self, model: str, rank: int) -> Capacity | None:
-        """Return a model's capacity for a priority's rank; None if not reported."""
+        """Return a model's capacity, or None if not reported."""
         by_rank = self._reported.get(model)
         capacity = None if by_rank is None else by_rank[rank]
         added = self.added_units.get(model)
@@ -66,7 +62,7 @@ class CapacityTracker:
         return Capacity(max(0.0, ahead + added[rank]), callers, limit, rate)
 
     def is_full(self, model: str, rank: int) -> bool:
-        """Return whether a model is at its limit for a priority's rank."""
+        """Return whether a model is at its limit."""
         by_rank = self._reported.get(model)
         capacity = None if by_rank is None else by_rank[rank]
         if capacity is None:

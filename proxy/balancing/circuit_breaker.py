@@ -9,27 +9,27 @@ from math import exp
 from random import Random
 from typing import Final
 
-# Failures in a row that open it: each costs a client a second attempt, a false alarm costs a replica one second.
+# Each failure costs a client a second attempt, a false alarm costs a replica one second.
 CONSECUTIVE_FAILURES: Final = 3
-# It also opens when half of at least ten recent requests failed (the threshold of Hystrix and Resilience4j).
+# Half of at least ten recent requests: the threshold of Hystrix and Resilience4j.
 FAILURE_RATIO: Final = 0.5
 RECENT_REQUESTS: Final = 10
-# The weight of a recent request falls to 1/e in this time.
+# A request's weight falls to 1/e in this time.
 RECENT_SECONDS: Final = 5.0
-# Doubles from trial to trial; jitter keeps replicas that failed together from being tried together.
+# Doubles from trial to trial; jitter separates the trials of replicas that failed together.
 BACK_OFF_SECONDS: Final = 1.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
-# A breaker that was closed for this time, the longest back-off, starts with the shortest back-off again.
+# After this time closed, a breaker starts with the shortest back-off again.
 HEALTHY_SECONDS: Final = 30.0
-# The most good canaries in a row that end a back-off; four take a second or two.
+# The most good canaries in a row that a back-off needs; four take a second or two.
 MAX_CANARIES: Final = 4
-# After this time a trial without an outcome no longer blocks another trial; short texts take much less.
+# A trial without an outcome blocks another one for this time.
 TRIAL_SECONDS: Final = 10.0
 
 
 class BreakerState(StrEnum):
-    """Permission of a breaker: all requests, none, or one trial."""
+    """Permits of a breaker: all requests, none, or one trial."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -49,8 +49,7 @@ class CircuitPermit:
 class CircuitBreaker:
     """The breaker of one replica and pair.
 
-    Mutable state: recent outcomes while closed, back-off and trial while open. Results for permits issued before the
-    breaker last opened are ignored, and so are results of a trial that was replaced by another one.
+    Ignores results for permits from before it last opened, and of trials that were replaced.
     """
 
     _clock: Callable[[], float]
@@ -120,15 +119,12 @@ class CircuitBreaker:
                 self._open()
 
     def release(self, permit: CircuitPermit) -> None:
-        """Return a permit without an outcome, for example because the client disconnected."""
+        """Return a permit without an outcome."""
         if permit is self._trial:
             self._trial = None
 
     def canary_passed(self) -> None:
-        """Count a good canary; enough in a row end the back-off.
-
-        If the trial after that fails, the next back-off needs twice as many.
-        """
+        """Count a good canary; enough in a row end the back-off."""
         if self.opened_at is None or self._clock() >= self._retry_at:
             return
         self._canaries += 1
@@ -137,7 +133,7 @@ class CircuitBreaker:
             self._retry_at = self._clock()
 
     def canary_failed(self) -> None:
-        """Restart the count of good canaries; only clients' requests lengthen a back-off."""
+        """Restart the count of good canaries."""
         self._canaries = 0
 
     def _count(self, failed: float) -> None:
@@ -155,7 +151,7 @@ class CircuitBreaker:
                 self._back_off = 0.0
                 self._canaries_needed = 1
                 self._half_opened_by_canaries = False
-        if self._half_opened_by_canaries:
+        if self._half_opened_by_canaries:  # the canaries misled, so the next time more are needed
             self._canaries_needed = min(MAX_CANARIES, 2 * self._canaries_needed)
         self._half_opened_by_canaries = False
         self._canaries = 0

@@ -8,30 +8,28 @@ from math import exp
 from statistics import median
 from typing import Final
 
-# Good samples reduce a bad one to 1/e in the first time, silence in the second (docs/decisions/0013-balancing.md).
+# Good samples, or silence, reduce a bad one to 1/e in these times (docs/decisions/0013-balancing.md).
 DECAY_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 10.0
-# Assumed for a unit of work before the first sample: the same for all replicas, so that only their load counts.
+# Assumed before the first sample, the same everywhere, so that only load counts.
 FIRST_SECONDS: Final = 0.1
-# Dean and Barroso, The Tail at Scale (CACM 2013): hedging 5 % of the requests removes most of the tail.
+# Dean and Barroso, The Tail at Scale (CACM 2013).
 PERCENTILE: Final = 0.95
 HEDGE_SHARE: Final = 0.05
-# If latencies hardly differ, 5 % of the requests are late by very little: no hedge before twice the median.
+# If latencies hardly differ, 5 % of the requests are late by very little.
 OVER_MEDIAN: Final = 2.0
-# A second request costs proxy and replica about a millisecond before any work, so a shorter delay gains nothing.
+# A hedge costs about a millisecond, so a shorter delay gains nothing.
 SHORTEST_DELAY_SECONDS: Final = 0.010
-# Hedges that may start at once after a quiet time: a hung replica with a good report catches 1 to 9 requests.
+# A hung replica catches 1 to 9 requests (docs/decisions/0013-balancing.md).
 HEDGE_BURST: Final = 10.0
-# Latencies that are kept; those that are recent (one second at 50 requests/s); new ones after which they are sorted
-# again (30 microseconds, about one per request).
+# Latencies kept; recent ones; new ones before the next sort, which takes 30 microseconds.
 SAMPLES: Final = 500
 RECENT: Final = 50
 SORT_EVERY: Final = 25
-# Fewer samples have no 95th percentile. Until then a hedge waits this long per unit of work: five times the need of
-# small models on two cores, and half of the second that a hung replica may cost.
+# With fewer samples a hedge waits this long: half of the second that a hung replica may cost.
 MIN_SAMPLES: Final = 20
 FIRST_SECONDS_PER_UNIT: Final = 0.5
-# The fleet is slow if the recent median is this many times the median of all samples; one bad replica does not move it.
+# Recent median over the median of all samples; one bad replica hardly moves it.
 FLEET_SLOW: Final = 2.0
 
 
@@ -39,8 +37,7 @@ FLEET_SLOW: Final = 2.0
 class PeakEwma:
     """Average seconds per unit of work: rises at once, falls with time.
 
-    It falls towards 0 without samples, so that a replica that was slow once is tried again. Callers must use the age of
-    the oldest in-flight request, per unit of work, if that is larger: a hung replica produces no samples.
+    Callers must use the age of the oldest request, per unit of work, if larger: a hung replica gives no samples.
     """
 
     _clock: Callable[[], float]
@@ -53,7 +50,7 @@ class PeakEwma:
         return self.at(self._clock())
 
     def at(self, now: float) -> float | None:
-        """Return the average at a time; None before the first sample."""
+        """Return the average at a time."""
         if self._observed_at is None:
             return None
         return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
@@ -70,33 +67,30 @@ class PeakEwma:
         return self._value
 
     def reset(self, seconds_per_unit: float) -> None:
-        """Replace the average, by the latency of a good canary for example."""
+        """Replace the average."""
         self._value = seconds_per_unit
         self._observed_at = self._clock()
 
 
 @dataclass(eq=False, slots=True)
 class ModelLatency:
-    """Latency of a model's replicas for a pair, and its hedges.
-
-    Mutable state: recent latencies, the figures computed from them, and the hedges that may start.
-    """
+    """Latency of a model's replicas for a pair, and its hedges."""
 
     _latencies: list[float] = field(default_factory=list[float])
     _next_index: int = 0
     _unsorted: int = 0
     _seconds_per_unit: float = FIRST_SECONDS_PER_UNIT
     _slow: bool = False
-    _median_seconds: float | None = None  # per unit of work; None before there are enough samples
+    _median_seconds: float | None = None  # per unit of work; None below MIN_SAMPLES
     _tokens: float = HEDGE_BURST
 
     @property
     def typical_seconds(self) -> float:
-        """Median seconds for a unit of work, of however few samples."""
+        """Median seconds for a unit of work."""
         return self._median_seconds or (median(self._latencies) if self._latencies else FIRST_SECONDS)
 
     def observe(self, seconds_per_unit: float) -> None:
-        """Add the latency per unit of work of an answered request."""
+        """Add the latency of an answered request."""
         if len(self._latencies) < SAMPLES:
             self._latencies.append(seconds_per_unit)
         else:
@@ -107,7 +101,7 @@ class ModelLatency:
             self._sort()
 
     def record_request(self) -> None:
-        """Count a request, which earns its share of a hedge."""
+        """Earn a request's share of a hedge."""
         self._tokens = min(HEDGE_BURST, self._tokens + HEDGE_SHARE)
 
     def delay(self, work: float) -> float | None:
@@ -117,7 +111,7 @@ class ModelLatency:
         return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)
 
     def withdraw(self) -> bool:
-        """Pay for one hedge; return False if none is left."""
+        """Pay for one hedge, if possible."""
         if self._tokens < 1:
             return False
         self._tokens -= 1

@@ -16,18 +16,14 @@ from proxy.request_cost import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.languages import LanguagePair
 
-# A replica that takes this many times the usual latency is a suspect.
+# Times the usual latency from which a replica is a suspect.
 SLOW_FACTOR: Final = 2.0
-# The longest Retry-After for a breaker; canaries usually bring a healed replica back within a second.
+# Longest Retry-After for a breaker; canaries usually need a second.
 LONGEST_WAIT_SECONDS: Final = 5.0
 
 
 class LocalStats:
-    """This proxy's fast statistics, in addition to the shared, slower registry.
-
-    Mutable state: a :class:`ReplicaStats` per URL and a :class:`PairStats` per pair, dropped when the fleet drops them.
-    Changed on the event loop only.
-    """
+    """Statistics of replicas and pairs; changed on the event loop only."""
 
     def __init__(self, clock: Callable[[], float], rng: Random) -> None:
         self.now = clock
@@ -40,7 +36,7 @@ class LocalStats:
         return self.pairs[pair]
 
     def replica_stats(self, url: str) -> ReplicaStats:
-        """Return the statistics of a replica, new ones if there are none."""
+        """Return a replica's statistics, or new ones."""
         stats = self.replicas.get(url)
         if stats is None:
             stats = self.replicas[url] = ReplicaStats()
@@ -69,10 +65,10 @@ class LocalStats:
         return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def begin_attempt(self, selection: Selection, cost: RequestCost, on_lost: Callable[[], None]) -> Attempt:
-        """Return an attempt as a context manager that records its result here.
+        """Return an attempt, a context manager that records its result here.
 
-        ``on_lost`` is called whenever the replica is found DOWN or stalled. A replica that left the fleet is not lost:
-        it may still answer its requests in flight.
+        ``on_lost`` is called whenever the replica is found DOWN or stalled. A replica that left the fleet may still
+        answer.
         """
         stats = self.pair_replica_stats(selection.url, selection.pair)
         return Attempt(self.record, selection, stats, self.now(), cost, on_lost)
@@ -85,7 +81,7 @@ class LocalStats:
         if replica_stats is None or replica_stats.pairs.get(pair) is not stats:
             return  # another process serves at this URL now
         pair_stats, outcome = self.pairs[pair], attempt.outcome
-        if attempt.timed_out:  # a failure only if the request was overdue
+        if attempt.timed_out:
             is_overdue = pair_stats.is_overdue(attempt, self.now())
             outcome = AttemptOutcome.FAILED if is_overdue else AttemptOutcome.NONE
         if outcome is AttemptOutcome.GOOD or outcome is AttemptOutcome.ANSWERED:
@@ -118,20 +114,20 @@ class LocalStats:
             pair_stats.trust(url)
 
     def canary_passed(self, url: str, pair: LanguagePair, rank: int, seconds_per_unit: float) -> None:
-        """Record a good canary: its latency counts, and a back-off may end."""
+        """Record a good canary."""
         stats, pair_stats = self.pair_replica_stats(url, pair), self.pairs[pair]
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
             pair_stats.trust(url)
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
-        """Record a failed canary: a failure that lengthens no back-off."""
+        """Record a failed canary."""
         stats, pair_stats = self.pair_replica_stats(url, pair), self.pairs[pair]
         stats.canary_failed()
         pair_stats.update_outlier(url, stats)
 
     def apply_snapshot(self, snapshot: Snapshot) -> None:
-        """Add new replicas, drop removed ones, notify requests at lost ones."""
+        """Add and drop replicas; notify requests at lost ones."""
         now = self.now()
         for url, replica in snapshot.replicas.items():
             replica_stats = self.replica_stats(url)

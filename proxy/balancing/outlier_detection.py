@@ -12,17 +12,16 @@ from proxy.balancing.replica_stats import PairReplicaStats
 from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
 
-# A replica without progress for this time, with an overdue request, is stalled if others answer meanwhile. A text takes
-# tens of milliseconds, and a busy machine may pause for a moment.
+# No stall before this time without progress: a busy machine may pause for a moment.
 STALL_SECONDS: Final = 1.0
-# A slow replica without an answer for this time gets a canary.
+# A slow replica gets a canary after this time without an answer.
 NEGLECTED_SECONDS: Final = 0.5
 
 
 def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
     """Yield ready replicas that need a canary, with pair and rank.
 
-    A slow replica needs none while it still answers requests, nor does a replica that waits for its trial.
+    A slow replica needs none while it answers, nor does a replica due for a trial.
     """
     neglected = local_stats.now() - NEGLECTED_SECONDS
     for pair, pair_stats in local_stats.pairs.items():
@@ -37,10 +36,7 @@ def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple
 
 
 def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snapshot) -> list[str]:
-    """Return a pair's ready replicas that fail or stall.
-
-    A replica that only waits for a trial does not count.
-    """
+    """Return a pair's ready replicas that fail or stall."""
     pair_stats = local_stats.pairs.get(pair)
     if pair_stats is None:
         return []
@@ -53,9 +49,9 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
 
 
 def detect_stalls(local_stats: LocalStats) -> None:
-    """Mark stalled replicas, and notify their requests, so that others take over.
+    """Mark stalled replicas, and notify their requests.
 
-    A replica with an overdue request becomes a suspect. It is stalled if its canary fails or others answer meanwhile.
+    A replica with an overdue request becomes a suspect, and is stalled if its canary fails or others answer.
     """
     now = local_stats.now()
     for url, replica_stats in local_stats.replicas.items():
@@ -70,7 +66,6 @@ def detect_stalls(local_stats: LocalStats) -> None:
 
 
 def _overdue_since(stats: PairReplicaStats, pair_stats: PairStats, now: float) -> float | None:
-    """Return the time since which a request is overdue, or None."""
     for request in stats.in_flight:
         since = max(request.started, stats.progressed_at)
         if now - since < STALL_SECONDS:

@@ -1,4 +1,4 @@
-"""PairStats: this proxy's statistics of one pair at all its replicas."""
+"""PairStats: this proxy's statistics of one pair."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final
 from proxy.balancing.latency import FIRST_SECONDS, ModelLatency
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 
-# A request that takes this many times its usual time is overdue.
+# Times its usual time from which a request is overdue.
 OVERDUE_FACTOR: Final = 8.0
 
 
 @dataclass(eq=False, slots=True)
 class PairStats:
-    """Statistics of one pair: latencies by model rank, replicas, their last answers.
+    """Statistics of one pair; latencies by model rank.
 
-    ``outliers`` are the replicas whose breaker is not closed, the first to open first; ``suspects`` need a canary.
+    ``outliers`` have a breaker that is not closed, the first to open first; ``suspects`` need a canary.
     """
 
     latencies: defaultdict[int, ModelLatency] = field(default_factory=lambda: defaultdict(ModelLatency))
@@ -33,7 +33,7 @@ class PairStats:
         return self.latencies[min(self.latencies)].typical_seconds if self.latencies else FIRST_SECONDS
 
     def is_overdue(self, request: InFlightRequest, now: float, since: float = 0.0) -> bool:
-        """Return whether a request is overdue, counted from ``since`` at the earliest."""
+        """Return whether a request is overdue."""
         typical = self.latencies[request.rank].typical_seconds
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
 
@@ -42,11 +42,11 @@ class PairStats:
         return any(at > since for other, at in self.answered_at.items() if other != url)
 
     def suspect(self, url: str, stats: PairReplicaStats) -> None:
-        """Make a replica a suspect, which gets canaries."""
+        """Make a replica a suspect."""
         self.suspects[url] = stats
 
     def trust(self, url: str) -> None:
-        """Make a replica no suspect any more."""
+        """Remove a replica from the suspects."""
         self.suspects.pop(url, None)
 
     def unreliable(self) -> frozenset[str]:
@@ -54,7 +54,7 @@ class PairStats:
         return frozenset(self.outliers).union(url for url, stats in self.suspects.items() if stats.failures)
 
     def update_outlier(self, url: str, stats: PairReplicaStats) -> None:
-        """Make a replica an outlier while its breaker is not closed."""
+        """Update whether a replica is an outlier."""
         is_out = stats.is_out
         if is_out and url not in self.outliers:
             self.outliers[url] = stats
@@ -69,6 +69,6 @@ class PairStats:
         return frozenset(refused).union(failing[: (len(ready) - len(refused)) // 2])
 
     def forget(self, url: str) -> None:
-        """Drop all statistics of a replica."""
+        """Drop a replica's statistics."""
         for table in (self.replicas, self.answered_at, self.outliers, self.suspects):
             table.pop(url, None)

@@ -17,23 +17,19 @@ from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
 
-# Added to a replica's score for each failure in a row, because a replica that fails fast looks fast. A good canary
-# removes it at once, and it fades with time.
+# Added to the score for each failure in a row, because a replica that fails fast looks fast; fades with time.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
-# A replica that recovers has a warm engine: it gets only this last part of the slow start.
+# A recovered replica is warm: it gets only this last part of the slow start.
 RETURN_SECONDS: Final = 1.0
-# A full replica may ask for a longer wait, but the next report says whether it is still full.
+# The next report says whether a replica is still full.
 LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
-# The greatest age of a report when it arrives: a request that ended meanwhile still counts in it.
+# Greatest age of an arriving report, which counts requests that ended meanwhile.
 REPORT_AGE_SECONDS: Final = 0.1
 
 
 class InFlightRequest:
-    """One request in flight since ``started`` (monotonic seconds).
-
-    ``on_lost`` is called when its replica is lost; ``rank`` and ``model`` are of the model that serves the pair.
-    """
+    """One request in flight since ``started`` (monotonic seconds)."""
 
     __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
 
@@ -48,11 +44,7 @@ class InFlightRequest:
 
 @dataclass(eq=False, slots=True)
 class PairReplicaStats:
-    """Statistics of a replica for one pair.
-
-    Mutable state: breaker, latency, failures in a row, whether it refused the pair, requests in flight, the last
-    progress, whether it is stalled, and the time before which it gets no canary.
-    """
+    """Statistics of a replica for one pair."""
 
     replica: ReplicaStats
     _clock: Callable[[], float]
@@ -69,7 +61,7 @@ class PairReplicaStats:
     canary_due_at: float = 0.0
     in_flight: dict[InFlightRequest, None] = field(default_factory=dict[InFlightRequest, None])  # the oldest first
     oldest: InFlightRequest | None = None
-    _reset_at: float = 0.0  # latencies of requests that began before are ignored
+    _reset_at: float = 0.0  # earlier requests' latencies are ignored
 
     def __post_init__(self, rng: Random) -> None:
         self.breaker, self.latency = CircuitBreaker(self._clock, rng), PeakEwma(self._clock)
@@ -83,7 +75,7 @@ class PairReplicaStats:
 
     @property
     def is_out(self) -> bool:
-        """Whether the replica gets no request except a trial."""
+        """Whether the replica gets only trials."""
         return self.breaker.opened_at is not None
 
     def add(self, request: InFlightRequest) -> None:
@@ -100,7 +92,7 @@ class PairReplicaStats:
         self.replica.remove(request)
 
     def record_success(self, permit: CircuitPermit | None) -> None:
-        """Record a success; without a permit it counts like a good canary."""
+        """Record a success; without a permit, like a good canary."""
         was_out = self.is_out
         self._clear_failures()
         if permit is None:
@@ -119,7 +111,7 @@ class PairReplicaStats:
             self.breaker.record_failure(permit, at_once=at_once)
 
     def record_refusal(self, permit: CircuitPermit | None, reason: str) -> None:
-        """Record that the replica refuses the pair, until something succeeds."""
+        """Record a refusal of the pair, until something succeeds."""
         self.refused = True
         self.record_failure(permit, reason, at_once=True)
 
@@ -129,7 +121,7 @@ class PairReplicaStats:
         self.is_stalled = False
 
     def record_latency(self, request: InFlightRequest) -> float:
-        """Record a request's latency; return the average seconds per unit of work."""
+        """Record a request's latency; return the average."""
         if request.started >= self._reset_at:
             return self.latency.observe((self._clock() - request.started) / request.work)
         return self.latency.value or 0.0
@@ -153,7 +145,7 @@ class PairReplicaStats:
         self.breaker.canary_passed()
 
     def canary_failed(self) -> None:
-        """Record a failed canary: a failure that lengthens no back-off."""
+        """Record a failed canary, which lengthens no back-off."""
         if self.is_out:
             self.breaker.canary_failed()
             self.record_failure(None, self.failed_with)
@@ -161,12 +153,12 @@ class PairReplicaStats:
             self.record_failure(self.breaker.acquire(), "canary failed")
 
     def mark_stalled(self) -> None:
-        """Mark the replica as stalled, and notify its requests."""
+        """Mark the replica as stalled; notify its requests."""
         self.is_stalled = True
         self.notify_lost()
 
     def notify_lost(self) -> None:
-        """Notify all requests in flight that the replica is lost."""
+        """Notify the requests that the replica is lost."""
         for request in list(self.in_flight):
             request.on_lost()
 
@@ -178,9 +170,9 @@ class PairReplicaStats:
 
 @dataclass(eq=False, slots=True)
 class ReplicaStats:
-    """Statistics of one replica: load, full lanes, capacity and pairs.
+    """Statistics of one replica.
 
-    Mutable state, changed only by its methods. ``foreign_texts`` are other proxies' texts by the last report.
+    ``foreign_texts`` are other proxies' texts by the last report.
     """
 
     requests: int = 0
@@ -189,7 +181,7 @@ class ReplicaStats:
     foreign_texts: int = 0
     weight: float = 1.0
     capacity: CapacityTracker = field(default_factory=CapacityTracker)
-    full_until: dict[Lane, float] = field(default_factory=dict[Lane, float])  # no requests for a lane until then
+    full_until: dict[Lane, float] = field(default_factory=dict[Lane, float])
     replica_id: str | None = None
     pairs: dict[LanguagePair, PairReplicaStats] = field(default_factory=dict[LanguagePair, PairReplicaStats])
     _models: Mapping[str, ModelReport] = field(default_factory=dict[str, ModelReport])
@@ -215,8 +207,8 @@ class ReplicaStats:
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
         """Drop and return the pairs whose statistics no longer apply.
 
-        All pairs if another process has replaced the replica; the requests of the old one are notified. Otherwise the
-        pairs that are not ready and have no requests in flight.
+        All pairs if another process replaced the replica, and their requests are notified; else pairs that are neither
+        ready nor in use.
         """
         if replica.report is None:
             return []
@@ -238,11 +230,11 @@ class ReplicaStats:
         return outdated
 
     def is_full(self, now: float, lane: Lane) -> bool:
-        """Return whether the replica lately reported itself full for this lane."""
+        """Return whether the replica is full for this lane."""
         return now < self.full_until.get(lane, 0.0)
 
     def mark_full(self, lane: Lane, now: float, seconds: float) -> None:
-        """Mark the replica as full for a lane, one second at most."""
+        """Mark a lane as full, for one second at most."""
         self.full_until[lane] = now + min(seconds, LONGEST_BACK_PRESSURE_SECONDS)
 
     def add(self, request: InFlightRequest) -> None:

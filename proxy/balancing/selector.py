@@ -29,9 +29,8 @@ class ReplicaSelector:
     ) -> Selection | None:
         """Return a replica; None if all were tried or refuse the pair.
 
-        Model by model, the preferred one first: a replica whose breaker is due for a trial (never for a request that
-        has failed before), else a healthy one with capacity. If no model has one: a full replica. If every replica
-        looks bad, distrust our own view and choose any.
+        By model, the preferred one first: a replica due for a trial (never for a request that failed before), else a
+        healthy one with capacity. If no model has one: a full replica. If every replica looks bad: any.
         """
         pair_stats = self._local_stats.pair_stats(pair)
         ejected = _NONE_EJECTED
@@ -69,7 +68,7 @@ class ReplicaSelector:
         return None
 
     def release(self, selection: Selection) -> None:
-        """Release an unused selection, so that another request gets its trial."""
+        """Release an unused selection's trial for another request."""
         self._local_stats.pair_replica_stats(selection.url, selection.pair).release(selection.permit)
 
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Selection:
@@ -97,8 +96,7 @@ class ReplicaSelector:
         *,
         full_too: bool,
     ) -> str | None:
-        """Return the best of a few of these replicas, or None."""
-        # Values common to all candidates are read once: a request evaluates three, in a microsecond each.
+        # Values common to all candidates are read once, because each candidate takes only a microsecond.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
         models, rank = snapshot.models[pair], cost.priority.rank
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected

@@ -29,7 +29,7 @@ from shared.protocol.messages import TranslateRequest, Translation
 
 log = logging.getLogger(__name__)
 
-# Interval of the search for suspects: a replica that recovers is back within this and the pause below.
+# A replica that recovers is back within this interval and the pause below.
 TICK_SECONDS: Final = 0.1
 # From the end of a canary to the next one for the same replica and pair, ± a fifth.
 PAUSE_SECONDS: Final = 0.3
@@ -46,10 +46,7 @@ MAX_CONCURRENT: Final = 64
 
 @dataclass(eq=False, slots=True)
 class CanaryProber:
-    """Sender of canaries.
-
-    Mutable state: canaries in flight, at most one for each replica and pair.
-    """
+    """Sender of canaries, one at a time per replica and pair."""
 
     _registry: Registry
     _stats: LocalStats

@@ -21,8 +21,7 @@ class ReplicaLostError(Exception):
 class Hedge:
     """Context manager that starts a second attempt after ``delay`` seconds.
 
-    ``begin`` starts it, or returns None if it is not allowed. Mutable state: the ``first`` attempt's exchange, which is
-    abandoned if the second one wins; the timer; the ``second`` attempt's task once started.
+    ``begin`` starts it, or returns None if it is not allowed. The ``first`` attempt is abandoned if the second wins.
     """
 
     def __init__(self, delay: float, begin: Callable[[], asyncio.Task[bytes] | None]) -> None:
@@ -48,7 +47,6 @@ class Hedge:
             self.second.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[bytes]) -> None:
-        """Abandon the first attempt if the second got an answer or RelayedError."""
         is_answered = not task.cancelled() and (task.exception() is None or isinstance(task.exception(), RelayedError))
         if is_answered and self.first is not None:
             self.first.abandon(HedgeWonError())

@@ -1,4 +1,4 @@
-"""Leg: a request for one pair, and the attempts to send it."""
+"""Leg: a request for one pair, and its attempts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.protocol.sse import DeltaSink
 _PROXY_FIELDS: Final = {"source_lang", "target_lang", "pivot"}
 # Fields of a request without options: the texts and both languages.
 _NAMED_FIELDS: Final = 3
-# A longer body is serialized again, because its white space and escapes may exceed the replica's limit.
+# The white space and escapes of a longer body may exceed the replica's limit.
 PASSED_ON_BYTES: Final = 64 * 1024
 
 
@@ -34,8 +34,7 @@ class AttemptFailedError(Exception):
 class Leg:
     """A request for one pair; ``sink`` is set for a stream.
 
-    Mutable state: the URLs tried, their ``errors``, how many were unreachable, and ``prepaid_seconds``: for each
-    attempt that is paid but not made yet, the second of the retry budget that paid.
+    ``prepaid_seconds``: for each attempt paid but not made, the second of the retry budget that paid.
     """
 
     pair: LanguagePair
@@ -50,7 +49,7 @@ class Leg:
 
     @property
     def attempts(self) -> int:
-        """Number of replicas that got the request."""
+        """Number of replicas reached."""
         return len(self.tried_urls) - self.unreachable_count
 
     @property
@@ -61,8 +60,7 @@ class Leg:
     def body_for(self, pair: LanguagePair) -> bytes:
         """Return the JSON for a replica that serves the pair.
 
-        The client's own bytes if they name only the texts and this pair; else the request without defaults and without
-        the proxy's options.
+        The client's own bytes if they name only the texts and this pair; else without defaults and proxy options.
         """
         request, body = self.request, self.call.body
         if (

@@ -15,11 +15,10 @@ from proxy.routing.routes import find_pair
 from proxy.upstream.response_classifier import most_useful_error
 from shared.protocol.errors import PairUnavailableError, PairwayError
 
-# Unreachable replicas do not count as attempts, but a request tries no more of them than this.
+# Unreachable replicas do not count as attempts, but are limited too.
 MAX_UNREACHABLE: Final = 10
 
-# Finagle's figures: a fifth of the requests and ten a second; unused budget expires after ten seconds.
-# https://finagle.github.io/blog/2016/02/08/retry-budgets/
+# Finagle's figures: https://finagle.github.io/blog/2016/02/08/retry-budgets/
 REQUESTS_PER_ATTEMPT: Final = 5
 FREE_PER_SECOND: Final = 10
 LIFE_SECONDS: Final = 10
@@ -29,10 +28,7 @@ _RESERVE: Final = FREE_PER_SECOND * LIFE_SECONDS * REQUESTS_PER_ATTEMPT
 class RetryBudget:
     """Budget of retries and hedges.
 
-    One for every five requests, plus ten a second, of the last ten seconds.
-
-    Mutable state: deposits minus withdrawals in each of the last ten seconds, and their sum, in fifths of an attempt;
-    the ``second`` of the last change.
+    One for every five requests, plus ten a second, of the last ten seconds. Slices and sum are in fifths of an attempt.
     """
 
     __slots__ = ("_clock", "_slices", "_sum", "second")
@@ -54,7 +50,7 @@ class RetryBudget:
         self._add(1)
 
     def withdraw(self) -> bool:
-        """Pay for one more attempt; return False if nothing is left."""
+        """Pay for one more attempt, if possible."""
         if self.left < 1:
             return False
         self._add(-REQUESTS_PER_ATTEMPT)
@@ -97,7 +93,7 @@ class RetryPolicy:
 
     @property
     def max_tries(self) -> int:
-        """The most replicas that one request tries, unreachable ones included."""
+        """The most replicas tried, unreachable ones included."""
         return self._max_attempts + MAX_UNREACHABLE
 
     def first(self, leg: Leg, snapshot: Snapshot) -> Selection:
@@ -116,8 +112,7 @@ class RetryPolicy:
         """Select the replica after a failure, and pay for the attempt.
 
         Raises:
-            PairwayError: no further attempt is allowed; the most useful error of the leg, or that the deadline has
-            passed.
+            PairwayError: the leg's most useful error, or the deadline has passed.
         """
         error = most_useful_error(leg.errors.values())
         if self._is_exhausted(leg):
@@ -175,7 +170,7 @@ class RetryPolicy:
         return leg.attempts >= self._max_attempts or leg.unreachable_count >= MAX_UNREACHABLE
 
     def _select(self, leg: Leg, snapshot: Snapshot) -> Selection | PairwayError:
-        """Return the best untried replica or an error; raise DeadlineExceededError."""
+        """Return an untried replica or an error; raise DeadlineExceededError."""
         try:
             pair = find_pair(leg.pair, snapshot)
         except PairwayError as error:
