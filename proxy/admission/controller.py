@@ -21,7 +21,7 @@ from shared.protocol.priority import Priority
 
 # The part of the capacity that a caller with its fair share leaves to others.
 RESERVE: Final = 0.2
-# Replicas checked first; if all are full, the pair's load is measured, at a microsecond per replica.
+# Replicas checked first; if all are full, the pair's load is measured.
 LOOKS: Final = 4
 _MESSAGES: Final = {
     "full": "Every replica for {} is full for {} requests.",
@@ -33,7 +33,7 @@ _MESSAGES: Final = {
 class PairOffer(NamedTuple):
     """A pair in one snapshot: its callers and preferred replicas.
 
-    ``limits`` has the combined limit of these replicas by priority rank: None until computed, 0 if unknown.
+    ``limits``: their combined limit by priority rank; None until computed, 0 if unknown.
     """
 
     share: FairShare

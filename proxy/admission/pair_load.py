@@ -21,7 +21,7 @@ class ReplicaOutError(Exception):
 
 
 class PairLoad(NamedTuple):
-    """Combined limit and rate of a pair's replicas, and the lowest load.
+    """Combined limit and rate of replicas, and the lowest load.
 
     ``excess``: seconds until the first one is below its limit; ``levels``: lowest load, 1 if full; ``waits``: seconds
     of work ahead. The latter two are for callers with requests in flight, and for new ones, before whom only the number

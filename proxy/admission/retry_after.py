@@ -11,7 +11,7 @@ from typing import Final
 # Longer waits are spread over the later part of the longest one.
 LONGEST_SECONDS: Final = 60
 LATER_PART: Final = 0.5
-# Returning callers may use this part of the rate, because requests come at random.
+# Returning callers' part of the rate, because requests come at random.
 RETRY_SHARE: Final = 0.8
 # Callers refused together should not return together.
 JITTER: Final = 0.2

@@ -1,4 +1,4 @@
-"""Attempt: one request to one replica, from its selection to its result."""
+"""Attempt: one request to one replica."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.languages import LanguagePair
 
 
 class Selection(NamedTuple):
-    """A replica for a request; ``permit`` is None if all look bad."""
+    """A chosen replica; ``permit`` is None if all look bad."""
 
     url: str
     pair: LanguagePair
@@ -59,7 +59,7 @@ class Attempt(InFlightRequest):
         self._record(self)
 
     def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Record the outcome of the attempt."""
+        """Record the outcome."""
         self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
 
     def record_hedge_won(self) -> None:

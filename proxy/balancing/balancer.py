@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-# A new replica's caches are cold: its warmth grows from WARM_FLOOR to 1 in this time.
+# A new replica's caches are cold: its warmth grows to 1.
 SLOW_START_SECONDS: Final = 3.0
 WARM_FLOOR: Final = 0.1
 # Three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
 CHOICES: Final = 3
-# If half of the replicas are excluded, fewer than three draws are eligible in only 0.2 % of the picks.
+# With half of the replicas excluded, 99.8 % of the picks draw three eligible ones.
 DRAWS: Final = 16
-# The scan's limit: if 100 replicas are full, the rest is full too.
+# If 100 replicas are full, the rest is full too.
 MAX_EVALUATED: Final = 100
-# Scores within this part, or these seconds, are equal, so that idle replicas share the work.
+# Scores this near are equal, so that idle replicas share the work.
 NEAR: Final = 0.2
 NEAR_SECONDS: Final = 0.005
 
@@ -70,7 +70,6 @@ def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work:
 def _is_better(
     candidate: Candidate, seconds: float, best: Candidate, best_seconds: float, work: float, rng: Random
 ) -> bool:
-    """Compare; among equals, and during a slow start, chance decides."""
     ours, theirs = candidate.warmth, best.warmth
     if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):
         return ours > theirs
@@ -79,13 +78,12 @@ def _is_better(
     )
     if difference <= NEAR_SECONDS or difference <= NEAR * smaller:
         return rng.random() * (candidate.weight + best.weight) < candidate.weight
-    if candidate.weight == best.weight == 1.0:  # the usual case: the seconds are the score
+    if candidate.weight == best.weight == 1.0:  # the seconds are the score
         return seconds < best_seconds
     return score(candidate, work) < score(best, work)
 
 
 def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
-    """Yield random URLs, which may repeat; then scan."""
     count = len(urls)
     if count > CHOICES:
         for _ in range(DRAWS):

@@ -1,4 +1,4 @@
-"""Capacity: the work that a replica's model can still accept."""
+"""Capacity: the work that a model can still accept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shared.protocol.report import ModelReport
 
 
 class Capacity(NamedTuple):
-    """Load and limit of a model for a priority, in cost units.
+    """Load and limit of a model, in cost units.
 
     ``ahead``: units ahead of a request; ``callers``: units ahead if its caller has nothing in flight; ``rate``: units
     per second.

@@ -11,7 +11,7 @@ from typing import Final
 
 # Each failure costs a client a second attempt, a false alarm costs a replica one second.
 CONSECUTIVE_FAILURES: Final = 3
-# Half of at least ten recent requests: the threshold of Hystrix and Resilience4j.
+# The threshold of Hystrix and Resilience4j.
 FAILURE_RATIO: Final = 0.5
 RECENT_REQUESTS: Final = 10
 # A request's weight falls to 1/e in this time.
@@ -20,9 +20,9 @@ RECENT_SECONDS: Final = 5.0
 BACK_OFF_SECONDS: Final = 1.0
 LONGEST_BACK_OFF_SECONDS: Final = 30.0
 JITTER: Final = 0.2
-# After this time closed, a breaker starts with the shortest back-off again.
+# A breaker closed this long starts with the shortest back-off again.
 HEALTHY_SECONDS: Final = 30.0
-# The most good canaries in a row that a back-off needs; four take a second or two.
+# Four canaries take a second or two.
 MAX_CANARIES: Final = 4
 # A trial without an outcome blocks another one for this time.
 TRIAL_SECONDS: Final = 10.0
@@ -80,7 +80,7 @@ class CircuitBreaker:
         return BreakerState.OPEN if self._clock() < self._retry_at else BreakerState.HALF_OPEN
 
     def retry_in(self) -> float:
-        """Return the seconds until a request or a trial is allowed."""
+        """Return the seconds until a permit is available."""
         if self.opened_at is None:
             return 0.0
         wait_for = self._retry_at
@@ -89,7 +89,7 @@ class CircuitBreaker:
         return max(0.0, wait_for - self._clock())
 
     def acquire(self) -> CircuitPermit | None:
-        """Return a permit; None while the breaker is open or on trial."""
+        """Return a permit, or None."""
         if self.opened_at is None:
             return self._shared_permit
         if self.retry_in() > 0:
@@ -99,7 +99,7 @@ class CircuitBreaker:
         return self._trial
 
     def record_success(self, permit: CircuitPermit) -> None:
-        """Record a success; the success of a trial closes the breaker."""
+        """Record a success; a trial's success closes the breaker."""
         if permit is self._trial:
             self._close()
         elif permit is self._shared_permit:
@@ -124,7 +124,7 @@ class CircuitBreaker:
             self._trial = None
 
     def canary_passed(self) -> None:
-        """Count a good canary; enough in a row end the back-off."""
+        """Count a good canary; enough end the back-off."""
         if self.opened_at is None or self._clock() >= self._retry_at:
             return
         self._canaries += 1

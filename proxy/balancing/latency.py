@@ -11,25 +11,25 @@ from typing import Final
 # Good samples, or silence, reduce a bad one to 1/e in these times (docs/decisions/0013-balancing.md).
 DECAY_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 10.0
-# Assumed before the first sample, the same everywhere, so that only load counts.
+# Before the first sample; equal everywhere, so that only load counts.
 FIRST_SECONDS: Final = 0.1
 # Dean and Barroso, The Tail at Scale (CACM 2013).
 PERCENTILE: Final = 0.95
 HEDGE_SHARE: Final = 0.05
-# If latencies hardly differ, 5 % of the requests are late by very little.
+# If latencies hardly differ, 5 % are late by very little.
 OVER_MEDIAN: Final = 2.0
-# A hedge costs about a millisecond, so a shorter delay gains nothing.
+# A hedge itself costs about a millisecond.
 SHORTEST_DELAY_SECONDS: Final = 0.010
 # A hung replica catches 1 to 9 requests (docs/decisions/0013-balancing.md).
 HEDGE_BURST: Final = 10.0
-# Latencies kept; recent ones; new ones before the next sort, which takes 30 microseconds.
+# A sort takes 30 microseconds.
 SAMPLES: Final = 500
 RECENT: Final = 50
 SORT_EVERY: Final = 25
-# With fewer samples a hedge waits this long: half of the second that a hung replica may cost.
+# With fewer samples; half of the second that a hung replica may cost.
 MIN_SAMPLES: Final = 20
 FIRST_SECONDS_PER_UNIT: Final = 0.5
-# Recent median over the median of all samples; one bad replica hardly moves it.
+# Recent median over overall median; one bad replica hardly moves it.
 FLEET_SLOW: Final = 2.0
 
 
@@ -74,7 +74,7 @@ class PeakEwma:
 
 @dataclass(eq=False, slots=True)
 class ModelLatency:
-    """Latency of a model's replicas for a pair, and its hedges."""
+    """A model's latency for a pair, and its hedges."""
 
     _latencies: list[float] = field(default_factory=list[float])
     _next_index: int = 0

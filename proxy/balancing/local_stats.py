@@ -16,7 +16,7 @@ from proxy.request_cost import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.languages import LanguagePair
 
-# Times the usual latency from which a replica is a suspect.
+# A replica this many times slower than usual is a suspect.
 SLOW_FACTOR: Final = 2.0
 # Longest Retry-After for a breaker; canaries usually need a second.
 LONGEST_WAIT_SECONDS: Final = 5.0
@@ -32,7 +32,7 @@ class LocalStats:
         self.pairs: defaultdict[LanguagePair, PairStats] = defaultdict(PairStats)
 
     def pair_stats(self, pair: LanguagePair) -> PairStats:
-        """Return the statistics of a pair."""
+        """Return a pair's statistics."""
         return self.pairs[pair]
 
     def replica_stats(self, url: str) -> ReplicaStats:
@@ -65,7 +65,7 @@ class LocalStats:
         return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def begin_attempt(self, selection: Selection, cost: RequestCost, on_lost: Callable[[], None]) -> Attempt:
-        """Return an attempt, a context manager that records its result here.
+        """Return an attempt, a context manager.
 
         ``on_lost`` is called whenever the replica is found DOWN or stalled. A replica that left the fleet may still
         answer.
@@ -74,7 +74,7 @@ class LocalStats:
         return Attempt(self.record, selection, stats, self.now(), cost, on_lost)
 
     def record(self, attempt: Attempt) -> None:
-        """Record the result of an attempt."""
+        """Record an attempt's result."""
         stats = attempt.stats
         url, pair, _, permit, _ = attempt.selection
         replica_stats = self.replicas.get(url)

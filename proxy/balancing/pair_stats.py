@@ -10,7 +10,7 @@ from typing import Final
 from proxy.balancing.latency import FIRST_SECONDS, ModelLatency
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
 
-# Times its usual time from which a request is overdue.
+# A request is overdue after this many times its usual time.
 OVERDUE_FACTOR: Final = 8.0
 
 
@@ -18,7 +18,7 @@ OVERDUE_FACTOR: Final = 8.0
 class PairStats:
     """Statistics of one pair; latencies by model rank.
 
-    ``outliers`` have a breaker that is not closed, the first to open first; ``suspects`` need a canary.
+    ``outliers`` have a breaker that is not closed, the first to open first.
     """
 
     latencies: defaultdict[int, ModelLatency] = field(default_factory=lambda: defaultdict(ModelLatency))
@@ -29,7 +29,7 @@ class PairStats:
 
     @property
     def typical_seconds(self) -> float:
-        """Median seconds for a unit of work, of the preferred model."""
+        """Median seconds per unit, of the preferred model."""
         return self.latencies[min(self.latencies)].typical_seconds if self.latencies else FIRST_SECONDS
 
     def is_overdue(self, request: InFlightRequest, now: float, since: float = 0.0) -> bool:
@@ -38,7 +38,7 @@ class PairStats:
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
 
     def others_answered(self, url: str, since: float) -> bool:
-        """Return whether any other replica answered after ``since``."""
+        """Return whether another replica answered after ``since``."""
         return any(at > since for other, at in self.answered_at.items() if other != url)
 
     def suspect(self, url: str, stats: PairReplicaStats) -> None:

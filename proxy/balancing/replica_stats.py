@@ -1,4 +1,4 @@
-"""Statistics of one replica, and of each pair that it serves."""
+"""Statistics of one replica, and of its pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
 
-# Added to the score for each failure in a row, because a replica that fails fast looks fast; fades with time.
+# For each failure in a row: a replica that fails fast looks fast.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
 # A recovered replica is warm: it gets only this last part of the slow start.
@@ -111,7 +111,7 @@ class PairReplicaStats:
             self.breaker.record_failure(permit, at_once=at_once)
 
     def record_refusal(self, permit: CircuitPermit | None, reason: str) -> None:
-        """Record a refusal of the pair, until something succeeds."""
+        """Record a refusal, until something succeeds."""
         self.refused = True
         self.record_failure(permit, reason, at_once=True)
 
@@ -127,7 +127,7 @@ class PairReplicaStats:
         return self.latency.value or 0.0
 
     def record_minimum_latency(self, request: InFlightRequest) -> None:
-        """Record the age of an abandoned request, if it raises the average."""
+        """Record an abandoned request's age if it raises the average."""
         seconds = (self._clock() - request.started) / request.work
         if request.started >= self._reset_at and seconds > (self.latency.value or 0.0):
             self.latency.observe(seconds)
@@ -153,12 +153,12 @@ class PairReplicaStats:
             self.record_failure(self.breaker.acquire(), "canary failed")
 
     def mark_stalled(self) -> None:
-        """Mark the replica as stalled; notify its requests."""
+        """Mark as stalled; notify the requests."""
         self.is_stalled = True
         self.notify_lost()
 
     def notify_lost(self) -> None:
-        """Notify the requests that the replica is lost."""
+        """Notify the requests of the loss."""
         for request in list(self.in_flight):
             request.on_lost()
 
@@ -205,7 +205,7 @@ class ReplicaStats:
         self.foreign_texts = max(0, replica.report.in_flight - self._ours_at_report)
 
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
-        """Drop and return the pairs whose statistics no longer apply.
+        """Drop and return outdated pairs.
 
         All pairs if another process replaced the replica, and their requests are notified; else pairs that are neither
         ready nor in use.
@@ -230,7 +230,7 @@ class ReplicaStats:
         return outdated
 
     def is_full(self, now: float, lane: Lane) -> bool:
-        """Return whether the replica is full for this lane."""
+        """Return whether the lane is full."""
         return now < self.full_until.get(lane, 0.0)
 
     def mark_full(self, lane: Lane, now: float, seconds: float) -> None:

@@ -18,7 +18,7 @@ _NONE_EJECTED: Final = frozenset[str]()
 
 
 class ReplicaSelector:
-    """Selector by the registry's snapshot and this proxy's own statistics."""
+    """Selector by snapshot and local statistics."""
 
     def __init__(self, local_stats: LocalStats, rng: Random) -> None:
         self._local_stats = local_stats
@@ -68,7 +68,7 @@ class ReplicaSelector:
         return None
 
     def release(self, selection: Selection) -> None:
-        """Release an unused selection's trial for another request."""
+        """Release an unused selection, perhaps a trial."""
         self._local_stats.pair_replica_stats(selection.url, selection.pair).release(selection.permit)
 
     def _permitted(self, url: str, pair: LanguagePair, snapshot: Snapshot) -> Selection:
@@ -96,7 +96,7 @@ class ReplicaSelector:
         *,
         full_too: bool,
     ) -> str | None:
-        # Values common to all candidates are read once, because each candidate takes only a microsecond.
+        # Read once, because evaluating a candidate takes only a microsecond.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
         models, rank = snapshot.models[pair], cost.priority.rank
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected

@@ -130,7 +130,7 @@ class RetryPolicy:
     def hedge_delay(self, first: Selection, leg: Leg, snapshot: Snapshot) -> float | None:
         """Count the request; return the seconds before its hedge.
 
-        None without a hedge, as for streams and while the fleet is slow.
+        None if there is none, as for streams.
         """
         latency = self._stats.pair_stats(first.pair).latencies[first.rank]
         latency.record_request()

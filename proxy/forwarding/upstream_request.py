@@ -75,7 +75,6 @@ class UpstreamRequest:
 
 
 def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Exception:
-    """Record an attempt without a response; return the error to raise."""
     url, pair = attempt.selection.url, attempt.selection.pair
     match failure:
         case SilentError():
@@ -107,7 +106,6 @@ def _conclude_failure(attempt: Attempt, leg: Leg, failure: Exception) -> Excepti
 
 
 def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
-    """Record a response without a translation; return the error to raise."""
     url, pair = attempt.selection.url, attempt.selection.pair
     attempt.label = _refusal_label(response)
     refusal = classify(pair, response.status, response.problem, response.retry_after, leg.call.deadline)
