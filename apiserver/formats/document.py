@@ -1,7 +1,6 @@
 """Document: a text as blocks of words between verbatim parts.
 
-In a block, one private-use character replaces each :class:`Placeholder` (a tag, a name). So a block is a plain string
-for all code between the parser and the engine.
+In a block, one private-use character replaces each placeholder, so a block is a plain string.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-# The private-use planes 15 and 16. Such characters in a client's text become placeholders themselves
-# (:func:`replace_private_chars`), so they mean nothing else.
+# The private-use planes 15 and 16. A client's own such characters become placeholders, so they mean nothing else.
 FIRST_PLACEHOLDER: Final = 0xF0000
 LAST_PLACEHOLDER: Final = 0x10FFFD
 MAX_PLACEHOLDERS: Final = LAST_PLACEHOLDER - FIRST_PLACEHOLDER + 1
 PLACEHOLDER_CHAR: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}])")
-# A client's own private-use characters.
 _PRIVATE_RUN: Final = re.compile(f"([{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+)")
 _WORD: Final = re.compile(rf"[^\s{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]")
 
@@ -36,12 +33,11 @@ class PlaceholderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """A part that is not translated: ``source`` becomes ``target``.
+    """An untranslated part: ``source`` becomes ``target``.
 
-    ``partner``: index of the placeholder that closes or opens this one, in the same block.
-    ``is_text``: source and target are words, which the block's ``escape`` writes; otherwise they are syntax.
-    ``inner_parts``: set if the target contains words to translate (an image's alternative text); the target is then
-    their joined translations. They are not nested further.
+    ``partner``: index of the placeholder that closes or opens this one.
+    ``is_text``: source and target are words to escape, not syntax.
+    ``inner_parts``: if set, the target is their joined translations (an image's alternative text); not nested further.
     """
 
     kind: PlaceholderKind
@@ -53,7 +49,7 @@ class Placeholder:
 
 
 def placeholder_char(index: int) -> str:
-    """Return the character of a block's placeholder."""
+    """Return a placeholder's character."""
     return chr(FIRST_PLACEHOLDER + index)
 
 
@@ -64,12 +60,12 @@ def placeholder_index(char: str) -> int | None:
 
 
 def has_placeholders(text: str) -> bool:
-    """Return whether the text contains a placeholder's character."""
+    """Return whether the text contains a placeholder."""
     return PLACEHOLDER_CHAR.search(text) is not None
 
 
 def has_words(text: str) -> bool:
-    """Return whether the text contains more than white space and placeholders."""
+    """Return whether the text has more than white space and placeholders."""
     return _WORD.search(text) is not None
 
 
@@ -79,7 +75,7 @@ def without_placeholders(text: str) -> str:
 
 
 def replace_private_chars(words: str, placeholders: list[Placeholder]) -> str:
-    """Replace each run of private-use characters with a placeholder; append it."""
+    """Replace runs of private-use characters with appended placeholders."""
     parts = _PRIVATE_RUN.split(words)
     for index in range(1, len(parts), 2):
         placeholders.append(Placeholder(PlaceholderKind.NAME, parts[index], parts[index], is_text=True))
@@ -88,7 +84,7 @@ def replace_private_chars(words: str, placeholders: list[Placeholder]) -> str:
 
 
 def placeholder_char_or_empty(index: int) -> str:
-    """Return a placeholder's character; empty above the limit: such blocks are discarded."""
+    """Return a placeholder's character; empty above the limit."""
     return placeholder_char(index) if index < MAX_PLACEHOLDERS else ""
 
 
@@ -108,10 +104,10 @@ def concatenate(runs: Sequence[WrittenRun]) -> str:
 
 @dataclass(slots=True)
 class Block:
-    """Words that belong together, as displayed, with a character for each placeholder.
+    """Words that belong together, as displayed, and placeholders.
 
-    ``source`` is the original markup. ``escape`` writes translated words (never a placeholder) in the document's
-    format; ``join`` joins escaped words and placeholders.
+    ``source`` is the original markup. ``escape`` writes words in the document's format; ``join`` joins escaped words
+    and placeholders.
     """
 
     text: str
@@ -123,7 +119,7 @@ class Block:
     def write(self, text: str) -> str:
         """Return a (partial) translation of the block in the document's format.
 
-        ``text`` may contain only this block's placeholders; their targets replace them.
+        ``text`` may contain only this block's placeholders.
         """
         if not self.placeholders:
             return self.join([(self.escape(text), None)])
@@ -145,13 +141,13 @@ Part = str | Block
 
 @dataclass(slots=True)
 class Document:
-    """The parts of a text; verbatim parts and block sources equal it."""
+    """A text's parts; verbatim parts and block sources equal it."""
 
     parts: tuple[Part, ...]
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks in order; blocks inside a block's placeholders precede it."""
+        """All blocks in order; a block's inner ones precede it."""
         return _blocks(self.parts)
 
 

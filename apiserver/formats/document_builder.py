@@ -16,7 +16,7 @@ from apiserver.formats.document import (
     replace_private_chars,
 )
 
-# White space that words may contain. Any other that was written as a reference stays a reference.
+# White space that words may contain; other references stay references.
 PLAIN_SPACES: Final = frozenset(" \u00a0")
 
 
@@ -50,7 +50,7 @@ def word_blocks(
 ) -> tuple[PlacedBlock, ...]:
     """Return the block of words inside syntax; empty if there are none.
 
-    ``words`` is given if they differ from the source (character references).
+    ``words``, if given, differ from the source (character references).
     """
     raw = text[start:end]
     before, behind = len(raw) - len(raw.lstrip()), len(raw) - len(raw.rstrip())
@@ -64,7 +64,7 @@ def word_blocks(
 
 
 class DocumentBuilder:
-    """Collects the blocks between two offsets of a text, in order."""
+    """Collects the blocks between two offsets of a text."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -73,7 +73,7 @@ class DocumentBuilder:
         self._parts: list[Part] = []
 
     def place(self, block: PlacedBlock) -> None:
-        """Add a block behind all others so far."""
+        """Add a block behind all others."""
         self._keep_until(block.start)
         self._parts.append(block.block)
         self._position = block.end

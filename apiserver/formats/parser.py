@@ -1,7 +1,6 @@
 """Parser: splits a text into verbatim parts and blocks of words.
 
-In every format, everything except words comes back byte for byte, even malformed markup
-(docs/decisions/0008-markup.md).
+Everything except words comes back byte for byte, even malformed markup (docs/decisions/0008-markup.md).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from shared.protocol.messages import TextFormat
 
 
 def parse(text: str, text_format: TextFormat) -> Document:
-    """Parse a text; syntax that the parser does not understand stays verbatim.
+    """Parse a text; unknown syntax stays verbatim.
 
     200,000 characters take 0.4 s, with the worst markup 2 s: parse long texts in a thread.
     """
@@ -27,7 +26,6 @@ def parse(text: str, text_format: TextFormat) -> Document:
 
 
 def _plain_document(text: str) -> Document:
-    """Return one block, or none without words; the segmenter handles white space."""
     placeholders: list[Placeholder] = []
     words = replace_private_chars(text, placeholders)
     if not has_words(text) or len(placeholders) > MAX_PLACEHOLDERS:

@@ -10,7 +10,7 @@ from apiserver.prompts.family import MESSAGE_SLOTS, PAIR_SLOTS, TERM_SLOTS, Mess
 from apiserver.prompts.template_slots import slots_of
 from shared.languages import canonical_tag
 
-# The slots that each template must have once, and the slots that it may have.
+# Slots that each template must have once, and may have.
 _TEMPLATE: Final = (frozenset({"text"}), MESSAGE_SLOTS - {"terms"})
 _TERM_TEMPLATE: Final = (frozenset({"text", "terms"}), MESSAGE_SLOTS)
 _TERM_LINE: Final = (TERM_SLOTS, TERM_SLOTS)

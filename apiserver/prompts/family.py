@@ -1,7 +1,6 @@
 """Prompt families: prompts of one kind of models, rendered for one pair.
 
-A prompt is control tokens, which we write, and text pieces between them. Instruction and client's text share a piece,
-because a SentencePiece tokenizer puts a space before each. The text is never searched
+Instruction and client's text share a piece, because tokenizers put a space before each. The text is never searched
 (docs/decisions/0006-prompt-families.md).
 """
 
@@ -29,15 +28,14 @@ from apiserver.prompts.template_slots import (
 )
 from shared.languages import LanguagePair, stand_in
 
-# Renders messages (``role``: system or user; ``content``) with the model's chat template and its keyword arguments
-# (``enable_thinking``), generation prompt included.
+# Renders messages (``role``, ``content``) with the chat template's keyword arguments, generation prompt included.
 ChatTemplate = Callable[[Sequence[Mapping[str, str]], Mapping[str, object]], str]
 
-# The slots of a message. ``text`` must occur once; ``terms`` too in a message for terms, nowhere else.
+# ``text`` must occur once; ``terms`` too, only in a message for terms.
 MESSAGE_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code", "text", "terms", "delimiter"})
-# The slots of the line of one term; both must occur once.
+# Both must occur once.
 TERM_SLOTS: Final = frozenset({"term", "translation"})
-# The slots of a system message and of control tokens.
+# For system messages and control tokens.
 PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"})
 
 
@@ -46,7 +44,7 @@ class PlaceholderStyle:
     """Form of placeholders in a prompt: numbered tags, or words to copy.
 
     ``open``, ``close`` and ``alone`` spell placeholder ``{n}``; None: the model keeps no such tags. ``names`` and
-    ``quantities`` replace words and numbers, each used once, the most reliable first; if empty, ``alone`` is used.
+    ``quantities`` are used once each, the most reliable first; if empty, ``alone`` is used.
     """
 
     names: tuple[str, ...] = ()
@@ -56,19 +54,18 @@ class PlaceholderStyle:
     alone: str | None = None
 
 
-# Names on which all cards agree, but not with CLDR.
+# All cards agree on these, but not with CLDR.
 COMMON_NAMES: Final = {("en", "bn"): "Bengali"}
 
-# XLIFF's names for paired and single tags, which models know from translations of software.
+# XLIFF's tags, which models know from translations of software.
 TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A message with slots (``MESSAGE_SLOTS``), and how it names languages.
+    """A message with slots (``MESSAGE_SLOTS``), and a line for each term.
 
-    Names are CLDR's in ``language``, except ``names`` (by tag) and ``COMMON_NAMES``. ``term_line`` is written for each
-    term.
+    Languages' names are CLDR's in ``language``, except ``names`` (by tag) and ``COMMON_NAMES``.
     """
 
     message: str
@@ -81,12 +78,11 @@ class MessageTemplate:
 class PromptFamily:
     """One family of models: its prompts and languages.
 
-    With ``chat``, ``message`` is the user's message in the model's chat template (with ``system`` and ``arguments``);
-    otherwise it is the whole prompt, with the control tokens ``tokens``. ``chinese`` replaces it if either language is
-    Chinese, ``terms`` and ``chinese_terms`` if terms are given. ``begin`` puts the tokenizer's beginning tokens before
-    it; ``stop`` tokens end an answer. ``copies_literals``: placeholders may be written literally. ``languages`` None
-    means any; one of a pair must be ``via``, if set; a model knows ``via`` and one of the ``groups``. ``regional``:
-    language names include the country.
+    With ``chat``, ``message`` is the user's message in the chat template (with ``system`` and ``arguments``); otherwise
+    it is the whole prompt, with the control tokens ``tokens``. ``chinese`` replaces it if either language is Chinese,
+    ``terms`` and ``chinese_terms`` if terms are given. ``begin``: the tokenizer's beginning tokens precede it.
+    ``copies_literals``: placeholders may be written literally. ``languages`` None means any; one of a pair must be
+    ``via``, if set; a model knows ``via`` and one of the ``groups``. ``regional``: language names include the country.
     """
 
     name: str
@@ -109,13 +105,13 @@ class PromptFamily:
     regional: bool = False
 
     def unknown(self, tag: str) -> str | None:
-        """Return an error message if the family does not know the language."""
+        """Return an error message if the language is unknown."""
         if self.languages is None or stand_in(tag, self.languages) is not None:
             return None
         return f"prompt {self.name} does not know {tag}; it knows {', '.join(sorted(self.languages))}"
 
     def refusal(self, pair: LanguagePair) -> str | None:
-        """Return an error message if the family cannot serve the pair."""
+        """Return an error message if it cannot serve the pair."""
         if (why := self.unknown(pair.source) or self.unknown(pair.target)) is not None:
             return why
         if self.via is not None and self.via not in {self._known(pair.source), self._known(pair.target)}:
@@ -138,8 +134,7 @@ class PromptFamily:
         """Render the prompt for a pair; ``controls`` are the tokenizer's control tokens.
 
         Raises:
-            PromptError: the family does not know the pair, the tokenizer lacks a control token of the prompt, or the
-                chat template does not render the text exactly once.
+            PromptError: unknown pair, missing control token, or a chat template that does not render the text once.
         """
         if (why := self.refusal(pair)) is not None:
             raise PromptError(why)
@@ -215,7 +210,7 @@ class PromptFamily:
 
 
 def _split_at_controls(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
-    """Split at control tokens, longest first; mark the parts that are one."""
+    """Split at control tokens, longest first, and mark them."""
     present = [token for token in controls if token and token in rendered and not sentinels_in(token)]
     if not present:
         return [(rendered, False)]

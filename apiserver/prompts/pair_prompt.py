@@ -10,17 +10,14 @@ from apiserver.prompts.template_slots import DELIMITER, TERM, TERMS, TEXT, TRANS
 
 @dataclass(frozen=True, slots=True)
 class ControlToken:
-    """A control token of the model, written by us."""
+    """A control token, written by us."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """The text between two control tokens.
-
-    It is tokenised at once, with special tokens in it split into ordinary ones.
-    """
+    """Text between two control tokens; special tokens in it are split."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Sampling: how the next token is chosen, first and at a retry."""
+"""Sampling: how the next token is chosen."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ class Sampling(BaseModel):
         return self.model_copy(update={name: getattr(written, name) for name in written.model_fields_set})
 
 
-# Warm enough to leave a greedy loop, narrow enough to stay a translation, with a penalty for repetition. Measured in
-# docs/decisions/0011-translation-core.md.
+# It leaves greedy loops, but stays a translation (measured in docs/decisions/0011-translation-core.md).
 WARM: Final[dict[str, float | int]] = {
     "temperature": 0.5,
     "top_p": 0.9,
     "frequency_penalty": 0.8,
-    # Fixed, so that the same request gets the same answer.
-    "seed": 1,
+    "seed": 1,  # the same request gets the same answer
 }
-# Greedy, after a sampled first output; with the same penalty.
+# After a sampled first output.
 COLD: Final[dict[str, float | int | None]] = {
     "temperature": 0.0,
     "top_p": 1.0,

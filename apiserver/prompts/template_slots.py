@@ -1,7 +1,6 @@
 """Template slots: slots in braces, filled so that no value becomes template.
 
-Values that are equal for all texts (the languages' names) are filled in first. A value that differs between texts is a
-sentinel until the rendered prompt is cut at the sentinels; then it is put between the cuts, and never searched.
+A value that differs between texts is a sentinel until the rendered prompt is cut there, so it is never searched.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Final
 
-# Sentinels of the slots that differ from text to text. No template may contain them.
+# Sentinels, which no template may contain.
 TEXT: Final = "\ue000"
 TERMS: Final = "\ue001"
 DELIMITER: Final = "\ue002"
@@ -20,7 +19,7 @@ TERM: Final = "\ue003"
 TRANSLATION: Final = "\ue004"
 _SENTINELS: Final = re.compile(f"([{TEXT}-{TRANSLATION}])")
 
-# The name of the tags around a text. If the text contains it, a number follows.
+# The tags around a text; if the text contains the name, a number follows.
 DELIMITER_NAME: Final = "source_text"
 _NAMES_WITHIN: Final = re.compile(DELIMITER_NAME + "([0-9]{0,9})", re.IGNORECASE)
 
@@ -33,7 +32,7 @@ def slots_of(template: str) -> Counter[str]:
     """Count a template's slots by name; ``{{`` and ``}}`` are braces.
 
     Raises:
-        PromptError: a brace is left open, a slot is more than a name, or the template contains a sentinel.
+        PromptError: an open brace, a slot that is more than a name, or a sentinel.
     """
     if _SENTINELS.search(template):
         raise PromptError("a prompt cannot contain the private-use characters U+E000 to U+E004")
@@ -55,7 +54,7 @@ def with_slots(template: str, values: Mapping[str, str]) -> str:
     """Return the template with its slots filled.
 
     Raises:
-        PromptError: the template is malformed, or has a slot that ``values`` lacks.
+        PromptError: a malformed template, or a slot that ``values`` lacks.
     """
     if unknown := sorted(slots_of(template).keys() - values.keys()):
         raise PromptError(f"{{{unknown[0]}}} is not a slot here; slots are {', '.join(sorted(values))}")
@@ -80,10 +79,7 @@ def filled(parts: tuple[str, ...], values: Mapping[str, str]) -> str:
 
 
 def delimiter_for(text: str) -> str:
-    """Return a tag name that the text does not contain (case-insensitive).
-
-    Its number is the smallest that follows no occurrence of the name, found in at most one try more than occurrences.
-    """
+    """Return a tag name that the text does not contain (case-insensitive)."""
     taken = set(_NAMES_WITHIN.findall(text))
     if not taken:
         return DELIMITER_NAME

@@ -1,7 +1,4 @@
-"""Emoji: removes signs without grammar from a segment, and restores them.
-
-A model trained on sentences answers an emoji with noise; a model that knows emoji may drop it.
-"""
+"""Emoji: removed, because models answer them with noise, and restored."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ from typing import Final
 from apiserver.formats.document import Placeholder, PlaceholderKind
 from apiserver.protection.placeholder_encoding import placeholders_in
 
-# Punctuation behind which an emoji may go in scripts without spaces.
+# An emoji may go behind these in scripts without spaces.
 _CLAUSE_ENDS: Final = "、，。！？；："
 
 
 @dataclass(frozen=True, slots=True)
 class EmojiPosition:
-    """A removed emoji; ``position`` is 0..1, ``is_attached``: no space before it."""
+    """A removed emoji; ``position`` is 0..1, ``is_attached`` means no space before."""
 
     char: str
     position: float
@@ -27,7 +24,7 @@ class EmojiPosition:
 
 
 def remove_emoji(text: str, placeholders: Sequence[Placeholder]) -> tuple[str, tuple[EmojiPosition, ...]]:
-    """Return the text without its emoji, and the emoji in order."""
+    """Return the text without emoji, and the emoji in order."""
     chars = {char for char, index in placeholders_in(text) if placeholders[index].kind is PlaceholderKind.EMOJI}
     if not chars:
         return text, ()
@@ -43,17 +40,14 @@ def remove_emoji(text: str, placeholders: Sequence[Placeholder]) -> tuple[str, t
 
 
 def restore_emoji(text: str, emojis: Sequence[EmojiPosition]) -> str:
-    """Return the text with each emoji behind the nearest word or clause.
-
-    The emoji stay in order.
-    """
+    """Put each emoji behind the nearest word or clause, in order."""
     ends = [index for index in range(1, len(text)) if text[index].isspace() or text[index - 1] in _CLAUSE_ENDS]
     ends.append(len(text))
     parts: list[str] = []
     copied = first = 0
     for emoji in emojis:
         offset = emoji.position * len(text)
-        # The nearest end is one of the two around the offset, but not before the previous emoji's.
+        # The nearest end, but not before the previous emoji's.
         after = min(bisect_left(ends, offset, first), len(ends) - 1)
         first = after - 1 if after > first and offset - ends[after - 1] <= ends[after] - offset else after
         parts += [text[copied : ends[first]], emoji.char if emoji.is_attached else f" {emoji.char}"]

@@ -1,6 +1,6 @@
 """Glossary: finds a client's names and terms in a text.
 
-The longest entry matches: names as written, terms in any case, and whole words only in scripts with spaces.
+The longest entry matches: names as written, terms in any case; in scripts with spaces only whole words.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
-# Scripts in which an entry may begin and end anywhere: those without spaces (Thai, Lao, Myanmar, Khmer, Tibetan, kana,
-# ideographs), and Hangul, whose particles are attached to words.
+# Entries may begin and end anywhere in scripts without spaces, and in Hangul, whose particles are attached to words.
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u30ff\u3130-\u318f\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uffdc\U00020000-\U0003ffff]"
@@ -29,7 +28,7 @@ class GlossaryMatch(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A name (no target) or term, as written and in lower case."""
+    """A name (no target) or term."""
 
     written: str
     folded: str
@@ -37,8 +36,6 @@ class _Entry(NamedTuple):
 
 
 class _TrieNode:
-    """A node in the trie of entries; ``entries`` end here."""
-
     __slots__ = ("children", "entries")
 
     def __init__(self) -> None:
@@ -60,8 +57,7 @@ def _build_trie(entries: Iterable[_Entry]) -> _TrieNode:
 class GlossaryMatcher:
     """Finds a request's names and terms.
 
-    A fast scan of the text for each entry; if one is found, a walk whose work per character is bounded by the longest
-    entry (shared.protocol.messages.MAX_PHRASE_CHARS).
+    The work per character is bounded by the longest entry (shared.protocol.messages.MAX_PHRASE_CHARS).
     """
 
     _folded: tuple[str, ...]
@@ -107,7 +103,7 @@ def _longest_match(trie: _TrieNode, text: str, folded: str, start: int) -> Gloss
 
 
 def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:
-    """Return the entry in the same case, names first; else a term."""
+    """Return the entry in the same case, else a term."""
     for entry in entries:
         if entry.written == written:
             return entry
@@ -115,7 +111,7 @@ def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:
 
 
 def _is_edge(text: str, position: int) -> bool:
-    """Return whether no word of a script with spaces crosses the position."""
+    """Return whether no word crosses the position."""
     return not (
         0 < position < len(text) and _is_word_character(text[position - 1]) and _is_word_character(text[position])
     )
@@ -126,7 +122,7 @@ def _is_word_character(char: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case, with all positions unchanged."""
+    """Return the text in lower case, its positions unchanged."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

@@ -1,7 +1,6 @@
 """Placeholder encoding: writes placeholders for a model, and finds them again.
 
-A model sees a spelling: literal, numbered (``<g1>``), or a word that it copies. An output is accepted only if it has
-every placeholder exactly as often as the segment, in any order.
+A spelling is literal, numbered (``<g1>``), or a word that the model copies.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """Text for the model, and the spelling of each placeholder's character.
+    """Text for the model, and each placeholder's spelling and character.
 
-    Placeholders may share a spelling (``%s`` twice); they are restored in order.
+    Placeholders with one spelling (``%s`` twice) are restored in order.
     """
 
     text: str
@@ -40,7 +39,7 @@ class EncodedText:
         chars: dict[str, list[str]] = {}
         for spelling, char in self.spellings:
             chars.setdefault(spelling, []).append(char)
-        # Longest first, so that <g1> is not found inside <g12>, nor {a} inside {{a}}.
+        # Longest first, so that {a} is not found inside {{a}}.
         pattern = "|".join(_bounded(spelling) for spelling in sorted(chars, key=len, reverse=True))
         counts = Counter(match.group() for match in re.finditer(pattern, output))
         if counts != Counter(spelling for spelling, _ in self.spellings):
@@ -49,28 +48,28 @@ class EncodedText:
 
 
 def _bounded(spelling: str) -> str:
-    """Return the spelling's pattern with word boundaries: Tom is not in Tomorrow."""
+    """Return a pattern with word boundaries: Tom is not in Tomorrow."""
     before = r"(?<!\w)" if spelling[0].isalnum() else ""
     after = r"(?!\w)" if spelling[-1].isalnum() else ""
     return f"{before}{re.escape(spelling)}{after}"
 
 
 def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the character and index of each placeholder in the text."""
+    """Yield each placeholder's character and index."""
     for match in PLACEHOLDER_CHAR.finditer(text):
         char = match.group()
         yield char, ord(char) - FIRST_PLACEHOLDER
 
 
 def substitute(text: str, spellings: Mapping[str, str]) -> str:
-    """Return the text with each placeholder's character replaced by its spelling."""
+    """Replace each placeholder's character by its spelling."""
     return "".join(spellings.get(char, char) for char in text) if spellings else text
 
 
 def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in_prompt: bool) -> EncodedText | None:
     """Encode placeholders as they are written; None unless all are words.
 
-    A term is written in the target language, for the model to copy, unless the prompt lists the terms.
+    Terms are written in the target language, for the model to copy, unless the prompt lists them.
     """
     present = [(char, placeholders[index]) for char, index in placeholders_in(text)]
     if not all(each.kind in WORD_KINDS and each.source.strip() and each.target.strip() for _, each in present):

@@ -1,7 +1,6 @@
 """Placeholders: replaces the parts of a block that must survive translation.
 
-These are literals (shared/literals.py), the client's names and terms (glossary.py), pictures, bullets, invisible
-characters and private-use characters. Literals of one kind joined by a space or sign become one placeholder.
+Literals of one kind joined by a space or sign become one placeholder.
 """
 
 from __future__ import annotations
@@ -23,19 +22,18 @@ from apiserver.formats.document import (
 from apiserver.protection.glossary import GlossaryMatcher
 from shared.literals import LiteralKind, literals_in
 
-# Emoji, dingbats and other pictures; not arrows and mathematical signs, which have a meaning.
+# Not arrows and mathematical signs, which have a meaning.
 _PICTURE: Final = "\u231a-\u23ff\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001faff"
-# Invisible characters: controls (except white space), soft hyphens, zero-width and direction marks; not the joiners of
-# letters.
+# Controls (except white space), soft hyphens, zero-width and direction marks; not the joiners of letters.
 _UNSEEN: Final = (
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
 )
 _SIGNS: Final = re.compile(f"[{_PICTURE}][{_PICTURE}\ufe0e\ufe0f\u200d\u20e3]*|[{_UNSEEN}]+")
-# Bullets and arrows, only at a line's start.
+# Only at a line's start.
 _BULLET: Final = "•‣⁃◦▪▫●○■□→⇒»·–*-"
 _BULLETS: Final = re.compile(f"(?<![^\n\r])[ \t]*([{_BULLET}])(?= )")
 _PRIVATE: Final = re.compile("[\U000f0000-\U0010fffd]")
-# One search for all three patterns and private-use characters, because most texts have none.
+# One search for all of them, because most texts have none.
 _SIGN: Final = re.compile(f"[{_PICTURE}{_UNSEEN}\U000f0000-\U0010fffd{_BULLET}]")
 # Between two literals that become one placeholder: no words, no end of a sentence, no hard white space.
 _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
@@ -43,19 +41,19 @@ _JOINING: Final = re.compile(r"[ \u00a0\u202f/:_·|+=~@#&*×–-]?")
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """Names and terms that a request protects; ``terms`` maps source to target."""
+    """A request's names and terms; ``terms`` maps source to target."""
 
     terms: Mapping[str, str]
     glossary: GlossaryMatcher | None
 
     @classmethod
     def of(cls, do_not_translate: Sequence[str], terms: Mapping[str, str]) -> Self:
-        """Return the protection; shared/protocol/messages.py has bounded its size."""
+        """Return the protection."""
         return cls(terms, GlossaryMatcher.of(do_not_translate, terms) if do_not_translate or terms else None)
 
 
 class _Span(NamedTuple):
-    """A part that becomes a placeholder; only terms have a target."""
+    """A part to protect; only terms have a target."""
 
     start: int
     end: int
@@ -64,7 +62,7 @@ class _Span(NamedTuple):
 
 
 def protect(block: Block, protection: Protection) -> Block:
-    """Return the block with its protected parts as placeholders.
+    """Replace a block's protected parts by placeholders.
 
     Existing placeholders keep their index. Parts beyond MAX_PLACEHOLDERS stay words.
     """
@@ -86,7 +84,7 @@ def protect(block: Block, protection: Protection) -> Block:
 
 
 def count_literals(text: str) -> Counter[str]:
-    """Count a text's literals, which its translation must have exactly as often."""
+    """Count literals, which the translation must have exactly as often."""
     return Counter(text[literal.start : literal.end] for literal in literals_in(text))
 
 
@@ -101,7 +99,6 @@ def _codes(text: str) -> Counter[str]:
 
 
 def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
-    """Yield the spans to protect, unordered; they may overlap."""
     text = block.text
     for literal in literals_in(text):
         kind = PlaceholderKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else PlaceholderKind.NAME
@@ -121,10 +118,7 @@ def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
 
 
 def _without_overlaps(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield spans without overlaps.
-
-    Verbatim spans merge; a term gives way to a span that it does not contain.
-    """
+    """Merge verbatim spans; terms give way, except to spans inside them."""
     last: _Span | None = None
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.target is not None)):
         if last is None or span.start >= last.end:

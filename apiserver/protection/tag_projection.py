@@ -1,8 +1,7 @@
 """Tag projection: puts inline tags into a translation made without them.
 
-For models that copy no tags. The segment and each tagged span are translated without tags. The tags go around the
-span's translation in the segment's, else around adjacent words of it: about as many as in the source, at about the
-same position.
+For models that copy no tags. The tags go around the span's own translation in the segment's, else around adjacent words
+of it: about as many as in the source, at about the same position (docs/decisions/0011-translation-core.md).
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from typing import Final, NamedTuple
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.placeholder_encoding import WORD_KINDS, is_well_nested, placeholders_in
 
-# Each span is an engine request; beyond a few, translating in pieces costs no more.
+# Each span is an engine request; beyond four, pieces cost no more.
 MAX_TAGGED_SPANS: Final = 4
-# A span translated alone is a sentence, with a full stop that it does not have inside another.
+# A span translated alone may get a full stop.
 _ENDS: Final = " .!?。！？…,;:"
-# The most distance between a match and the span's position in the source, as a share of the sentence: word order
-# differs, but farther away it is another word.
+# The most distance between a match and the span's position in the source, as a share of the sentence.
 MAX_COST: Final = 0.3
-# Added to a match's cost for each word more or less than the span has, in the same unit.
+# The cost of each word more or less than the span has, in the same unit.
 _SIZE_COST: Final = 0.1
-# A match needs a word of this length, because shorter ones (is, the, and) are everywhere.
+# A match needs a word of this length, because shorter ones are everywhere.
 LONG_WORD: Final = 4
 _WORD: Final = re.compile(r"\w+")
 
@@ -41,14 +39,14 @@ class TaggedSpan:
 
 @dataclass(frozen=True, slots=True)
 class UntaggedText:
-    """A segment without its tags, and its tagged spans, outermost first."""
+    """A segment without tags; tagged spans are outermost first."""
 
     text: str
     spans: tuple[TaggedSpan, ...]
 
 
 class _Match(NamedTuple):
-    """A possible place of a span; a difference of ``free_words`` costs nothing."""
+    """A possible place; a difference of ``free_words`` costs nothing."""
 
     start: int
     end: int
@@ -57,9 +55,9 @@ class _Match(NamedTuple):
 
 
 def remove_tags(text: str, placeholders: Sequence[Placeholder]) -> UntaggedText | None:
-    """Return the segment without its tags; None if they cannot be projected.
+    """Return the segment without its tags.
 
-    They cannot if there is none, more than MAX_TAGGED_SPANS, one without partner, an empty pair, or overlapping pairs.
+    None if it has no tag, more than MAX_TAGGED_SPANS, one without partner, an empty pair, or overlapping pairs.
     """
     present = {index for _, index in placeholders_in(text)}
     tags: set[str] = set()
@@ -97,7 +95,7 @@ def project_tags(whole: str, translations: Sequence[tuple[TaggedSpan, str]]) -> 
     for index, (start, end, _) in enumerate(places):
         if any(_crosses((start, end), (other_start, other_end)) for other_start, other_end, _ in places[index + 1 :]):
             return None
-    # Spans are outermost first: at one place, an inner opening goes behind an outer one, an inner closing before it.
+    # At one place, an inner opening goes behind an outer one, an inner closing before it.
     inserts: list[tuple[int, int, int, str]] = []
     for rank, (start, end, span) in enumerate(places):
         inserts.append((start, 1, rank, span.opening))
@@ -126,13 +124,11 @@ def _cost(whole: str, span: TaggedSpan, match: _Match, size: int) -> float:
 
 
 def _crosses(first: tuple[int, int], second: tuple[int, int]) -> bool:
-    """Return whether the second overlaps the first without being inside it."""
     is_nested = first[0] <= second[0] and second[1] <= first[1]
     return not is_nested and not (first[1] <= second[0] or second[1] <= first[0])
 
 
 def _exact_matches(whole: str, translation: str) -> list[_Match]:
-    """Return the places of the translation itself, in any case."""
     core = translation.strip(_ENDS)
     if not core:
         return []
@@ -144,7 +140,7 @@ def _exact_matches(whole: str, translation: str) -> list[_Match]:
 
 
 def _similar_matches(whole: str, translation: str, size: int) -> list[_Match]:
-    """Return the places of ``size`` (± 1) adjacent words of the translation."""
+    """Find ``size`` (± 1) adjacent words of the translation."""
     known = {word.casefold() for word in _WORD.findall(translation)}
     words = [(match.span(), match.group().casefold() in known) for match in _WORD.finditer(whole)]
     matches: list[_Match] = []

@@ -1,4 +1,4 @@
-"""Rejoin: the spacing between translated segments, as the target's script needs it."""
+"""Rejoin: the spacing between translated segments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import langcodes
 
 from apiserver.formats.document import placeholder_index
 
-# Scripts without blanks between words; the dense ones have none between sentences either.
+# Scripts without blanks between words; dense ones have none between sentences either.
 _DENSE: Final = frozenset({"Hans", "Hant", "Jpan"})
 _UNSPACED: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 _CACHED_TAGS: Final = 1024
@@ -19,8 +19,7 @@ _CACHED_TAGS: Final = 1024
 def separator(gap: str, before: str, after: str, source: str, target: str) -> str:
     """Return the text between two translated segments of one line.
 
-    An empty ``gap`` in the source becomes a blank if only the target writes blanks. A blank becomes empty between two
-    wide Chinese or Japanese characters if only the source writes blanks. Hard space stays.
+    It differs from the source's ``gap`` if only one script writes blanks. Hard space stays.
     """
     left = next((char for char in reversed(before) if placeholder_index(char) is None), "")
     right = next((char for char in after if placeholder_index(char) is None), "")
@@ -38,10 +37,8 @@ def separator(gap: str, before: str, after: str, source: str, target: str) -> st
 
 @lru_cache(maxsize=_CACHED_TAGS)
 def _script(tag: str) -> str:
-    """Return a language's script: the tag's, else the most likely (yue: Hant)."""
     return langcodes.Language.get(tag).maximize().script or ""
 
 
 def _is_wide(char: str) -> bool:
-    """Return whether a character is wide, as in Chinese and Japanese."""
     return east_asian_width(char) in {"W", "F"} or char in "“”‘’…—"

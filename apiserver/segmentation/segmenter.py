@@ -1,4 +1,4 @@
-"""Segmenter: cuts texts into segments that an engine translates one by one."""
+"""Segmenter: cuts texts into segments, one for each engine request."""
 
 from __future__ import annotations
 
@@ -11,24 +11,19 @@ from typing import Final
 from apiserver.segmentation.sentence_splitter import sentence_ends
 from apiserver.segmentation.text_boundaries import best_break, clause_ends, first_cluster, middle_break
 
-# White space that separates: every run except a single blank, no-break space or narrow no-break space. It stays
-# verbatim between segments.
+# Every run except a single blank, no-break or narrow no-break space.
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
-# Most characters of a segment for each token of its budget. Texts have 2 to 5, runs of one character more. This bounds
-# a segment for any tokenizer, and the characters that are counted in vain.
+# Texts have 2 to 5, so this bounds only runs of one character.
 CHARS_PER_TOKEN: Final = 8
-# After a wrong estimate the next is at most three quarters as long, so tries are few.
+# After a wrong estimate, at most this share of it is tried.
 _SHRINK: Final = (3, 4)
 
 
 @dataclass(slots=True)
 class Segment:
-    """The text of one engine request, not empty.
-
-    It has no hard white space inside, and no white space at its ends.
-    """
+    """The text of one request: not empty, stripped, without hard white space."""
 
     text: str
 
@@ -40,7 +35,7 @@ TextPart = Segment | str
 class Budget:
     """The most tokens and sentences (None: no limit) of a segment.
 
-    ``count`` counts tokens, once for each sentence. A segment of several counts as their sum plus a margin for gaps.
+    ``count`` counts a sentence's tokens; several sentences count as their sum plus a margin for gaps.
     """
 
     max_tokens: int
@@ -49,11 +44,11 @@ class Budget:
 
     @property
     def max_chars(self) -> int:
-        """The most characters of a segment, whatever ``count`` says."""
+        """The most characters of a segment."""
         return self.max_tokens * CHARS_PER_TOKEN
 
     def tokens(self, text: str) -> int:
-        """Return the tokens; above ``max_chars`` only a number over the budget."""
+        """Return the tokens, or above ``max_chars`` any excessive number."""
         return self.count(text) if len(text) <= self.max_chars else self.max_tokens + 1
 
 
@@ -70,8 +65,7 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
     """Cut a text into segments within the budget, and strings around them.
 
     Joined, they equal the text; between two segments is always one string. Sentences of one line share segments
-    greedily; a sentence over the budget is cut at clauses, else words, grapheme clusters or characters. Linear time.
-    ``language`` is a canonical tag.
+    greedily; a sentence over the budget is cut. Linear time. ``language`` is a canonical tag.
     """
     spans: list[tuple[int, int]] = []
     position = 0
@@ -86,9 +80,9 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
 
 
 def split_segment(text: str, language: str) -> list[TextPart]:
-    """Cut a segment into sentences, else clauses, else halves between words.
+    """Cut a segment into sentences, else clauses, else halves.
 
-    Gaps are returned as by :func:`segment`. A single grapheme cluster stays one segment.
+    A single grapheme cluster stays one segment.
     """
     for ends in (sentence_ends(text, language), clause_ends(text)):
         spans = _attach_letterless(text, [_span(text, *place, 1) for place in _split_at(text, ends)], None)
@@ -99,12 +93,10 @@ def split_segment(text: str, language: str) -> list[TextPart]:
 
 
 def _pack_line(line: str, language: str, budget: Budget) -> list[_Span]:
-    """Cut a line without hard white space into spans within the budget."""
     sentences: list[_Span] = []
     places = _split_at(line, sentence_ends(line, language))
     if len(places) == 1 and (size := len(line.encode(errors="surrogatepass"))) <= budget.max_tokens:
-        # Most texts. A token is almost never less than a byte (exceptions are cut later), so a short sentence alone
-        # need not be counted.
+        # Tokens are almost never shorter than a byte (exceptions are cut later), so most texts are not counted.
         return [_span(line, *places[0], size)]
     for start, end in places:
         tokens = budget.tokens(line[start:end])
@@ -123,7 +115,7 @@ def _pack_line(line: str, language: str, budget: Budget) -> list[_Span]:
 
 def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget) -> list[_Span]:
     spans: list[_Span] = []
-    reach = budget.max_chars  # characters that probably fit, corrected by every count
+    reach = budget.max_chars  # characters that probably fit
     while start < end:
         rest = end - start
         parts = -(-rest // reach)
@@ -151,7 +143,7 @@ def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget
 
 
 def _attach_letterless(line: str, spans: list[_Span], budget: Budget | None) -> list[_Span]:
-    """Join letterless spans if they fit: numbers forwards, punctuation backwards."""
+    """Join letterless spans: numbers forwards, punctuation backwards."""
     attached: list[_Span] = []
     for span in spans:
         last = attached[-1] if attached else None
@@ -184,7 +176,7 @@ def _merge(line: str, first: _Span, second: _Span) -> _Span:
 
 
 def _sentence_count(first: _Span, second: _Span) -> int:
-    """Count the sentences of two spans; one without letters adds none."""
+    """Count sentences; a span without letters adds none."""
     return (
         first.sentences + second.sentences
         if first.has_letter and second.has_letter
@@ -202,13 +194,12 @@ def _span(line: str, start: int, end: int, tokens: int) -> _Span:
 
 
 def _split_at(text: str, ends: list[int]) -> list[tuple[int, int]]:
-    """Return the stripped spans between the ends, without blank ones."""
     spans = (_strip_span(text, start, end) for start, end in pairwise([0, *ends, len(text)]))
     return [span for span in spans if span is not None]
 
 
 def _strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return a span without surrounding white space; None if it is blank."""
+    """Return a stripped span; None if blank."""
     words = text[start:end].lstrip()
     return (end - len(words), end - len(words) + len(words.rstrip())) if words else None
 

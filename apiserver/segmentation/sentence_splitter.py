@@ -1,7 +1,4 @@
-"""Sentence splitter: finds where sentences end.
-
-The only file that imports sentencex, whose faults it corrects (docs/decisions/0007-segmentation.md).
-"""
+"""Sentence splitter: corrects sentencex's faults (docs/decisions/0007-segmentation.md)."""
 
 from __future__ import annotations
 
@@ -18,48 +15,45 @@ from apiserver.segmentation.text_boundaries import is_cluster_end
 
 _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009 - untyped there
 
-# Characters that sentencex gets at once. It holds the interpreter's lock, and its search for closing quotes is
-# quadratic: 1,000 opening quotes take 0.6 ms, 8,000 take 34 ms. Sentences are far shorter.
+# Characters that sentencex gets at once: it holds the interpreter's lock, and is quadratic in unclosed quotes.
 WINDOW: Final = 1000
-# sentencex 1.0.32 compiles a regular expression at every full stop in Danish and Catalan (160 µs each), so these, and
-# languages that it treats like them, get the rules of a neighbour.
+# sentencex takes 160 µs per full stop in these, so neighbours' rules apply.
 SUBSTITUTE_LANGUAGES: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
-# Languages that write ordinals with a full stop: a number of at most two digits never ends a sentence there. A missed
-# end is harmless (two sentences are translated together), but "Der 2." alone is translated to nonsense.
+# These write ordinals with a full stop, so one or two digits end no sentence.
 DOTTED_ORDINALS: Final = frozenset(
     {"bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr"}
 )
 _ORDINAL: Final = re.compile(r"(?:^|[\s(])\d{1,2}\.\s?$")
-# "M. Dupont", "A. Merkel": one letter and a full stop do not end a sentence.
+# "M. Dupont"
 _INITIAL: Final = re.compile(r"[^\w\s]*[^\W\d_]\.\s?")
-# A full stop before a small letter belongs to an abbreviation, even if sentencex does not know it ("approx. the").
+# "approx. the"
 _FULL_STOP: Final = re.compile(r"[^.]\.[\"')\]”’»]?\s$")
-# Characters before an end that these patterns need.
+# Characters before an end that the patterns need.
 _TAIL_CHARS: Final = 8
-# 「はい。」と言った: a quotation is part of the sentence that continues behind it.
+# 「はい。」と言った: the sentence continues.
 _QUOTING: Final = ("と", "って")
 _CLOSING: Final = "」』"
 
 _PLACEHOLDERS: Final = f"[{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+"
 _PLACEHOLDER_RUN: Final = re.compile(_PLACEHOLDERS)
-# A placeholder that touches no word is a word; any other is a tag at a word, hidden from sentencex.
+# A placeholder that touches no word is a word; others are hidden from sentencex.
 _WORD_PLACEHOLDERS: Final = re.compile(rf"(?<![^\s(\[{{„“«]){_PLACEHOLDERS}(?![^\s.,;:!?)\]}}”»…。、，！？])")
 _WORD: Final = "\ue000"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# sentencex panics at an initial before a no-break space ("A\u00a0."), and does not know Khmer and Tibetan full stops.
+# sentencex panics at "A\u00a0.", and knows no Khmer and Tibetan full stops.
 _PLAIN: Final = str.maketrans("\u00a0\u202f។៕།༎", "  。。。。")
 _ODD: Final = re.compile("[\u00a0\u202f។៕།༎\ud800-\udfff\U000f0000-\U0010ffff]")
 
 
 def sentence_ends(line: str, language: str) -> list[int]:
-    """Return the ascending offsets at which a next sentence begins.
+    """Return the offsets inside a line at which sentences begin.
 
-    The line's start and end, and places inside a grapheme cluster, are excluded. ``language`` is a canonical tag.
+    All are at clusters' ends.
     """
     language = language.partition("-")[0]
     library_text, runs = _library_text(line)
     ends: list[int] = []
-    last = 0  # the last end in the library's text
+    last = 0  # in the library's text
     for end in _library_ends(library_text, SUBSTITUTE_LANGUAGES.get(language, language)):
         if _continues(library_text, last, end, language):
             continue
@@ -71,10 +65,7 @@ def sentence_ends(line: str, language: str) -> list[int]:
 
 
 def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the line for sentencex, and the hidden runs of placeholders.
-
-    A run is its place in that line, and the number of characters removed up to its end.
-    """
+    """Return sentencex's line, and hidden runs: place there, characters removed so far."""
     if not _ODD.search(line):
         return line, []
     text = _WORD_PLACEHOLDERS.sub(lambda run: _WORD * len(run[0]), line)
@@ -92,13 +83,11 @@ def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _original_place(runs: list[tuple[int, int]], end: int) -> int:
-    """Map a place of sentencex's text to the line, before its placeholders."""
     before = bisect_left(runs, (end, 0))
     return end + runs[before - 1][1] if before else end
 
 
 def _continues(text: str, start: int, end: int, language: str) -> bool:
-    """Return whether the sentence continues behind ``end``, whatever sentencex says."""
     if end - start <= _TAIL_CHARS and _INITIAL.fullmatch(text, start, end):
         return True
     if language == "ja" and text[end - 1] in _CLOSING and text.startswith(_QUOTING, end):
@@ -110,7 +99,7 @@ def _continues(text: str, start: int, end: int, language: str) -> bool:
 
 
 def _library_ends(text: str, language: str) -> list[int]:
-    """Return sentencex's ends; windows advance by half at least: linear time."""
+    """Return sentencex's ends; windows advance by half: linear time."""
     ends: list[int] = []
     start = 0
     while start < len(text):
@@ -122,17 +111,17 @@ def _library_ends(text: str, language: str) -> list[int]:
         half = start + WINDOW // 2
         if found_ends and found_ends[-1] >= half:
             start = found_ends[-1]
-        else:  # a longer sentence: continue inside it, at a word
+        else:  # continue inside a longer sentence, at a word
             space = text.rfind(" ", half, start + WINDOW)
             start = start + WINDOW if space < 0 else space + 1
     return ends
 
 
 def window_ends(window: str, language: str) -> list[int]:
-    """Return sentencex's ends; none if it panics or loses characters."""
+    """Return its ends; none if sentencex panics or loses characters."""
     try:
         sentences = _SEGMENT(language, window)
-    except BaseException as error:  # a Rust panic: neither an Exception nor importable
+    except BaseException as error:  # a Rust panic is no Exception
         if type(error).__name__ != "PanicException":
             raise
         return []

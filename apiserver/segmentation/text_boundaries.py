@@ -1,7 +1,4 @@
-"""Text boundaries: places to cut a long sentence, never inside grapheme clusters.
-
-The only file that imports ICU (icu4py).
-"""
+"""Text boundaries: places to cut sentences, found by ICU."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from icu4py.breakers import CharacterBreaker, LineBreaker, WordBreaker
 
 from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
 
-# Characters that ICU gets behind the last possible place: as long as an ordinary word or cluster.
+# Characters that ICU gets behind the last place, for its word.
 LOOKAHEAD: Final = 64
 
 _CLOSERS: Final = "\"'”’»›)\\]"
 _WIDE_CLOSERS: Final = "”’」』）】》〉"
 _PLACEHOLDERS: Final = f"{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}"
-# Possessive quantifiers keep these linear: 200,000 full stops are one run, read once.
+# Possessive quantifiers keep these linear.
 _SENTENCE: Final = re.compile(
     rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",
 )
@@ -32,20 +29,18 @@ _SENTENCE_OR_CLAUSE: Final = re.compile(f"{_SENTENCE.pattern}|{_CLAUSE.pattern}"
 _SPACE: Final = re.compile(r"\s")
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
-# ICU takes UTF-8 and counts in UTF-16, so a lone surrogate becomes one replacement character. The second of a pair
-# becomes a combining mark, so that both stay together.
+# ICU takes UTF-8, so surrogates are replaced; a combining mark keeps pairs together.
 _SECOND: Final = re.compile("(?<=[\ud800-\udbff])[\udc00-\udfff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# Categories of characters that never join the cluster of white space or punctuation before them.
+# Never in a cluster with white space or punctuation before.
 _PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})
 
 
 def best_break(text: str, start: int, aim: int, reach: int, language: str) -> int | None:
     """Return the best place to cut, at most ``reach`` characters behind ``start``.
 
-    The end of a sentence, else clause, else white space (each behind half of ``aim``), else word, else cluster; of one
-    kind the nearest to ``start + aim``. None if one cluster is longer than ``reach``, or at the text's end. Reads at
-    most ``reach + LOOKAHEAD`` characters.
+    The end of a sentence, else clause, white space, word or cluster, nearest to ``start + aim``. None if one cluster is
+    longer than ``reach``, or at the text's end. Reads at most ``reach + LOOKAHEAD`` characters.
     """
     stop = min(start + reach, len(text))
     middle = start + aim
@@ -59,7 +54,7 @@ def best_break(text: str, start: int, aim: int, reach: int, language: str) -> in
 
 
 def middle_break(text: str, language: str) -> int | None:
-    """Return the white space, else word or cluster end, nearest the middle."""
+    """Return the white space, word or cluster end nearest the middle."""
     middle = len(text) // 2
     if (place := _nearest(text, (match.end() for match in _SPACE.finditer(text)), middle)) is not None:
         return place
@@ -68,26 +63,23 @@ def middle_break(text: str, language: str) -> int | None:
 
 
 def clause_ends(text: str) -> list[int]:
-    """Return the ascending ends of clauses, without the text's end."""
+    """Return the clause ends inside the text."""
     places = (match.end() for match in _SENTENCE_OR_CLAUSE.finditer(text))
     return [place for place in places if place < len(text) and is_cluster_end(text, place)]
 
 
 def cluster_ends(text: str) -> list[int]:
-    """Return the ascending ends of grapheme clusters, with the text's end."""
+    """Return the cluster ends, with the text's end."""
     return list(accumulate(map(len, CharacterBreaker(_encodable(text), "root"))))
 
 
 def first_cluster(text: str) -> int:
-    """Return the length of the first grapheme cluster; 0 for no text."""
+    """Return the first cluster's length, or 0."""
     return len(next(iter(CharacterBreaker(_encodable(text), "root")), ""))
 
 
 def is_cluster_end(text: str, place: int) -> bool:
-    """Return whether a cluster ends at a place inside the text.
-
-    The place must be behind white space or punctuation.
-    """
+    """Return whether a cluster ends there, behind white space or punctuation."""
     return category(text[place]) in _PLAIN or len(cluster_ends(text[place - 1 : place + 1])) > 1
 
 
@@ -99,7 +91,6 @@ def _nearest(text: str, places: Iterable[int], middle: int) -> int | None:
 
 
 def _inner_ends(text: str, reach: int, language: str) -> list[int]:
-    """Return word (else cluster) ends up to ``reach``, without the text's end."""
     last = min(reach, len(text) - 1)
     clusters = [end for end in cluster_ends(text) if end <= last]
     words = _word_ends(text, language)
@@ -107,10 +98,7 @@ def _inner_ends(text: str, reach: int, language: str) -> list[int]:
 
 
 def _word_ends(text: str, language: str) -> set[int]:
-    """Return word ends at which a line may break: none before commas.
-
-    ICU uses dictionaries for Chinese, Japanese and Thai.
-    """
+    """Return word ends at which a line may break."""
     code = language.partition("-")[0]
     locale = code if _LANGUAGE.fullmatch(code) else "root"
     encodable = _encodable(text)

@@ -8,8 +8,8 @@ from typing import Final
 
 from apiserver.formats.document import PlaceholderKind
 
-# Block-level elements (HTML standard, 15.3 "Flow content"): no sentence crosses their tags. <br> is included, because a
-# line break must keep its place. Unknown elements are inline, as in a browser.
+# HTML standard, 15.3 "Flow content": no sentence crosses their tags. <br> is included, because a line break must keep
+# its place. Unknown elements are inline, as in a browser.
 BLOCK_LEVEL: Final = frozenset(
     """
     address applet article aside audio blockquote body br button canvas caption center col colgroup datalist dd details
@@ -18,14 +18,14 @@ BLOCK_LEVEL: Final = frozenset(
     pre search section select summary table tbody td template textarea tfoot th thead title tr ul video xmp
     """.split()  # noqa: SIM905  # a word list, not a page
 )
-# The standard's void elements, with obsolete ones: they have no end tag.
+# Elements without end tag, obsolete ones included.
 VOID: Final = frozenset(
     """
     area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr
     """.split()  # noqa: SIM905  # a word list, not a page
 )
 _UNREAD: Final = "iframe listing noembed noframes noscript plaintext script style svg textarea xmp".split()  # noqa: SIM905
-# Code is a name in its sentence. Scripts, drawings and values (textarea) do not belong to a sentence.
+# Code is a name in its sentence; the others do not belong to it.
 _KEPT: Final = {
     **dict.fromkeys(("code", "kbd", "samp", "var", "tt", "math"), PlaceholderKind.NAME),
     **dict.fromkeys(_UNREAD, PlaceholderKind.ALONE),
@@ -134,7 +134,7 @@ class OpenElements:
                 self._block_positions.pop()
 
     def _nearest(self, tags: tuple[str, ...]) -> int:
-        """Return the innermost position of any of the tags, or -1."""
+        """Return the innermost position, or -1."""
         return max((positions[-1] for tag in tags if (positions := self._positions.get(tag))), default=-1)
 
     def _close_outermost(self, tags: tuple[str, ...], boundary: int) -> None:

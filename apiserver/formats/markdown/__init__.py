@@ -1,9 +1,9 @@
 """Markdown as blocks of words.
 
 - ``reader``: reads events into blocks.
-- ``inline_reader``: reads the inline events of a block.
-- ``events``: the events of a text; the adapter for pyromark.
-- ``links``: titles, images and the closings of links.
-- ``escaping``: writes words so that none becomes markup.
-- ``emphasis``: joins words and emphasis so that each pair stays a pair.
+- ``inline_reader``: reads a block's inline events.
+- ``events``: the events of a text (pyromark).
+- ``links``: titles, images and links' closings.
+- ``escaping``: keeps words from becoming markup.
+- ``emphasis``: joins words and emphasis.
 """
