@@ -1,6 +1,6 @@
 """Chat patterns: preambles, notes, turns and control tokens around a translation.
 
-Every pattern is bounded, so none is slow. A match that the source has too belongs to the translation (cleanup.py).
+Every pattern is bounded, so none is slow.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from langcodes import Language
 
-# A catalog serves a few dozen languages; each label's pattern is built once.
+# A catalog serves a few dozen languages.
 CACHED_LABELS: Final = 512
 
 _CONTROL_NAMES: Final = (
@@ -23,12 +23,12 @@ CONTROL: Final = re.compile(
     rf"<\|[^\s<>|]{{1,48}}+\|>|<｜[^\s<>｜]{{1,48}}+｜>|<(?:{_CONTROL_NAMES})>|\[/?INST\]|<</?SYS>>|\[(?:SEP|CLS|PAD|UNK|MASK)\]"
 )
 _ROLES: Final = r"(?:assistant|model|user|system|human)"
-# The beginning of a turn: control tokens and the role that they announce.
+# Control tokens and the role that they announce.
 TURN_START: Final = re.compile(
     rf"\s*(?:(?:<\|(?:im_start|start_header_id|assistant|user|system)\|>|<start_of_turn>|\[/INST\]|<(?:bos|s)>)"
     rf"\s*(?:{_ROLES}(?![^\W_]))?|<\|end_header_id\|>)\s*"
 )
-# The end of a turn and the beginning of an unwanted one: on a new line, or with a role's control token.
+# An unwanted turn begins on a new line, or with a role's control token.
 _TURN_END: Final = r"(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end|eos)\|>|<(?:end_of_turn|eos|/s|sep)>|<｜end▁of▁sentence｜>)"
 _NEXT_ROLE: Final = (
     r"(?:<\|(?:im_start|start_header_id|user|assistant|system)\|>|<start_of_turn>|\[INST\]|<｜(?:User|Assistant)｜>)"
@@ -87,14 +87,14 @@ NOTE: Final = re.compile(rf"(?<![^\W_]){_NOTE_WORDS}{_COLON}", re.IGNORECASE)
 NOTE_APART: Final = re.compile(
     rf"(?:\n\s{{0,8}}+[*_#>(（\[【-]{{0,4}}\s?|\s?[(（\[【][*_]{{0,2}}\s?){_NOTE_WORDS}{_COLON}", re.IGNORECASE
 )
-# A further paragraph in which a model comments on its answer.
+# A paragraph that comments on the answer.
 CLOSING: Final = re.compile(
     r"\n[^\S\n]{0,8}+\n\s{0,8}+(?:[(（*]{0,3}(?:let me know|i hope|hope this|please let|please note|this translation|the translation"
     r"|in this translation|is there anything|feel free|or, more|literally|alternatively|i have translated|i['’]ve translated)"
     r"(?![^\W_])|[(（])",
     re.IGNORECASE,
 )
-# A model that refuses, or speaks about itself instead of translating.
+# A model that refuses, or speaks about itself.
 REFUSAL: Final = re.compile(
     r"(?<![^\W_])(?:as an ai(?: language)? model|i (?:can(?:['’]t|not)|am unable to) (?:translate|assist|help with|fulfil|comply)"
     r"|i['’]m unable to (?:translate|assist|help with|fulfil|comply)|please provide (?:the|me with the) text)(?![^\W_])",

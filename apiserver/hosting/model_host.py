@@ -28,14 +28,13 @@ from shared.runtime.background import Loop
 
 log = logging.getLogger(__name__)
 
-# Time until an idle engine's death is seen; under load its requests see it at once.
+# Time until an idle engine's death is seen; requests see it at once.
 WATCH_SECONDS: Final = 0.1
-# Pause before a failed canary of a live engine is repeated.
 CANARY_RETRY_SECONDS: Final = 10.0
-# Used before a start was measured: a small engine restarts in about this time.
+# A small engine's restart, used before a start was measured.
 RETRY_AFTER_SECONDS: Final = 5.0
 
-# Batch size if the entry has none: vLLM's default for an API server.
+# vLLM's default for an API server.
 DEFAULT_MAX_NUM_SEQS: Final = 256
 
 DIED: Final = "its engine died and is being restarted"
@@ -55,10 +54,10 @@ class EngineFactory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """Settings of a host, in seconds; ``restart_backoff`` is a restart's first pause.
+    """Settings of a host; times in seconds.
 
-    ``stall_seconds``: an engine that is silent for longer is suspect. A hanging engine loses its pairs within 3 s: the
-    silence (1.5 s), a ping's pause (0.25 s), two checks of 0.1 s.
+    ``restart_backoff`` is a restart's first pause. After ``stall_seconds`` of silence an engine is suspect; a hanging
+    one loses its pairs within 3 s.
     """
 
     canary_timeout: float
@@ -82,7 +81,7 @@ class HostServices:
 class ModelHost:
     """The life of one model; ``ranks`` are its places in the catalog.
 
-    All state changes happen in ``tick`` and in the task that it starts, on one event loop.
+    Its state changes only in ``tick`` and in the task that it starts.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class ModelHost:
         self._revision: str | None = None
         batch_size = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
         self.admission = ModelAdmission(batch_size, settings.queue, services.clock)
-        # Why each pair is not ready; None if it is ready.
+        # None if the pair is ready.
         self._reasons: dict[LanguagePair, str | None] = dict.fromkeys(entry.all_pairs, STARTING)
         self._task: asyncio.Task[None] | None = None
         self._restarts = RestartBackoff(settings.restart_backoff, services.clock, services.rng)
@@ -109,7 +108,7 @@ class ModelHost:
         self._metrics.engine_deaths.labels(entry.name)  # starts at 0, so that an alert sees the first death
 
     def loop(self) -> Loop:
-        """Return the loop that keeps this model alive."""
+        """Return this model's loop."""
         return Loop(f"host:{self.entry.name}", WATCH_SECONDS, self.tick, self._clock, self._services.rng)
 
     def ready(self, pair: LanguagePair) -> bool:
@@ -120,7 +119,7 @@ class ModelHost:
         """Return the translator for a ready pair.
 
         Raises:
-            PairUnavailableError: the pair is not ready; the message says why.
+            PairUnavailableError: the pair is not ready.
         """
         if self._translator is None or not self.ready(pair):
             raise self.unavailable(pair)
@@ -228,7 +227,6 @@ class ModelHost:
         return asyncio.create_task(self._check_canaries(translator, reason), name=f"canary:{self.entry.name}")
 
     async def _check_canaries(self, translator: Translator, reason: str) -> None:
-        """Send the canary of every unready pair; a success makes it ready."""
         self._canaries_due = self._clock() + CANARY_RETRY_SECONDS
         pairs = [pair for pair, issue in self._reasons.items() if issue is not None]
         self._reasons.update(dict.fromkeys(pairs, reason))
@@ -259,7 +257,6 @@ class ModelHost:
         self._task = self._canary_task(translator, STALLED)
 
     async def _stop_lost_engine(self, translator: Translator, reason: str) -> None:
-        """Make a lost engine's pairs unready at once, then stop it."""
         self._translator = None
         self._engine_hangs = False
         log.error("engine lost", extra={"model": self.entry.name, "why": reason})

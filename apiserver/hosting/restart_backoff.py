@@ -8,18 +8,15 @@ from random import Random
 from typing import Final
 
 MAX_BACKOFF_SECONDS: Final = 30.0
-# An engine that served this long was healthy: its next restart begins with the short pause.
+# After this long the next restart begins with the short pause.
 HEALTHY_AFTER_SECONDS: Final = 60.0
-# Bounds of the seconds that clients get; during a longer start they ask again.
+# Bounds of the times that clients get.
 MIN_RETRY_SECONDS: Final = 1
 MAX_RETRY_SECONDS: Final = 60
 
 
 class RestartBackoff:
-    """Times of one model's starts; ``backoff`` is the first pause in seconds.
-
-    Mutable state: when the next start is due (the first at once), and how long the last one took.
-    """
+    """Times of one model's starts; ``backoff`` is the first pause in seconds."""
 
     def __init__(self, backoff: float, clock: Callable[[], float], rng: Random) -> None:
         self._first_pause = self._next_backoff = backoff
@@ -32,7 +29,7 @@ class RestartBackoff:
 
     @property
     def is_due(self) -> bool:
-        """Whether the pause before the next start is over."""
+        """Whether the next start is due."""
         return self._clock() >= self._due_at
 
     @property
@@ -41,11 +38,11 @@ class RestartBackoff:
         return self._start_began_at is not None
 
     def start_begun(self) -> None:
-        """Record that a start begins now."""
+        """Record a start's beginning."""
         self._start_began_at = self._clock()
 
     def start_ended(self, *, ready: bool) -> None:
-        """Record that the start's canaries are finished; ``ready``: at least one passed."""
+        """Record the end of a start's canaries; ``ready``: at least one passed."""
         if self._start_began_at is None:
             return
         self._up_since = self._clock()
@@ -68,7 +65,7 @@ class RestartBackoff:
         now = self._clock()
         if self._start_began_at is not None:
             left = self._start_began_at + self._start_seconds - now
-        elif self._up_since is not None:  # it died a moment ago and no restart is scheduled yet
+        elif self._up_since is not None:  # it died, and no restart is scheduled yet
             left = self._next_pause() + self._start_seconds
         else:
             left = max(0.0, self._due_at - now) + self._start_seconds

@@ -1,6 +1,6 @@
 """Stall detector: whether an engine makes steps, or answers pings while idle.
 
-Heartbeats and ``/report`` come from the API process, and say nothing about an engine in another process.
+Heartbeats come from the API process, and say nothing about its engine's process.
 """
 
 from __future__ import annotations
@@ -11,18 +11,14 @@ from typing import Final
 
 from apiserver.engine.interface import Engine
 
-# Pause between two pings, one at a time. A ping costs less than 1 ms of CPU in both processes.
+# A ping costs less than 1 ms of CPU.
 PING_SECONDS: Final = 0.25
-# Most silence that one check counts. A late check means that our event loop was blocked (an engine's import holds the
-# interpreter for seconds), and steps made meanwhile may not have been read yet.
+# Most silence that one check counts: after a blocked event loop, steps may not have been read yet.
 MAX_SECONDS_PER_CHECK: Final = 0.5
 
 
 class StallDetector:
-    """Silence of one engine; ``clock`` returns monotonic seconds.
-
-    Mutable state: the steps seen, the ping in flight, the seconds of silence.
-    """
+    """Silence of one engine, in seconds."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
         self._engine = engine
@@ -33,17 +29,16 @@ class StallDetector:
         self.silence = 0.0
 
     def check(self) -> float:
-        """Return the seconds for which the engine has been silent.
+        """Return the engine's seconds of silence, and ping it.
 
-        Silent means: no step while work waits, or no answer to a ping while idle. Sends the pings. Call it several
-        times a second, on the event loop.
+        Silence is no step while work waits, or no answer to a ping while idle. Call it several times a second.
         """
         now = self._clock()
         passed, self._checked_at = min(now - self._checked_at, MAX_SECONDS_PER_CHECK), now
         progress = self._engine.progress()
         moved, self._steps = progress.steps != self._steps, progress.steps
         answered = self._is_answered()
-        # While work waits only steps count: an engine that answers pings but makes no step is stuck.
+        # An engine that answers pings but makes no step is stuck.
         owes = progress.running + progress.waiting > 0 or not answered
         self.silence = self.silence + passed if owes and not moved else 0.0
         if self._ping is None and now - self._pinged_at >= PING_SECONDS:
@@ -61,6 +56,6 @@ class StallDetector:
         """Return whether no ping is in flight; drop an answered one."""
         if self._ping is not None and self._ping.done():
             if not self._ping.cancelled():
-                self._ping.exception()  # retrieves the error of a dying engine, whose owner notices the death itself
+                self._ping.exception()  # retrieves its error; the host notices a death itself
             self._ping = None
         return self._ping is None

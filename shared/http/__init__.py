@@ -1,12 +1,12 @@
 """ASGI and response helpers of both servers.
 
-- ``app_setup``: sets up the app of either server, CORS.
-- ``request_context``: request ids, log fields, response and security headers.
+- ``app_setup``: sets up either server's app.
+- ``request_context``: request ids, log fields, headers.
 - ``problems``: errors as RFC 9457 responses.
-- ``body``: reads bodies within a limit for each and a budget for all.
+- ``body``: request bodies within limits.
 - ``disconnect``: cancels work when its client disconnects.
 - ``event_stream``: responses that stream events.
-- ``docs_page``: the page ``/docs``, with the files of Swagger UI.
+- ``docs_page``: the page ``/docs``.
 - ``openapi``: OpenAPI descriptions of both servers.
 - ``probes``: ``/livez`` and ``/metrics``.
 """

@@ -69,8 +69,8 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
         UnsupportedMediaError: the body is compressed, or not declared as JSON.
         TooLargeError: ``Content-Length`` or the bytes read exceed the limit.
         DeadlineExceededError: the body came too slowly.
-        OverloadedError: the bodies of other requests fill the budget.
-        ClientGoneError: the client disconnected during the body.
+        OverloadedError: other bodies fill the budget.
+        ClientGoneError: the client disconnected.
     """
     _check_content_type(request)
     declared = request_header(request, "content-length")

@@ -33,7 +33,7 @@ class DisconnectSignal:
             callback()
 
     def add_callback(self, callback: Callable[[], None]) -> None:
-        """Add a callback for the disconnect."""
+        """Add a callback."""
         self._callbacks[callback] = None
 
     def remove_callback(self, callback: Callable[[], None]) -> None:
@@ -53,7 +53,7 @@ async def while_connected(
     The body must have been read before.
 
     Raises:
-        ClientGoneError: the client disconnected. The work has ended: cancelled, unless it was to outlive the client.
+        ClientGoneError: the client disconnected, and the work has ended.
     """
     signal, stop_listening = _listen(request)
     if signal.is_set:

@@ -26,7 +26,7 @@ _FILES: Final = (
         "text/plain; charset=utf-8",
     ),
 )
-# A browser keeps the file, and asks each time whether it is still the same.
+# A browser keeps the file, and asks each time if it changed.
 _CACHE_CONTROL: Final = "no-cache"
 
 

@@ -62,8 +62,8 @@ async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: Even
 class EventStream(Response):
     """Response that sends the work's deltas, then its result or error.
 
-    The work ends with the call. The status waits for the first event, so an earlier error is raised. Deltas that a
-    slow reader has not taken are joined per text: they are never larger than the answer.
+    The status waits for the first event, so an earlier error is raised. Unread deltas are joined per text, so they are
+    never larger than the answer.
     """
 
     def __init__(
@@ -105,12 +105,6 @@ class EventStream(Response):
             await asyncio.gather(task, return_exceptions=True)
 
     async def _send_all(self, task: asyncio.Task[bytes], send: Send) -> None:
-        """Send deltas as they come, then the last event.
-
-        Raises:
-            TimeoutError: the reader takes nothing.
-            ClientGoneError: the client disconnected.
-        """
         sink = self._sink
         while not task.done() or sink.pending:
             try:

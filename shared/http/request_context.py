@@ -29,8 +29,7 @@ _INTERNAL_SERVER_ERROR: Final = 500
 TRANSLATE_PATH: Final = "/translate"
 # Paths that dashboards and orchestrators poll; their responses are not logged, except 500.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
-# For all responses, including the page /docs, which loads scripts and styles only from this server, and images only
-# from Swagger UI's style sheet.
+# The page /docs loads scripts and styles only from this server, and images only from Swagger UI's style sheet.
 SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),

@@ -1,12 +1,12 @@
 """The process: settings, logging, metrics, loops, exit codes.
 
-- ``settings``: settings of both servers, from the environment.
-- ``logging``: structured logs with the request's id.
-- ``metrics``: Prometheus metrics of both servers.
-- ``background``: loops that survive errors and report when they are stale.
-- ``tasks``: tasks that end together, and work in a daemon thread.
-- ``exit_codes``: exit codes, and a clean exit on signals.
-- ``gc_tuning``: thresholds of the garbage collector.
-- ``process_guard``: ends the children of a process that ended.
+- ``settings``: settings of both servers.
+- ``logging``: structured logs.
+- ``metrics``: Prometheus metrics.
+- ``background``: loops that survive errors.
+- ``tasks``: tasks that end together; daemon threads.
+- ``exit_codes``: exit codes; clean exit on signals.
+- ``gc_tuning``: garbage collection.
+- ``process_guard``: ends orphaned processes.
 - ``ip_addresses``: loopback, and a client's network.
 """

@@ -12,22 +12,18 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-# A loop that missed this many intervals is dead or stuck, but not before the floor: an engine that is imported in a
-# thread holds the interpreter for seconds.
+# A loop that missed this many intervals is stuck, but not before the floor: an engine's import holds the interpreter
+# for seconds.
 STALE_INTERVALS: Final = 10
 STALE_FLOOR_SECONDS: Final = 15.0
-# Random share of the period, so that several proxies do not tick together.
+# So that several proxies do not tick together.
 PERIOD_JITTER: Final = 0.1
-# The least pause, also after a tick that overran its interval.
 MIN_PAUSE_SECONDS: Final = 0.05
 
 
 @dataclass(slots=True)
 class Loop:
-    """Loop that calls ``tick`` every ``interval`` seconds (± 10 %).
-
-    An error is logged, and never ends the loop.
-    """
+    """Loop that calls ``tick`` every ``interval`` seconds (± 10 %)."""
 
     name: str
     interval: float
@@ -84,7 +80,7 @@ class Loop:
 
 @asynccontextmanager
 async def running(*loops: Loop) -> AsyncGenerator[None]:
-    """Run the loops during the block, then cancel and await them."""
+    """Run the loops during the block."""
     tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
     try:
         yield

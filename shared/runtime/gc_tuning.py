@@ -5,16 +5,14 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-# New objects before a collection of generation 0 (Python: 700; 32 requests in flight have more), collections of it
-# before one of generation 1 (28,000 objects: 10 to 18 ms), and of that before a full one
-# (docs/decisions/0018-hot-path.md).
+# More objects than 32 requests in flight have, and short pauses of the event loop (docs/decisions/0018-hot-path.md).
 GENERATION_0_OBJECTS: Final = 7_000
 GENERATION_0_COLLECTIONS: Final = 2
 GENERATION_1_COLLECTIONS: Final = 35
 
 
 def freeze_loaded_objects() -> None:
-    """Exclude all present objects from garbage collection, after a last full one.
+    """Exclude all present objects from garbage collection.
 
     Later full collections would block the event loop for 37 to 208 ms.
     """

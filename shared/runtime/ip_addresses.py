@@ -5,14 +5,14 @@ from __future__ import annotations
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-# A client has at least a /64 and chooses freely among its addresses, so only these bits identify it.
+# A client chooses freely among the addresses of its /64.
 IPV6_PREFIX: Final = 64
 
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches a server that listens there.
 
-    False for any name except localhost, because it may mean any address.
+    False for all names except localhost: they may mean any address.
     """
     if host == "localhost":
         return True

@@ -120,7 +120,7 @@ class MergedCollector:
         self._registries = registries
 
     def collect(self) -> Iterable[Metric]:
-        """Collect all registries; help texts are those of the first."""
+        """Collect all registries."""
         merged: dict[str, Metric] = {}
         for registry in self._registries:
             for metric in registry.collect():
@@ -133,10 +133,7 @@ class MergedCollector:
 
 @dataclass(slots=True)
 class RequestSample:
-    """Pair and replicas of a request in flight.
-
-    The pair is "other" until a known one is found, so that labels stay bounded.
-    """
+    """Pair and replicas of a request in flight; unknown pairs are "other"."""
 
     pair: str = "other"
     replicas: list[str] = field(default_factory=list[str])

@@ -1,8 +1,7 @@
 """Guard process: ends its owner's descendants, however the owner ended.
 
-A process is marked by a variable in its environment at exec. So neither the owner nor a child forked without exec
-(there is none) is marked, and a program that writes its title over its environment loses the mark.
-Run as a script, this file is the guard. It imports little, because the guard stays in memory as long as its owner.
+A variable in a process's environment at exec marks it (docs/decisions/0002-engine-processes.md).
+Run as a script, this file is the guard. It imports little, to keep the guard small.
 """
 
 from __future__ import annotations
@@ -12,26 +11,26 @@ import signal
 import sys
 import time
 
-# Empty scans in a row before the guard ends: between fork and exec a process is not marked yet.
+# Empty scans before the guard ends: between fork and exec a process has no mark.
 EMPTY_SCANS = 3
 SCAN_INTERVAL_SECONDS = 0.05
-# The guard gives up so long after SIGKILL: then only the kernel keeps the process (a disk or GPU does not respond).
+# The guard gives up then: only the kernel keeps the process (a disk or GPU does not respond).
 AFTER_KILL_SECONDS = 10.0
-# Blocked in the guard from its first instruction: a signal of the owner's terminal must not end the guard.
+# Blocked in the guard: a signal of the owner's terminal must not end it.
 BLOCKED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Keeps setproctitle (in vLLM's EngineCore) from overwriting the environment of a process.
+# Keeps setproctitle (in vLLM's EngineCore) from overwriting the mark.
 KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
 GUARD_READY = b"up"
-# The number in the guard of the descriptor that it holds open.
+# The guard's number for ``held_fd``.
 HELD_FD = 3
 
 
 class ProcessGuard:
     """Context manager that ends processes started in its block.
 
-    It marks them with the variable ``name``. When the block or the owner ends, the remaining ones get SIGTERM, and
-    SIGKILL ``grace_seconds`` later (0: SIGKILL at once). The guard holds ``held_fd`` open until then, so a lock on it
-    shows that processes may be left. Raises OSError if the guard cannot be started.
+    When the block or the owner ends, they get SIGTERM, and SIGKILL ``grace_seconds`` later (0: SIGKILL at once). Until
+    then the guard holds ``held_fd`` open: a lock on it shows that processes may be left. Raises OSError if the guard
+    does not start.
     """
 
     def __init__(self, name: str, grace_seconds: float, *, held_fd: int | None = None) -> None:
@@ -53,7 +52,7 @@ class ProcessGuard:
             # Last: the descriptors above may have this number.
             (os.POSIX_SPAWN_DUP2, 2 if self.held_fd is None else self.held_fd, HELD_FD),
         ]
-        # -I and -S: nothing is imported from the user's folder or site-packages.
+        # -I -S: no imports from the user's folder or site-packages.
         command = [sys.executable, "-I", "-S", __file__, self.name, self.value, str(self.grace_seconds)]
         try:
             self._guard_pid = os.posix_spawn(
@@ -72,7 +71,7 @@ class ProcessGuard:
         finally:
             os.close(guard_end)
             os.close(answer_end)
-        # A forked child would hold the lifeline, which would hide the owner's death from the guard.
+        # A forked child with the lifeline would hide the owner's death.
         os.register_at_fork(after_in_child=self._drop_lifeline)
         with open(answer, "rb") as guard_output:  # noqa: PTH123 - a descriptor, not a path
             if guard_output.read() != GUARD_READY:
@@ -118,10 +117,7 @@ def find_marked_processes(name: str, value: str) -> list[int]:
 
 
 def end_marked_processes(name: str, value: str, grace_seconds: float) -> None:
-    """End all marked processes with SIGTERM, and with SIGKILL after the grace.
-
-    SIGCONT wakes stopped processes for their SIGTERM.
-    """
+    """End marked processes; SIGCONT wakes stopped ones for their SIGTERM."""
     kill_at = time.monotonic() + grace_seconds
     terminated: set[int] = set()
     empty_scans = 0

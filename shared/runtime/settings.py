@@ -27,10 +27,8 @@ def refuse_unknown_settings(
 ) -> None:
     """Refuse misspelt settings, which pydantic-settings ignores in the process environment.
 
-    ``removed`` has advice for settings of earlier versions, by full name.
-
     Raises:
-        SettingsError: names the variable, and the advice or the closest setting.
+        SettingsError: a variable is misspelt, or its setting was removed.
     """
     known = {f"{prefix}{field}".upper() for field in fields}
     for name in sorted(environ):

@@ -1,6 +1,6 @@
-"""Connections: uvicorn's protocol with limits, and a close that loses no answer.
+"""Connections with limits, and a close that loses no answer.
 
-Deliberately slow clients are left to the web server in front (docs/security.md); here they only must not harm others.
+Deliberately slow clients are left to the web server in front (docs/decisions/0020-connections.md).
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ CONNECTION_RETRY_AFTER_SECONDS: Final = 1.0
 class Connection(UpgradeIgnoringProtocol):
     """One client's connection.
 
-    Input that is too large, too slow or not HTTP gets a problem, and the connection closes. Request cycles use this
-    object as their transport, so that they call its ``close``.
+    Request cycles use it as their transport, so that they call its ``close``.
     """
 
     def __init__(self, *, limiter: ConnectionLimiter, **uvicorn_arguments: Any) -> None:
@@ -40,12 +39,11 @@ class Connection(UpgradeIgnoringProtocol):
         self._is_head_open = self._is_body_open = self._is_lingering = self._keeps_alive = False
         self._lingered_bytes = 0
         self._refusal: PairwayError | None = None
-        # Limits the wait for the rest of a head, of a body, or of discarded bytes.
+        # For the rest of a head, of a body, or of discarded bytes.
         self._timer: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Accept the connection, or refuse it if too many are not idle."""
         super().connection_made(transport)
         self.write, self.is_closing = transport.write, transport.is_closing
         is_admitted = self._limiter.admit()
@@ -68,7 +66,6 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Parse data, and limit the time for the rest."""
         if self._is_lingering:
             self._lingered_bytes += len(data)
             if self._lingered_bytes > MAX_LINGER_BYTES:
@@ -96,7 +93,6 @@ class Connection(UpgradeIgnoringProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def _is_idle(self) -> bool:
-        """Return whether no answer is due; at first there is no cycle."""
         return not self.cycle or self.cycle.response_complete
 
     def _stop_timer(self) -> None:
@@ -115,7 +111,6 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_message_begin(self) -> None:
-        """Begin a request, unless too many are waiting."""
         if len(self.pipeline) >= MAX_PIPELINED_REQUESTS:
             raise self._recorded(
                 BadRequestError(f"More than {MAX_PIPELINED_REQUESTS} requests wait on this connection.")
@@ -126,10 +121,7 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def on_headers_complete(self) -> None:
-        """Start the request.
-
-        If its answer begins before its body is complete, the connection closes after it.
-        """
+        """Start the request; an answer before the body's end closes the connection."""
         if self._parsing_bytes > MAX_HEAD_BYTES:  # they may include a body
             head_bytes = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
             if head_bytes > MAX_HEAD_BYTES:
@@ -176,14 +168,13 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def shutdown(self) -> None:
-        """Close after the pending answer."""
         self._keeps_alive = False
         super().shutdown()
 
     def close(self) -> None:
-        """Close after the answer, once the rest of the body was discarded.
+        """Discard the rest of the body, then close.
 
-        A close with unread bytes is a reset, which can overtake the answer: most clients read only after sending.
+        A close with unread bytes is a reset, which can overtake the answer.
         """
         if self._is_lingering or self.transport.is_closing():
             return
@@ -205,10 +196,7 @@ class Connection(UpgradeIgnoringProtocol):
         )
 
     def _refuse_connection(self) -> None:
-        """Answer a connection beyond the cap, and discard its request briefly.
-
-        A reset would destroy the answer.
-        """
+        """Refuse without a reset, which would destroy the answer."""
         self._unset_keepalive_if_required()
         self._refusal = OverloadedError("There are too many connections.", retry_after=CONNECTION_RETRY_AFTER_SECONDS)
         self._write_problem(self._refusal)
@@ -228,13 +216,12 @@ class Connection(UpgradeIgnoringProtocol):
         )
 
     def _recorded(self, error: PairwayError) -> PairwayError:
-        """Store an error for ``send_400_response``, because the parser replaces raised errors."""
+        """Store an error for ``send_400_response``: the parser replaces raised errors."""
         self._refusal = error
         return error
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Refuse with the stored error, or because the input is not HTTP."""
         self._refuse(self._refusal or BadRequestError("This is not an HTTP/1.1 request."))
 
     def _refuse(self, error: PairwayError) -> None:

@@ -1,4 +1,4 @@
-"""Server of both apps: uvicorn with limits, which drains before it stops."""
+"""Server of both apps, which drains before it stops."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from shared.server.limits import ConnectionLimiter
 
 log = logging.getLogger(__name__)
 
-# Longer than our clients keep idle connections (proxy/upstream/client.py: 30 s), so that the client closes first and
-# sends no request into a closing socket.
+# Longer than the proxy keeps idle connections (30 s), so that it closes first and sends no request into a closing socket.
 KEEP_ALIVE_TIMEOUT_SECONDS: Final = 75
 # Clients' share of the allowed open files; the rest is for replicas, Redis, engines and logs.
 CLIENT_FILES_SHARE: Final = 0.75
@@ -31,9 +30,9 @@ CLIENT_FILES_SHARE: Final = 0.75
 class DrainingServer(uvicorn.Server):
     """uvicorn server that drains before it stops.
 
-    A signal calls ``drain``; the socket stays open for ``drain_seconds``, or until a second signal. uvicorn closes its
-    sockets before the lifespan ends, so the lifespan is too late for draining. ``second`` configures another socket.
-    ``drain_seconds`` should be longer than a probe interval plus its timeout, so that no proxy still sends requests.
+    After a signal the socket stays open for ``drain_seconds``, or until a second signal. The lifespan's end is too
+    late for draining: uvicorn closes its sockets before. ``drain_seconds`` should exceed a probe's interval and timeout
+    together, so that no proxy still sends requests. ``second`` configures another socket.
     """
 
     def __init__(
@@ -55,14 +54,13 @@ class DrainingServer(uvicorn.Server):
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to drain; a second signal, or no drain time, stops."""
         first, self._draining = not self._draining, True
         self._drain()
         if not first or not self.started or self._drain_seconds <= 0:
             super().handle_exit(sig, frame)
             return
         log.info("draining", extra={"seconds": self._drain_seconds})
-        # A signal handler may interrupt the loop anywhere; of its methods only call_soon_threadsafe is safe here.
+        # In a signal handler only this method of the loop is safe.
         loop = asyncio.get_running_loop()
         loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, self._drained, sig, frame)
 
@@ -108,12 +106,12 @@ def server_config(
     limiter: ConnectionLimiter,
     trusted_proxies: Sequence[str] = (),
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration for either server.
+    """Return uvicorn's configuration.
 
-    Requests in flight get ``grace_seconds`` after the socket closed. ``trusted_proxies`` are addresses and networks
-    whose ``X-Forwarded-For`` and ``-Proto`` are trusted.
+    Requests in flight get ``grace_seconds`` after the socket closed. ``X-Forwarded-For`` and
+    ``-Proto`` of ``trusted_proxies`` (addresses and networks) are trusted.
     """
-    # uvicorn calls this with keywords, but its annotation allows only classes.
+    # uvicorn's annotation allows only classes.
     protocol: Any = partial(Connection, limiter=limiter)
     return uvicorn.Config(
         app,
@@ -126,7 +124,7 @@ def server_config(
         log_config=None,
         access_log=False,
         server_header=False,
-        # Set, because uvicorn would use FORWARDED_ALLOW_IPS instead, and trust loopback.
+        # Otherwise uvicorn uses FORWARDED_ALLOW_IPS, and trusts loopback.
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
         timeout_keep_alive=KEEP_ALIVE_TIMEOUT_SECONDS,

@@ -1,4 +1,4 @@
-"""Limits on peers: sizes, numbers of connections, and timeouts."""
+"""Limits on peers (docs/decisions/0020-connections.md)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-# Request line and headers: four times a web server's usual limit for one header line (8 KiB), so none in front allows
-# more.
+# Request line and headers: web servers usually allow 8 KiB for one line.
 MAX_HEAD_BYTES: Final = 32 * 1024
 # Requests that wait on one connection for earlier answers.
 MAX_PIPELINED_REQUESTS: Final = 16
-# Bytes of a refused body that are discarded: far more than a client sends by mistake.
+# Discarded bytes of a refused body.
 MAX_LINGER_BYTES: Final = 64 * 1024 * 1024
 # Far more than a proxy serves at once; an idle connection takes about 10 KiB.
 DEFAULT_MAX_CONNECTIONS: Final = 16_384
-# Refused connections that stay open for a moment, beyond the cap: a quarter of the open files is left for such uses.
+# Refused connections that stay open for a moment.
 MAX_HELD_REFUSED: Final = 64
 
 
@@ -56,10 +55,7 @@ class ConnectionLimiter:
     _is_refusing: bool = False
 
     def admit(self) -> bool:
-        """Count a connection; return whether it may stay.
-
-        At the cap it replaces the longest idle one.
-        """
+        """Count a connection; return whether it may stay."""
         self.open_count += 1
         if self.open_count <= self.max_connections:
             self._is_refusing = False
@@ -75,10 +71,7 @@ class ConnectionLimiter:
         return False
 
     def hold_refused(self, transport: asyncio.Transport) -> bool:
-        """Return whether a refused connection may stay for a moment.
-
-        It is counted separately.
-        """
+        """Return whether a refused connection may stay for a moment."""
         self.idle.pop(transport, None)
         if len(self.refused) >= MAX_HELD_REFUSED:
             return False

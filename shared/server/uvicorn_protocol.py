@@ -1,8 +1,7 @@
 """uvicorn's HTTP protocol, patched for bodies after an ``Upgrade`` header.
 
-The parser stops after such a head (``curl --http2``, Java's HttpClient). A server may continue with HTTP/1.1 (RFC 9110
-§7.8); then the body and further requests follow. uvicorn drops that body (Kludex/uvicorn#2722, open at 0.54.0). This
-file exists only for that bug: delete it when ``test_plain_uvicorn_loses_the_body`` fails.
+The parser stops after such a head (``curl --http2``), and uvicorn drops the body (Kludex/uvicorn#2722, open at 0.54.0).
+Delete this file when ``test_plain_uvicorn_loses_the_body`` fails.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# Headers that give a body's length.
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class UpgradeIgnoringProtocol(HttpToolsProtocol):
-    """Protocol that ignores ``Upgrade`` and keeps the body of such requests."""
+    """Protocol that ignores ``Upgrade``."""
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -65,7 +63,6 @@ class _BodyCallbacks:
         self._head_is_over = False
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        """Return the protocol's callback, which is called only after the head."""
         callback = getattr(self._protocol, name)
 
         def call(*arguments: bytes) -> None:
