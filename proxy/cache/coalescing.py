@@ -15,19 +15,19 @@ from proxy.call import TranslationCall
 from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
 from shared.protocol.messages import TranslateRequest
 
-# An abandoned computation continues for this fraction of its age, at most 1 s, so that a client that repeats its
-# request at once can join it (docs/decisions/0016-coalescing-and-cache.md).
+# An abandoned computation continues for this fraction of its age: its client may repeat the request
+# (docs/decisions/0016-coalescing-and-cache.md).
 LINGER_SHARE: Final = 0.1
 LONGEST_LINGER_SECONDS: Final = 1.0
-# Computations that one request joins in turn; if all end with errors of their own callers, it computes alone.
+# After joining this many failed computations, a request computes alone.
 MAX_JOINED: Final = 2
-# With less time left, a request whose joined computation failed ends: no engine answers faster.
+# A retry needs this much time: no engine answers faster.
 WORTHWHILE_SECONDS: Final = 0.05
 _HASH_KEY_BYTES: Final = 32
 
 
 def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
-    """Return a digest of all fields; ``key`` has at most 64 bytes."""
+    """Return a digest of all fields, keyed with at most 64 bytes."""
     return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
@@ -35,8 +35,7 @@ def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
 class SharedComputation:
     """Computation in one request's ``task``, for which ``joiners`` other requests wait.
 
-    The first joiner creates ``result``. After the client disconnected, ``cancel`` ends the task; ``end_timer`` calls
-    it if nobody waits.
+    The first joiner creates ``result``. ``cancel`` is set once the client disconnected; ``end_timer`` calls it.
     """
 
     fingerprint: bytes
@@ -71,10 +70,7 @@ class SharedComputation:
 
 
 class RequestCoalescer:
-    """Mutable state: the newest computation per fingerprint, all computations by task.
-
-    There are at most as many as requests in flight, plus abandoned results for up to ``LONGEST_LINGER_SECONDS``.
-    """
+    """Joins equal requests in flight; keeps abandoned results for ``LONGEST_LINGER_SECONDS``."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -104,7 +100,7 @@ class RequestCoalescer:
         """Return the result, and whether another request computed it.
 
         Raises:
-            PairwayError: the computation failed (each joiner gets a copy), or this call's deadline passed.
+            PairwayError: the computation failed, or this call's deadline passed.
         """
         key, request = self._hash_key, call.request
         if call.cost.chars > INLINE_CHARS:
@@ -125,10 +121,9 @@ class RequestCoalescer:
         return await compute(call), False
 
     def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], object]) -> bool:
-        """Return whether a request's task continues after its client disconnected.
+        """Return whether a task continues after its client disconnected.
 
-        It does if it is a computation, which others await or may repeat. ``cancel`` is called after a time without
-        joiners.
+        Only computations do: others await or may repeat them. ``cancel`` is called after a time without joiners.
         """
         computation = self._by_task.get(task)
         if computation is None:
@@ -141,7 +136,6 @@ class RequestCoalescer:
     async def _lead(
         self, fingerprint: bytes, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
     ) -> bytes:
-        """Compute in this request's own task; others can join."""
         task = cast("asyncio.Task[Any]", asyncio.current_task())  # never None inside a coroutine
         computation = SharedComputation(fingerprint, call, task, self._clock())
         self._newest[fingerprint] = self._by_task[task] = computation
@@ -154,7 +148,7 @@ class RequestCoalescer:
             raise
         if computation.end_timer is None:
             self._forget(computation)
-        else:  # the client may repeat its request: keep the result until the timer ends
+        else:  # keep the result until the timer ends
             computation.result = computation.result or asyncio.get_running_loop().create_future()
             computation.cancel = None
         computation.end(result, None)

@@ -6,15 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-# Bytes of one entry in addition to its key and value, measured (docs/decisions/0016-coalescing-and-cache.md).
+# Per entry, without key and value; measured (docs/decisions/0016-coalescing-and-cache.md).
 OVERHEAD_BYTES: Final = 560
 
 
 class MemoryCache:
-    """Entries in memory, bounded in bytes. Not thread-safe: one event loop.
+    """Entries in memory, at most ``limit`` bytes. Not thread-safe.
 
-    Mutable state: the entries, least recently used first; the number of evicted ones; the ``size`` of keys, values and
-    overhead, at most ``limit``.
+    ``size`` counts keys, values and overhead.
     """
 
     def __init__(self, limit: int, clock: Callable[[], float]) -> None:

@@ -1,4 +1,4 @@
-"""Model versions: the models, with revisions, that serve a route now."""
+"""The models, with revisions, that serve a route now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ServedModels = tuple[tuple[str, str], ...]
 
 
 class ModelVersions:
-    """Mutable state: each pair's models, until replicas, pairs or revisions change."""
+    """Each pair's models, until replicas, pairs or revisions change."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot
@@ -26,7 +26,7 @@ class ModelVersions:
     def for_route(self, route: Route) -> tuple[ServedModels, ...] | None:
         """Return each leg's preferred models; None if a revision is unknown.
 
-        They are the models of the first tier, because the cache holds only preferred translations.
+        Only the first tier counts: the cache holds preferred translations.
         """
         snapshot = self._snapshot()
         # The registry creates new tiers when a replica, a pair or a revision changes.
@@ -67,6 +67,6 @@ def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | No
 
 def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:
     named = reports.get(str(pair))
-    if named is not None and named.pair == pair:  # the common case, without a search through hundreds
+    if named is not None and named.pair == pair:  # the common case
         return named
     return next((report for report in reports.values() if report.pair == pair), None)

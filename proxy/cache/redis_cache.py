@@ -1,7 +1,4 @@
-"""Redis cache: the second tier, in a Redis that may evict.
-
-A translation waits for it at most ``READ_SECONDS`` and never fails because of it.
-"""
+"""Redis cache: the second tier; translations never fail because of it."""
 
 from __future__ import annotations
 
@@ -18,26 +15,23 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-# Longest time of one look-up; longer than the lag of a busy event loop.
+# One look-up; longer than the lag of a busy event loop.
 READ_SECONDS: Final = 0.05
-# Longest time of one batch of writes; nobody waits for it.
+# One batch of writes; nobody waits for it.
 WRITE_SECONDS: Final = 0.5
-# Pause of look-ups after a failed look-up, and of writes after a failed batch.
+# Pause of look-ups after a failed look-up, of writes after a failed batch.
 PAUSE_SECONDS: Final = 1.0
-FLUSH_SECONDS: Final = 0.1  # between two flushes of the queue
-# Bound on queued values; further entries are dropped, because they can be computed again.
+FLUSH_SECONDS: Final = 0.1
+# Further entries are dropped: they can be computed again.
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
 BATCH: Final = 256  # entries: Redis writes them within a millisecond
-MAX_CONNECTIONS: Final = 16  # more calls wait for a connection, within their time
-# Precedes each value: its Unix expiry, so that a copy in a proxy's memory expires with it.
+MAX_CONNECTIONS: Final = 16  # more calls wait, within their time
+# Each value begins with its Unix expiry: copies in memory expire with it.
 _EXPIRES: Final = struct.Struct(">d")
 
 
 class RedisCache:
-    """Entries in Redis, read at once and written in batches.
-
-    Mutable state: the queue of writes, with ``queued_bytes`` of values, and the ends of the pauses after failures.
-    """
+    """Entries in Redis, read at once and written in batches."""
 
     def __init__(self, url: str, prefix: str, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
         pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
@@ -63,7 +57,7 @@ class RedisCache:
         await self._redis.aclose()
 
     async def read(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
-        """Return found values with Unix expiries; none while Redis fails."""
+        """Return found values with Unix expiries; none during a pause."""
         if self._monotonic() < self._next_read_at:
             return {}
         try:
@@ -82,7 +76,7 @@ class RedisCache:
             self._queue[key] = expires, value
 
     async def flush(self) -> None:
-        """Write the queue; a loop calls this every ``FLUSH_SECONDS``."""
+        """Write the queue, every ``FLUSH_SECONDS``."""
         while self._queue:
             batch = [self._queue.popitem() for _ in range(min(BATCH, len(self._queue)))]
             self.queued_bytes -= sum(len(value) for _, (_, value) in batch)
@@ -119,7 +113,6 @@ class RedisCache:
         return f"{self._prefix}cache:{key.hex()}"
 
     def _decode(self, value: object) -> tuple[float, bytes] | None:
-        """Return an entry's expiry and value, or None if invalid."""
         if not isinstance(value, bytes) or len(value) <= _EXPIRES.size:
             return None
         (expires,) = _EXPIRES.unpack_from(value)

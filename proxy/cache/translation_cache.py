@@ -17,8 +17,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.protocol.messages import TranslateRequest, Translation
 
-# Bounds on an entry: a translation has fewer than 16 characters (64 bytes) per source character, as checked by
-# apiserver/guards/length.py.
+# A translation has fewer than 16 characters (64 bytes) per source character (apiserver/guards/length.py).
 ENTRY_BYTES: Final = 16 * 1024
 BYTES_PER_CHAR: Final = 64
 
@@ -57,7 +56,7 @@ class CacheLookup:
 class TranslationCache:
     """Cache of translations in memory and, if configured, in Redis.
 
-    It stores usable translations of preferred models, including those with warnings, which would come again.
+    It stores usable translations of preferred models, including their warnings.
     """
 
     _memory_cache: MemoryCache
@@ -68,7 +67,7 @@ class TranslationCache:
     _clock: Callable[[], float]
 
     async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
-        """Return the request's cached values; None if a model revision is unknown.
+        """Return cached values; None if a model revision is unknown.
 
         Then nothing may be stored either.
         """

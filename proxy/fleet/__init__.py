@@ -1,12 +1,12 @@
 """Replicas of the fleet and their state.
 
-- ``replica``: one API server as this proxy sees it.
-- ``snapshot``: the whole fleet at one moment, indexed by pair.
-- ``registry``: builds the snapshot, and shares the state of the fleet with other proxies.
-- ``prober``: requests the reports of replicas.
-- ``leader_lease``: makes one proxy the prober for all.
-- ``discovery``: expands host names to addresses.
-- ``overrides``: operators' changes at run time.
-- ``admin``: operators' commands on the registry.
+- ``replica``: one API server.
+- ``snapshot``: the fleet at one moment.
+- ``registry``: shares state with other proxies.
+- ``prober``: requests replicas' reports.
+- ``leader_lease``: elects the prober for all.
+- ``discovery``: addresses of host names.
+- ``overrides``: operators' changes.
+- ``admin``: operators' commands.
 - ``store``: the fleet in Redis.
 """

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AppliedOverride:
-    """An override in force, whether Redis has it, its replicas' URLs."""
+    """An override in force; ``shared``: Redis has it."""
 
     override: Override
     shared: bool
@@ -25,8 +25,7 @@ class AppliedOverride:
 class FleetAdmin:
     """Operators' commands; each takes effect here before it is written to Redis.
 
-    A host name stands for all its replicas. Commands raise FleetFullError if there are too many overrides, and, except
-    ``add``, UnknownReplicaError if the fleet has no replica at the URL.
+    A host name means all its replicas. Commands raise FleetFullError, and except ``add`` UnknownReplicaError.
     """
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
@@ -34,7 +33,7 @@ class FleetAdmin:
         self._discovery = discovery
 
     async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
-        """Add a replica, or change a known one's weight (None: reported)."""
+        """Add a replica, or change a known one's weight."""
         before = self._registry.overrides.get(url)
         removed = before is not None and before.verdict is OverrideKind.REMOVED
         override = self._registry.override(
@@ -49,7 +48,7 @@ class FleetAdmin:
         return await self._share(override)
 
     async def remove(self, url: str) -> AppliedOverride:
-        """Remove a replica from the fleet; its requests in flight continue."""
+        """Remove a replica; its requests in flight continue."""
         self._check_known(url)
         own = url not in self._registry.configured and self._registry.names.get(url, (url,)) == (url,)
         override = self._registry.override(url, OverrideKind.REMOVED, added=own, weight=None, new_verdict=True)

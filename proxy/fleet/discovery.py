@@ -14,18 +14,15 @@ log = logging.getLogger(__name__)
 
 # The system's resolver may wait for 5 s and more; a sweep must not.
 RESOLVE_SECONDS: Final = 1.0
-# Addresses of one name.
+# Per name.
 MAX_ADDRESSES: Final = 1000
 
-# Returns the addresses of a host name, or raises OSError.
+# Returns a host's addresses, or raises OSError.
 Resolver = Callable[[str], Awaitable[list[str]]]
 
 
 async def system_resolver(host: str) -> list[str]:
-    """Resolve a host name by the operating system; prefer IPv4.
-
-    With IPv6 too, localhost would be two replicas.
-    """
+    """Resolve by the operating system; with IPv6 too, localhost would be two."""
     loop = asyncio.get_running_loop()
     try:
         entries = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -39,14 +36,14 @@ async def system_resolver(host: str) -> list[str]:
 
 
 class Discovery:
-    """Mutable state: the last addresses of each name."""
+    """Expands URLs' host names to addresses."""
 
     def __init__(self, resolver: Resolver = system_resolver) -> None:
         self._resolver = resolver
         self._last_addresses: dict[str, list[str]] = {}
 
     async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return one URL per address of each URL's host, within ``RESOLVE_SECONDS``."""
+        """Return one URL per address, within ``RESOLVE_SECONDS``."""
         expanded = await asyncio.gather(*(self._expand(url) for url in urls))
         return {url: tuple(dict.fromkeys(addresses)) for url, addresses in zip(urls, expanded, strict=True)}
 
@@ -54,14 +51,14 @@ class Discovery:
         parts = urlsplit(url)
         host = parts.hostname or ""
         if parts.scheme == "https" or _is_address(host):
-            return [url]  # a certificate is issued for the host name, not for its addresses
+            return [url]  # certificates are issued for host names
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
                 addresses = (await self._resolver(host))[:MAX_ADDRESSES]
         except (OSError, TimeoutError) as error:
             if host not in self._last_addresses:
                 log.debug("name not resolved", extra={"host": host, "error": str(error)})
-                return [url]  # its probe fails, and /health shows that the name is unknown
+                return [url]  # its probe fails, and /health shows why
             addresses = self._last_addresses[host]
         self._last_addresses[host] = addresses
         port = "" if parts.port is None else f":{parts.port}"

@@ -12,18 +12,17 @@ from shared.runtime.background import PERIOD_JITTER
 
 log = logging.getLogger(__name__)
 
-# How often the holder renews the lease, and the other proxies try to take it.
+# Between renewals, and between tries of other proxies to take it.
 RENEW_SECONDS: Final = 0.5
-# Renewals within the lease's life: one may fail because Redis is slow.
+# Within the lease's life: one may fail because Redis is slow.
 RENEWALS: Final = 2
 NOT_ASKED: Final = "not asked yet"
 
 
 class LeaderLease:
-    """Mutable state: our lease's end (monotonic ``clock``), the last Redis error.
+    """Our lease, which ends before Redis' copy: two proxies never lead.
 
-    A killed holder is replaced within 2.4 s: ``ttl`` (1.6 s by default), the pause between two tries, one call. We
-    count ``ttl`` from before the call, Redis from when it gets the call: ours ends first, so two proxies never lead.
+    A killed holder is replaced within 2.4 s (docs/decisions/0012-operator-changes.md). ``clock`` is monotonic.
     """
 
     def __init__(self, store: FleetStore, owner: str, redis_timeout: float, clock: Callable[[], float]) -> None:
@@ -58,7 +57,7 @@ class LeaderLease:
             log.info("leader lease taken" if is_ours else "leader lease lost")
 
     async def resign(self) -> None:
-        """Release the lease, so that no proxy waits for its expiry."""
+        """Release the lease; no proxy waits for its expiry."""
         if not self.is_ours:
             return
         self._until = 0.0

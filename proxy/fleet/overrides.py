@@ -1,4 +1,4 @@
-"""Overrides: operators' changes of the fleet; each URL's latest wins."""
+"""Operators' changes of the fleet; each URL's latest wins."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from proxy.urls import replica_url
 from shared.protocol.errors import FleetFullError
 
-# The settings accept as many replicas; an override takes about 150 bytes.
+# As many as replicas in the settings; each takes about 150 bytes.
 MAX_OVERRIDES: Final = 1000
-# An undone override is kept this long, so that no proxy that was away restores the change.
+# Undone overrides are kept this long: a proxy that was away might restore the change.
 UNDONE_SECONDS: Final = 24 * 3600.0
-# Least difference between two times of a URL, so that the newer override wins even if a clock was set back.
+# Makes a URL's newer override win even if a clock was set back.
 TICK_SECONDS: Final = 0.001
 
 
 class OverrideKind(StrEnum):
-    """The state that an operator wants for a replica."""
+    """An operator's wish for a replica."""
 
     SERVING = "serving"
     DRAINED = "drained"
@@ -30,8 +30,8 @@ class OverrideKind(StrEnum):
 class Override(BaseModel):
     """An operator's latest change of one URL; the record in Redis.
 
-    The URL has an address or a host name. ``at`` is the Unix time of the change, ``since`` of its verdict. ``added``:
-    an operator added the URL, even if the settings name it too. ``weight`` replaces the reported weight.
+    ``at`` is the Unix time of the change, ``since`` of its verdict. ``added``: by an operator, even if the settings
+    name it too.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,34 +44,31 @@ class Override(BaseModel):
     weight: Annotated[FiniteFloat, Field(gt=0)] | None = None
 
     def is_undone(self) -> bool:
-        """Return whether the fleet would be the same without this override.
-
-        For example after a drain and a resume, or an addition and a removal.
-        """
+        """Return whether the fleet would be the same without it."""
         if self.verdict is OverrideKind.REMOVED:
             return self.added
         return self.verdict is OverrideKind.SERVING and not self.added and self.weight is None
 
 
 class Overrides:
-    """Mutable state: each URL's latest override; ``clock`` returns Unix seconds."""
+    """Each URL's latest override; ``clock`` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._by_url: dict[str, Override] = {}
 
     def all(self) -> list[Override]:
-        """Return all overrides, including undone ones."""
+        """Return overrides, including undone ones."""
         return list(self._by_url.values())
 
     def get(self, url: str) -> Override | None:
-        """Return the override of this URL, not of its names or addresses."""
+        """Return this URL's own override."""
         return self._by_url.get(url)
 
     def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
         """Store an override, or raise FleetFullError.
 
-        With ``new_verdict`` its verdict also wins over those of the URL's names and addresses.
+        A ``new_verdict`` also wins over those of the URL's names and addresses.
         """
         before = self._by_url.get(url)
         if before is None and len(self._by_url) >= MAX_OVERRIDES:
@@ -85,10 +82,7 @@ class Overrides:
         return self._by_url[url]
 
     def merge(self, overrides: Iterable[Override]) -> bool:
-        """Merge later overrides of other proxies; return whether anything changed.
-
-        Overrides undone more than ``UNDONE_SECONDS`` ago are dropped.
-        """
+        """Merge other proxies' later overrides; return whether anything changed."""
         before = dict(self._by_url)
         for override in overrides:
             ours = self._by_url.get(override.url)
@@ -96,16 +90,16 @@ class Overrides:
                 self._by_url[override.url] = override
         horizon = self._clock() - UNDONE_SECONDS
         kept = [each for each in self._by_url.values() if each.at > horizon or not each.is_undone()]
-        kept.sort(key=lambda each: (each.is_undone(), -each.at))  # beyond the limit, drop undone and oldest first
+        kept.sort(key=lambda each: (each.is_undone(), -each.at))  # drop undone and oldest first
         self._by_url = {each.url: each for each in kept[:MAX_OVERRIDES]}
         return self._by_url != before
 
     def fleet_urls(self, configured: Sequence[str]) -> list[str]:
-        """Return URLs from settings and operators, with names not yet expanded."""
+        """Return URLs from settings and operators, names not expanded."""
         overrides = self._by_url.values()
         removed = {each.url for each in overrides if each.verdict is OverrideKind.REMOVED and not each.added}
         own = sorted(each.url for each in overrides if each.verdict is not OverrideKind.REMOVED and each.added)
-        # A URL that an operator added and removed follows the settings, even if they name it only later.
+        # A URL that an operator added and removed follows the settings.
         return [url for url in dict.fromkeys((*configured, *own)) if url not in removed]
 
     def kind(self, url: str, names: Iterable[str]) -> OverrideKind:

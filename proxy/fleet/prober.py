@@ -1,4 +1,4 @@
-"""Prober: requests every replica's report and updates the registry."""
+"""Prober: requests every replica's report."""
 
 from __future__ import annotations
 
@@ -20,34 +20,28 @@ from shared.protocol.report import ServedPairs
 
 log = logging.getLogger(__name__)
 
-# Missed probes until DOWN. A refused connection is certain; a process that loads a model may miss one probe.
+# Missed probes until DOWN; a process that loads a model may miss one.
 MISSES_UNREACHABLE: Final = 1
 MISSES_SILENT: Final = 2
-# A fleet of 1,000 is swept in a few rounds.
 MAX_CONCURRENT_PROBES: Final = 256
-# Probes start in bursts with pauses (1,000 in 0.3 s), because starting all at once delays requests by 0.1 s.
+# Starting 1,000 probes at once would delay requests by 0.1 s; bursts take 0.3 s.
 BURST: Final = 32
 BURST_SECONDS: Final = 0.01
-# A sweep publishes results after each round and ends after the last one, so one silent replica delays nobody.
-# Either loop publishes later results at its next tick.
+# A sweep publishes after each round and ends after the last; either loop publishes later results.
 ROUND_SECONDS: Final = 0.1
 SWEEP_ROUNDS: Final = 5
-# Longest wait of a starting proxy, after which /health shows what is wrong: a probe's default timeout (1 s), and as
-# much for names and Redis.
+# Longest wait of a starting proxy: a probe's default timeout (1 s), and as much for names and Redis.
 FIRST_SWEEP_SECONDS: Final = 2.0
-# Every proxy probes unhealthy replicas this often, so that a replica gets requests within a second of being READY.
+# So that a replica gets requests within a second of being READY.
 UNHEALTHY_PROBE_SECONDS: Final = 0.5
-# For this long our own probe of an unhealthy replica overrides another proxy's report, which may be older.
+# Our own probe overrides another proxy's report, which may be older, for this long.
 OWN_PROBE_SECONDS: Final = 3 * UNHEALTHY_PROBE_SECONDS
-# Unhealthy replicas per round, longest unprobed first: at most 128 probes a second.
+# Per round, longest unprobed first.
 MAX_UNHEALTHY_PROBES: Final = 64
 
 
 class Prober:
-    """Prober of the fleet; one probe in flight for each replica.
-
-    Mutable state: probes in flight, unpublished results, the last logged snapshot, the pairs in the metrics.
-    """
+    """Prober of the fleet; one probe in flight per replica."""
 
     def __init__(
         self,
@@ -67,13 +61,13 @@ class Prober:
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._results: dict[str, Replica] = {}
-        # Weak, so that pairs disappear with the last report that holds them.
+        # Weak: pairs disappear with the last report that holds them.
         self._pairs_by_version: WeakValueDictionary[str, ServedPairs] = WeakValueDictionary()
 
     async def probe_all(self) -> None:
         """Sweep the fleet: probe replicas that the leader does not report healthy.
 
-        Its other entries do not count: its network may be broken, or it may hang. The first sweep waits for all probes.
+        Its other entries do not count (docs/decisions/0012-operator-changes.md). The first sweep waits for all probes.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
@@ -100,7 +94,7 @@ class Prober:
         self._update_metrics()
 
     def _trusts(self, replica: Replica) -> bool:
-        """Return whether another proxy's report overrides our own last probe."""
+        """Return whether another proxy's report overrides our last probe."""
         own = self._registry.probed_replicas[replica.url]
         seen = own.missed > 0 or own.report is not None
         return replica.is_healthy and (own.is_healthy or not seen or self._clock() - own.probed_at > OWN_PROBE_SECONDS)
@@ -145,7 +139,7 @@ class Prober:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_UNREACHABLE)
         except (SilentError, BrokenAnswerError) as error:
             return self._last_state(url).silent(str(error), self._clock(), max_misses=MISSES_SILENT)
-        # Share equal pairs among reports: copies for 1,000 replicas with 300 pairs each would take 200 MB.
+        # Copies of equal pairs (300 of each of 1,000 replicas) would take 200 MB.
         pairs = self._pairs_by_version.setdefault(report.pairs.version, report.pairs)
         if pairs is not report.pairs:
             report = report.model_copy(update={"pairs": pairs})
@@ -155,13 +149,12 @@ class Prober:
         return self._registry.probed_replicas.get(url) or Replica.unseen(url, self._clock())
 
     def _publish_results(self, done: Iterable[asyncio.Task[None]]) -> None:
-        # Results of both loops; task.result() raises errors of our own code.
         results, self._results = self._results, {}
         if results:
             self._registry.update(results.values())
             self._log_changes()
         for task in done:
-            task.result()
+            task.result()  # raises errors of our own code
 
     def _log_changes(self) -> None:
         logged, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
@@ -187,7 +180,7 @@ class Prober:
         ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
         for pair, count in ready.items():
             self._metrics.pair_ready.labels(pair).set(count)
-        for pair in self._counted_pairs - ready.keys():  # no longer known: a series left at 0 would alert forever
+        for pair in self._counted_pairs - ready.keys():  # a series left at 0 would alert forever
             self._metrics.pair_ready.remove(pair)
         self._counted_pairs = set(ready)
         self._metrics.redis_up.set(self._registry.redis_error is None)

@@ -1,4 +1,4 @@
-"""Registry: the proxy's replicas, shared through Redis; the snapshot for requests."""
+"""Registry: the proxy's replicas, shared through Redis."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from shared.languages import LanguagePair
 
 log = logging.getLogger(__name__)
 
-# A fleet of 100 languages has 9,900 pairs; the bound keeps a broken replica from filling memory.
+# A fleet of 100 languages has 9,900; a broken replica must not fill memory.
 MAX_REMEMBERED_PAIRS: Final = 20_000
 
 
 class Registry:
-    """Mutable state: snapshot (replaced whole), addresses, probed replicas, overrides, remembered pairs.
+    """The fleet's state, changed on the event loop only.
 
-    The prober and operators change it, on the event loop only. ``configured`` has the settings' URLs, ``report_ttl``
-    is the life of a shared report in seconds, ``clock`` returns Unix seconds. ``swept`` is set after the first sweep.
+    ``report_ttl`` is a shared report's life in seconds, ``clock`` returns Unix seconds. ``swept`` is set after the
+    first sweep. ``snapshot`` is replaced whole.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Registry:
 
     @property
     def redis_error(self) -> str | None:
-        """The error of the last call to Redis, or None."""
+        """Error of the last call to Redis."""
         return self._lease.error or next(iter(self._errors.values()), None)
 
     @property
@@ -69,11 +69,11 @@ class Registry:
 
     @property
     def redis_is_away(self) -> bool:
-        """Whether Redis is away, so that each proxy probes for itself."""
+        """Whether Redis is away: each proxy probes for itself."""
         return self._lease.error is not None
 
     def fleet_urls(self) -> list[str]:
-        """Return the fleet's URLs, with names not yet expanded."""
+        """Return the fleet's URLs, names not expanded."""
         return self.overrides.fleet_urls(self.configured)
 
     def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]]) -> None:
@@ -91,16 +91,13 @@ class Registry:
     def override(
         self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
     ) -> Override:
-        """Apply an operator's override on this proxy at once, or raise FleetFullError."""
+        """Apply an override here at once, or raise FleetFullError."""
         override = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
         self._rebuild()
         return override
 
     async def share_override(self, override: Override) -> bool:
-        """Write an override for the other proxies; return whether Redis has it.
-
-        If not, the next sweeps write it.
-        """
+        """Write an override for other proxies; return False if later sweeps must."""
         if self.redis_is_away:
             return False
         with self._noting_errors("overrides"):
@@ -108,7 +105,7 @@ class Registry:
         return "overrides" not in self._errors
 
     async def sync_overrides(self) -> None:
-        """Merge the overrides of this proxy and Redis in both directions."""
+        """Merge overrides with Redis, in both directions."""
         if self.redis_is_away:
             return
         with self._noting_errors("overrides"):
@@ -123,7 +120,7 @@ class Registry:
                 await self._store.delete_overrides(expired)
 
     async def read_shared(self) -> dict[str, Replica]:
-        """Return the leader's fresh replicas by URL; empty if Redis is away."""
+        """Return the leader's replicas by URL; empty without Redis."""
         if self.redis_is_away:
             return {}
         replicas: list[Replica] = []
@@ -133,14 +130,14 @@ class Registry:
         return {replica.url: replica for replica in replicas}
 
     async def publish(self) -> None:
-        """Write the probed replicas for other proxies, as the leader."""
+        """Write probed replicas for other proxies, as leader."""
         if not self.is_leader or self.redis_is_away:
             return
         with self._noting_errors("records"):
             await self._store.write(tuple(self.probed_replicas.values()), self._remembered, self._report_ttl)
 
     async def restore(self) -> None:
-        """Read known pairs and overrides from Redis, once at start."""
+        """Read pairs and overrides from Redis, at start."""
         await self.read_shared()
         await self.sync_overrides()
 
@@ -167,7 +164,7 @@ class Registry:
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
         if self._remembered.keys() == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, replicas):
-            # The usual case, new reports of the same pairs: building indexes of 1,000 replicas blocks the event loop.
+            # The usual case; building indexes of 1,000 replicas blocks the event loop.
             self.snapshot = replace(self.snapshot, replicas=MappingProxyType(replicas))
         else:
             self.snapshot = Snapshot.of(replicas.values(), self._remembered)
@@ -182,7 +179,6 @@ class Registry:
 
     @contextmanager
     def _noting_errors(self, subject: str) -> Generator[None]:
-        """Suppress and record a failure of Redis; clear it after a success."""
         try:
             yield
         except StoreUnavailableError as error:

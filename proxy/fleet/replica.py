@@ -1,4 +1,4 @@
-"""Replica: one API server as this proxy sees it."""
+"""One API server as this proxy sees it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DRAINED: Final = "drained by an operator"
 
 
 class ReplicaState(StrEnum):
-    """A replica's state, combined from reports, probes and overrides."""
+    """State from reports, probes and overrides."""
 
     STARTING = "starting"
     READY = "ready"
@@ -25,8 +25,8 @@ class ReplicaState(StrEnum):
 class Replica(BaseModel):
     """One API server at one URL; the record in Redis.
 
-    ``probed_at`` is the Unix time of the last probe, ``reported_at`` the time of ``report``, which a DOWN replica
-    keeps. ``missed`` counts unanswered probes in a row. Only the snapshot sets ``drained`` and ``set_weight``.
+    Times are Unix seconds. A DOWN replica keeps its last ``report``. ``missed`` counts unanswered probes in a row.
+    Only the snapshot sets ``drained`` and ``set_weight``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,7 +43,7 @@ class Replica(BaseModel):
 
     @classmethod
     def unseen(cls, url: str, now: float) -> Replica:
-        """Return a replica that has not been probed yet."""
+        """Return a replica not yet probed."""
         return cls(url=url, state=ReplicaState.STARTING, why="not probed yet", probed_at=now)
 
     @classmethod
@@ -60,14 +60,14 @@ class Replica(BaseModel):
         return cls(url=url, state=state, why=why, probed_at=now, reported_at=now, report=report)
 
     def silent(self, why: str, now: float, *, max_misses: int) -> Replica:
-        """Return the replica after an unanswered probe; DOWN after ``max_misses`` of them."""
+        """Return the replica after an unanswered probe."""
         missed = self.missed + 1
         down = missed >= max_misses or self.state is ReplicaState.DOWN
         changes: dict[str, object] = {"state": ReplicaState.DOWN, "why": why} if down else {}
         return self.model_copy(update=changes | {"probed_at": now, "missed": missed})
 
     def with_override(self, *, drained: bool, weight: float | None) -> Replica:
-        """Return the replica with an operator's changes; its pairs stay known."""
+        """Return the replica with an operator's changes."""
         if not drained and weight is None:
             return self
         changes: dict[str, object] = {"drained": drained, "set_weight": weight}
@@ -87,7 +87,7 @@ class Replica(BaseModel):
 
     @property
     def pairs(self) -> dict[LanguagePair, bool]:
-        """Its configured pairs, each with whether it is ready now."""
+        """Configured pairs, each with its readiness."""
         serving, by_pair = self.state is ReplicaState.READY, self.report.pairs.by_pair if self.report else {}
         return {pair: serving and report.ready for pair, report in by_pair.items()}
 

@@ -1,4 +1,4 @@
-"""Snapshot: the whole fleet at one moment, indexed by pair."""
+"""The fleet at one moment, indexed by pair."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
-        """Build the snapshot of these replicas; ``remembered`` pairs are known too."""
+        """Build the snapshot; ``remembered`` pairs are known too."""
         by_url = {replica.url: replica for replica in replicas}
         total: dict[LanguagePair, int] = dict.fromkeys(remembered, 0)
         offers: dict[LanguagePair, list[tuple[str, PairReport]]] = {pair: [] for pair in total}
@@ -56,7 +56,7 @@ class Snapshot:
 
     @property
     def source_languages(self) -> frozenset[str]:
-        """Source languages of all known pairs, ready or not."""
+        """Source languages of known pairs, ready or not."""
         return frozenset(self.by_source)
 
 

@@ -18,11 +18,11 @@ from shared.protocol.report import ServedPairs
 
 T = TypeVar("T")
 
-# A pair without replicas stays known this long: requests get 503 instead of 404.
+# Pairs without replicas stay known this long: 503 instead of 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
-# Life of overrides after all proxies stopped; every sweep of the leader renews it.
+# Life of overrides after all proxies stopped.
 OVERRIDES_SECONDS: Final = 30 * 24 * 3600
-# Records in one call: 64 block the event loop for 10 ms while they are written or read.
+# Records in one call; 64 block the event loop for 10 ms.
 BATCH: Final = 64
 
 # Take a free lease, or renew ours. KEYS[1] lease; ARGV[1] owner; ARGV[2] milliseconds.
@@ -41,8 +41,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0
 """
-# Write overrides, but replace no later one. KEYS[1] overrides; ARGV[1] seconds to live; then URL, time and record of
-# each override.
+# Write overrides, but replace no later one. KEYS[1] overrides; ARGV[1] seconds to live; then each URL, time, record.
 OVERRIDES_SCRIPT: Final = """
 for i = 2, #ARGV, 3 do
     local held = redis.call('HGET', KEYS[1], ARGV[i])
@@ -89,11 +88,11 @@ class FleetStore:
     async def _execute(self, *command: str | int, timeouts: int = 1) -> Any:
         with mapped_errors(self._timeout):
             async with asyncio.timeout(timeouts * self._timeout):
-                # A plain command, because redis-py's typed methods return unions of both protocols' shapes.
+                # redis-py's typed methods return unions of both protocols' shapes.
                 return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
     async def write(self, replicas: Iterable[Replica], known: Mapping[LanguagePair, float], ttl: float) -> None:
-        """Write replicas for ``ttl`` seconds, and known pairs with their times."""
+        """Write replicas for ``ttl`` seconds, and known pairs."""
         now, index, ttl_ms = self._clock(), self._keys.replicas, int(ttl * 1000)
         replicas = tuple(replicas)
         self._pairs = {each.report.pairs.version: each.report.pairs for each in replicas if each.report is not None}
@@ -107,22 +106,19 @@ class FleetStore:
                     pipe.set(self._keys.replica(replica.url), _record(replica), px=ttl_ms)
                 pipe.zadd(index, dict.fromkeys((replica.url for replica in batch), now))
                 pipe.pexpire(index, ttl_ms)
-        # ``en>zh-Hant`` can be split again, unlike the pair's label.
+        # ``en>zh-Hant`` can be split, unlike its label.
         pairs = {f"{pair.source}>{pair.target}": seen for pair, seen in known.items()}
         remembered = self._keys.pairs
         async with pipeline(self._redis, 2 * self._timeout) as pipe:
             pipe.zremrangebyscore(index, "-inf", now - ttl)
             pipe.pexpire(index, ttl_ms)
             if pairs:
-                pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen a pair later
+                pipe.zadd(remembered, pairs, gt=True)  # another proxy may have seen it later
             pipe.zremrangebyscore(remembered, "-inf", now - REMEMBERED_SECONDS)
             pipe.expire(remembered, REMEMBERED_SECONDS)
 
     async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
-        """Return replicas, and known pairs with their last Unix times.
-
-        Records in an unknown format are skipped, as if they had expired.
-        """
+        """Return readable replicas, and known pairs with their last Unix times."""
         urls: list[str] = await self._execute("ZRANGE", self._keys.replicas, 0, -1)
         members: list[tuple[str, float]] = await self._execute("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
         replicas: list[Replica] = []
@@ -147,7 +143,7 @@ class FleetStore:
             }
 
     def _with_pairs(self, replica: Replica) -> Replica | None:
-        """Return the replica with its pairs; None if they have expired."""
+        """Return the replica with pairs; None if those expired."""
         report = replica.report
         if report is None or report.pairs_version is None:  # written before pairs had versions
             return replica
@@ -157,7 +153,7 @@ class FleetStore:
         return replica.model_copy(update={"report": report.model_copy(update={"pairs": pairs})})
 
     async def read_overrides(self, *, renew: bool) -> list[Override]:
-        """Return overrides, without unreadable ones; ``renew`` restarts their ``OVERRIDES_SECONDS``."""
+        """Return readable overrides; ``renew`` restarts ``OVERRIDES_SECONDS``."""
         key = self._keys.overrides
         records: dict[str, str] = await self._execute("HGETALL", key)
         if renew and records:
@@ -165,12 +161,12 @@ class FleetStore:
         return _parsed(Override.model_validate_json, records.values())
 
     async def write_overrides(self, overrides: Iterable[Override]) -> None:
-        """Write overrides, except where Redis has a later one of the URL."""
+        """Write overrides unless Redis has later ones."""
         parts = [part for each in overrides for part in (each.url, repr(each.at), each.model_dump_json())]
         await self._execute("EVAL", OVERRIDES_SCRIPT, 1, self._keys.overrides, OVERRIDES_SECONDS, *parts)
 
     async def delete_overrides(self, urls: Sequence[str]) -> None:
-        """Delete the overrides of these URLs (at least one)."""
+        """Delete these URLs' overrides (at least one)."""
         await self._execute("HDEL", self._keys.overrides, *urls)
 
 
@@ -179,7 +175,7 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _record(replica: Replica) -> str:
-    # The report has the version of its pairs instead of the pairs.
+    # The version of the pairs replaces them.
     if replica.report is None:
         return replica.model_dump_json()
     report = replica.report.model_copy(update={"pairs_version": replica.report.pairs.version})

@@ -1,12 +1,12 @@
 """API keys: records, authentication, quotas; ``python -m proxy.keys``.
 
-- ``api_key``: a key's record, its permissions and its creation.
+- ``api_key``: a key's record and creation.
 - ``caller``: a caller's identity and permissions.
-- ``authenticator``: authenticates callers and operators.
-- ``metering``: counts requests and characters, and refunds failed requests.
-- ``quota``: windows of a key's limits, their usage and the RateLimit headers.
-- ``cached_store``: keys read recently, and whether Redis is away.
-- ``store``: keys and their usage in Redis.
+- ``authenticator``: callers and operators.
+- ``metering``: counts and refunds usage.
+- ``quota``: limits' windows and headers.
+- ``cached_store``: keys read recently.
+- ``store``: keys and usage in Redis.
 - ``cli``: the command line.
 - ``__main__``: runs the command line.
 """

@@ -1,4 +1,4 @@
-"""API key: a caller's credential and its permissions. Pure; see docs/decisions/0015-keys.md."""
+"""API keys: credentials with permissions (docs/decisions/0015-keys.md). Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from shared.protocol.priority import Priority
 
 ID_BYTES: Final = 6
 _ALPHABET: Final = string.digits + string.ascii_letters
-# 62 ** 32 is 190 bits, which nobody guesses, so a fast hash is enough.
+# 190 bits, which nobody guesses, so a fast hash is enough.
 SECRET_CHARS: Final = 32
 ID: Final = re.compile(r"[0-9a-f]{12}")
 _SHOWN: Final = re.compile(r"pw_([0-9a-f]{12})_[0-9A-Za-z]{32}")
 
 MAX_NAME_CHARS: Final = 100
-# This many fit into the body of an operator's request.
+# As many as fit into an operator's request.
 MAX_PAIRS: Final = 200
-# Ten times what a machine of 2026 does: a larger limit is a typing error. Lua's numbers hold all of them exactly.
+# Ten times what a machine of 2026 does. Lua's numbers hold all of them exactly.
 MAX_REQUESTS: Final = 1_000_000
 MAX_CHARS: Final = 1_000_000_000_000
 # 9999-12-31 23:59:59 UTC, where Python's calendar ends.
@@ -152,7 +152,7 @@ class ApiKey(KeyView):
 
 
 def check_end(expires_at: float | None, now: float) -> None:
-    """Raise InvalidRequestError for an end in the past: revoke the key instead."""
+    """Raise InvalidRequestError for an end in the past."""
     if expires_at is not None and expires_at <= now:
         message = f"{expires_at:.0f} is in the past; write Unix seconds after {now:.0f} (now), or null for never"
         raise InvalidRequestError([("expires_at", message)])
@@ -185,7 +185,7 @@ def opens(shown: str, key: ApiKey | None) -> bool:
 
 
 def key_refusal(key_id: str | None = None) -> KeyRefusedError:
-    """Return the error for an invalid key; a known id is logged."""
+    """Return the error for an invalid key."""
     log_fields = None if key_id is None else {"key": key_id}
     return KeyRefusedError("This key is not valid here: it is wrong, revoked or expired.", log_fields=log_fields)
 

@@ -22,7 +22,7 @@ from shared.protocol.headers import BEARER, parse_bearer
 
 log = logging.getLogger(__name__)
 
-# Name in the log of an operator who sent the operator token.
+# Log name of an operator with the operator token.
 OPERATOR: Final = "operator token"
 
 
@@ -41,8 +41,8 @@ class Authentication:
 class Authenticator:
     """Authenticates callers by their keys, and operators also by their token.
 
-    Errors carry the RateLimit headers of the key, and its id for the log. With ``serves_without_redis`` recently read
-    keys are accepted while Redis is away. ``clock`` gives monotonic seconds.
+    With ``serves_without_redis`` recently read keys are accepted while Redis is away. ``clock`` gives monotonic
+    seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Cached API keys, and whether their Redis is away."""
+"""Keys read recently, for use while Redis is away."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# How long a record is used without another read; counting a request still notices a revocation at once.
+# A record is read again after this time; counting notices a revocation at once.
 FRESH_SECONDS: Final = 1.0
-# How long after its last read a key is accepted while Redis is away.
+# After its last read a key is accepted this long without Redis.
 KNOWN_SECONDS: Final = 3600.0
-# Records kept (2 KiB each); the least recently read is dropped first.
+# Records (2 KiB each); the least recently read is dropped first.
 MAX_KNOWN: Final = 10_000
-# How long Redis is not called after a failure; then one request tries, while the others continue without Redis.
+# Pause after a failure; then one request tries, while others continue without Redis.
 AWAY_SECONDS: Final = 0.5
 
 
 class CachedKeyStore:
-    """Cache of keys in front of the store.
+    """Cache of keys in front of the store; ``clock`` gives monotonic seconds.
 
-    Mutable state: keys with the time of their last read, and whether Redis is away. ``clock`` gives monotonic seconds.
     Every method raises KeysUnavailableError if it needs Redis while Redis is away.
     """
 
@@ -61,14 +60,14 @@ class CachedKeyStore:
         return key
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
-        """Count as ``KeyStore.count`` does, and forget a key that was revoked."""
+        """Count as ``KeyStore.count`` does; forget a revoked key."""
         usage = await self._call_redis(lambda: self._store.count(key_id, requests=requests, chars=chars))
         if usage is None:
             self._known.pop(key_id, None)
         return usage
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
-        """Subtract characters from the counters in which they were counted."""
+        """Subtract characters from their counters."""
         await self._call_redis(lambda: self._store.refund(counters, chars))
 
     async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -76,7 +75,7 @@ class CachedKeyStore:
         if now < self._ask_after:
             raise KeysUnavailableError
         if self._away:
-            self._ask_after = now + AWAY_SECONDS  # this call tries, the others do not wait for it
+            self._ask_after = now + AWAY_SECONDS  # other calls do not wait for this one
         try:
             result = await call()
         except StoreUnavailableError as error:

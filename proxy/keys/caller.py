@@ -1,4 +1,4 @@
-"""Caller: the sender of a request, and their permissions. Pure."""
+"""Caller: a request's sender, with permissions. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from shared.protocol.errors import PairRefusedError
 from shared.protocol.priority import Priority
 from shared.runtime.ip_addresses import network_of
 
-# 64 bits, so that two callers of a fleet never have the same tag by accident.
+# 64 bits: callers never share a tag by accident.
 _TAG_BYTES: Final = 8
-# Addresses whose caller is cached; more than are active at a time.
+# More addresses than are active at a time.
 CACHED_CALLERS: Final = 4096
 
 
@@ -22,8 +22,8 @@ CACHED_CALLERS: Final = 4096
 class Caller:
     """A key's id, or an address without keys, and its permissions.
 
-    ``ceiling`` is the most urgent priority, ``pairs`` are the permitted pairs (None: all), ``cached`` permits the cache
-    and results of other callers' requests.
+    ``ceiling`` is the most urgent priority. ``pairs``: None permits all. ``cached`` permits the cache and other
+    callers' results.
     """
 
     identity: str
@@ -40,12 +40,12 @@ class Caller:
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
 
     def check(self, pair: LanguagePair) -> None:
-        """Raise PairRefusedError unless the pair is permitted; ``en-de`` includes en-GB and de-AT."""
+        """Raise PairRefusedError unless permitted; ``en-de`` includes en-GB and de-AT."""
         if self.pairs is not None and not stand_ins(pair, self.pairs):
             raise PairRefusedError(str(pair), sorted(map(str, self.pairs)))
 
 
 @lru_cache(maxsize=CACHED_CALLERS)
 def at_address(address: str) -> Caller:
-    """Return the caller at an address, for a proxy without keys."""
+    """Return an address's caller, for a proxy without keys."""
     return Caller(f"address {network_of(address)}")

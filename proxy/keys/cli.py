@@ -135,10 +135,7 @@ def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, Any], str]:
-    """Run the command; return its result as JSON and as text.
-
-    ``main`` maps the errors to exit statuses.
-    """
+    """Run the command; return its result as JSON and as text."""
     fields = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
     match options.command:
         case "create":

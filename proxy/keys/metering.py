@@ -18,10 +18,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Charge:
-    """Characters of one request charged to a key.
-
-    ``counters`` is empty if Redis was away.
-    """
+    """One request's charge; without ``counters`` if Redis was away."""
 
     key_id: str
     chars: int
@@ -32,8 +29,7 @@ class Charge:
 class KeyMeter:
     """Counts requests and characters of keys.
 
-    Requests with keys that are accepted while Redis is away are not counted. Mutable state: the refunds in progress, at
-    most one per request.
+    Nothing is counted while Redis is away. At most one refund per request is in progress.
     """
 
     def __init__(self, store: CachedKeyStore, metrics: ProxyMetrics) -> None:
@@ -42,7 +38,7 @@ class KeyMeter:
         self._refunds: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Wait for the refunds in progress, each bounded by Redis' time-out."""
+        """Wait for refunds, each bounded by Redis' time-out."""
         await asyncio.gather(*self._refunds)
 
     async def count_request(self, key: ApiKey) -> Mapping[str, str]:
@@ -72,7 +68,7 @@ class KeyMeter:
     async def refund(self, charge: Charge) -> None:
         """Refund a charge, also if the request is cancelled."""
         if charge.counters:
-            # The task outlives a cancelled request by one Redis call.
+            # Outlives a cancelled request by one Redis call.
             task = asyncio.create_task(self._give_back(charge))
             self._refunds.add(task)
             task.add_done_callback(self._refunds.discard)

@@ -1,4 +1,4 @@
-"""Quotas: the fixed windows of a key's limits, their usage and headers."""
+"""Quotas: fixed windows of keys' limits, and RateLimit headers."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class UsageResult:
 def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
     """Return a key's RateLimit headers, {} if it has no limits.
 
-    They follow draft-ietf-httpapi-ratelimit-headers-06. RateLimit-Policy names all limits; the others describe the
-    exceeded limit, otherwise the first one.
+    They follow draft-ietf-httpapi-ratelimit-headers-06; all except RateLimit-Policy describe the exceeded or first
+    limit.
     """
     policies: list[str] = []
     headers: dict[str, str] = {}

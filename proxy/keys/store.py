@@ -1,4 +1,4 @@
-"""Keys in Redis: their records, and their usage through all proxies."""
+"""Keys in Redis: records, and usage through all proxies."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from shared.protocol.errors import KeysFullError, UnknownKeyError
 log = logging.getLogger(__name__)
 
 MAX_KEYS: Final = 10_000
-# Records read at once for a list: parsing this many blocks the event loop for a few milliseconds.
+# Records read at once; parsing them blocks the event loop for milliseconds.
 PAGE: Final = 100
 # How long a revoked or expired key is listed.
 OVER_SECONDS: Final = 30 * 24 * 3600
-# Calls at once; others wait before the time-out of their call to Redis begins. A few connections more, for cancelled
-# calls that are not yet closed.
+# Calls at once; a few connections more, for cancelled calls not yet closed.
 MAX_CALLS: Final = 16
 MAX_CONNECTIONS: Final = MAX_CALLS + 8
-# Reads of a key that other operators change at the same moment.
+# Other operators may change a key at the same moment.
 MAX_TRIES: Final = 5
 
-# How long a counter outlives its window, because the clocks of proxies differ a little.
+# A counter outlives its window, because proxies' clocks differ.
 GRACE_SECONDS: Final = 60
 
-# Count for a key if its record allows it. KEYS[1]: record, KEYS[2..]: counters in the order of LIMITS; ARGV[1..3]:
-# amounts, ARGV[4..6]: lifetimes in seconds. Returns the last exceeded limit (0: none, all is counted), and the counts.
+# Count if the record allows it. KEYS[1]: record, KEYS[2..]: counters in the order of LIMITS; ARGV[1..3]: amounts,
+# ARGV[4..6]: seconds to live. Returns the last exceeded limit (0: none, all is counted), and the counts.
 COUNT_SCRIPT: Final = f"""
 local limits = {{{", ".join(f"'{limit.field}'" for limit in LIMITS)}}}
 local values = redis.call('MGET', unpack(KEYS))
@@ -65,8 +64,8 @@ for _, counter in ipairs(KEYS) do
     end
 end
 """
-# Write a record unless it changed since it was read. KEYS[1]: record, KEYS[2]: index; ARGV[1]: old record or '',
-# ARGV[2]: new record, ARGV[3]: Unix milliseconds of its end or '', ARGV[4]: id, ARGV[5]: creation, ARGV[6]: most keys.
+# Write a record unless it changed since read. KEYS[1]: record, KEYS[2]: index; ARGV[1]: old record or '', ARGV[2]: new
+# record, ARGV[3]: its end in Unix milliseconds or '', ARGV[4]: id, ARGV[5]: creation, ARGV[6]: most keys.
 WRITE_SCRIPT: Final = """
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
     return 0
@@ -84,11 +83,10 @@ return 1
 
 
 class KeyStore:
-    """Keys in Redis, over separate connections.
+    """Keys in Redis, over connections that the fleet's health does not use.
 
-    So a flood of wrong keys never delays the fleet's health. A call waits at most ``timeout`` seconds for its turn and
-    as long for Redis, then raises StoreUnavailableError (``all`` makes one or two calls per page). ``clock`` gives the
-    Unix seconds that windows follow.
+    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError.
+    ``clock`` gives Unix seconds.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
@@ -104,14 +102,11 @@ class KeyStore:
         await self._redis.aclose()
 
     async def read(self, key_id: str) -> ApiKey | None:
-        """Return a key, also a revoked or expired one; None if absent."""
+        """Return a key, also revoked or expired; None if absent."""
         return _parse(await self._call("GET", self._keys.api_key(key_id)))
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
-        """Count both amounts if the key's limits allow it, otherwise neither.
-
-        Returns None if there is no such key, or it was revoked.
-        """
+        """Count both amounts or neither; None for an absent or revoked key."""
         now = self.clock()
         windows = windows_at(now)
         counters = [self._keys.usage(key_id, window.limit.unit, window.name) for window in windows]
@@ -127,11 +122,11 @@ class KeyStore:
         return UsageResult(now, windows, counters, windows[exceeded - 1] if exceeded else None)
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
-        """Subtract characters from the counters in which they were counted."""
+        """Subtract characters from their counters."""
         await self._call("EVAL", REFUND_SCRIPT, len(counters), *counters, chars)
 
     async def all(self) -> list[ApiKey]:
-        """Return all keys, the oldest first; remove missing ones from the index."""
+        """Return keys, oldest first; remove missing ones from the index."""
         index = self._keys.api_keys
         ids: list[str] = await self._call("ZRANGE", index, 0, -1)
         keys: list[ApiKey | None] = []
@@ -144,18 +139,14 @@ class KeyStore:
         return [key for key in keys if key is not None]
 
     async def add(self, key: ApiKey) -> None:
-        """Store a new key; raise KeysFullError if there are ``MAX_KEYS`` already."""
+        """Store a new key; raise KeysFullError beyond ``MAX_KEYS``."""
         if await self._write("", key) < 0:
             await self.all()  # removes keys that are only in the index
             if await self._write("", key) < 0:
                 raise KeysFullError(MAX_KEYS)
 
     async def change(self, key_id: str, changes: Mapping[str, object]) -> ApiKey:
-        """Change fields of a key to valid values, and return it.
-
-        Raises:
-            UnknownKeyError: there is no such key, or it was revoked.
-        """
+        """Change a key's fields; raise UnknownKeyError if absent or revoked."""
         for _ in range(MAX_TRIES):
             record = await self._call("GET", self._keys.api_key(key_id))
             key = _parse(record)
@@ -164,19 +155,19 @@ class KeyStore:
             changed = ApiKey.model_validate({**key.model_dump(), **changes})
             if await self._write(record, changed):
                 return changed
-        raise UnknownKeyError(key_id)  # it changed at every try, probably in somebody's loop
+        raise UnknownKeyError(key_id)  # it changed at every try
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key and return it; raise UnknownKeyError as ``change`` does."""
+        """Revoke a key; raise UnknownKeyError as ``change`` does."""
         return await self.change(key_id, {"revoked_at": self.clock()})
 
     async def _write(self, before: str, key: ApiKey) -> int:
         """Return 1 if written, 0 if changed before, -1 if too many."""
         over_at = key.revoked_at or key.expires_at
-        # A past time, of a key that ended long ago, makes Redis delete the record at once.
+        # A past time makes Redis delete the record at once.
         end = "" if over_at is None else int((over_at + OVER_SECONDS) * 1000)
         keys = (self._keys.api_key(key.id), self._keys.api_keys)
-        record = key.model_dump_json(exclude_none=True)  # without nulls, so that older proxies can read it
+        record = key.model_dump_json(exclude_none=True)  # older proxies can read it
         return await self._call("EVAL", WRITE_SCRIPT, 2, *keys, before, record, end, key.id, key.created_at, MAX_KEYS)
 
     async def _call(self, *command: str | float) -> Any:
@@ -199,12 +190,12 @@ class KeyStore:
             self._slots.release()
 
     async def _execute(self, *command: str | float) -> Any:
-        # Any, because redis-py's types are unions over both protocols.
+        # redis-py's types are unions over both protocols.
         return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
 
 def _parse(record: str | None) -> ApiKey | None:
-    """Return the key, None if another version wrote it in another form."""
+    """Return the key, None if another version wrote it differently."""
     if record is None:
         return None
     try:

@@ -11,20 +11,17 @@ from shared.languages import InvalidTagError, canonical_tag, stand_in
 from shared.protocol.errors import LanguageUndetectedError
 from shared.protocol.messages import Detected
 
-# Least probability of all served languages together; it refuses 98.7 % of sentences in other languages.
+# Probability of all served languages together; refuses 98.7 % of sentences in others.
 MIN_SERVED_SHARE: Final = 0.1
-# Below this confidence the language is a guess; the limit refuses 0.2 % of correct detections of short sentences.
+# Below it the language is a guess; refuses 0.2 % of correct detections.
 MIN_CONFIDENCE: Final = 0.5
-# Enough for detection; bounds the work per text to about 60 µs.
+# Bounds the work per text to about 60 µs.
 MAX_CHARS: Final = 200
 MAX_CANDIDATES: Final = 5
 
 
 class LanguageDetector:
-    """Offline detector, with the library's model of 1 MB.
-
-    Mutable state: the served language of each of the model's labels, for the last set of served languages.
-    """
+    """Offline detector, with the library's model of 1 MB."""
 
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
@@ -36,7 +33,7 @@ class LanguageDetector:
         """Return the likeliest served language; ``confidence`` is its share among served languages.
 
         Raises:
-            LanguageUndetectedError: the text has no letters, or is in no served language; ``where`` names the text.
+            LanguageUndetectedError: no letters, or no served language; ``where`` names the text.
         """
         shares = self._shares(text, served)
         total = sum(shares.values())
@@ -48,7 +45,6 @@ class LanguageDetector:
         return Detected(lang=lang, confidence=round(share / total, 3))
 
     def _shares(self, text: str, served: Collection[str]) -> dict[str, float]:
-        """Return each served language's probability, summed over its labels."""
         shares = dict.fromkeys(sorted(served), 0.0)
         if self._served != shares.keys():
             self._served, self._stands_for = frozenset(shares), {}

@@ -1,4 +1,4 @@
-"""Pivots: routes through a third language, and the choice among them."""
+"""Pivots: routes through a third language."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[Lan
 def pivot_pairs(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
     """Return each pair's best pivot, and whether that route is ready.
 
-    Pairs with a ready direct route are left out.
+    Pairs with a ready direct route are omitted.
     """
     routes: dict[LanguagePair, tuple[bool, tuple[LanguagePair, LanguagePair]]] = {}
     for firsts in snapshot.by_source.values():

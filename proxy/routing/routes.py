@@ -10,14 +10,14 @@ from proxy.routing.pivots import Pivots, pairs_of_kin, two_leg_routes
 from shared.languages import LanguagePair, stand_ins
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 
-# Default Retry-After: a small engine restarts in 7 to 25 s, so an earlier retry is useless.
+# Default Retry-After: a small engine restarts in 7 to 25 s.
 RETRY_AFTER_SECONDS: Final = 5.0
-# Bound on Retry-After, because a replica's estimate may be wrong, and another replica may be ready earlier.
+# Estimates may be wrong, and another replica may be ready earlier.
 LONGEST_WAIT_SECONDS: Final = 60.0
 
 
 class Route:
-    """Pairs that a request goes through, its ``legs``; ``name`` labels metrics."""
+    """Pairs that a request goes through; ``name`` labels metrics."""
 
     __slots__ = ("languages", "legs", "name")
 
@@ -28,7 +28,7 @@ class Route:
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
-    """Return the closest known pairs, best first, or raise UnknownPairError."""
+    """Return known pairs, closest first, or raise UnknownPairError."""
     pairs = stand_ins(pair, pairs_of_kin(snapshot.by_source, pair.source))
     if not pairs:
         raise UnknownPairError(str(pair), [str(each) for each in snapshot.ready])
@@ -36,13 +36,13 @@ def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
 
 
 def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
-    """Return the closest pair with a ready replica.
+    """Return the closest ready pair.
 
     Raises:
         UnknownPairError: no known pair can replace it.
-        PairUnavailableError: none of these pairs is ready now.
+        PairUnavailableError: no such pair is ready now.
     """
-    if snapshot.ready.get(pair):  # the common case, without a search for other pairs
+    if snapshot.ready.get(pair):  # the common case
         return pair
     candidates = known_pairs(pair, snapshot)
     for candidate in candidates:
@@ -52,11 +52,11 @@ def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
 
 
 def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) -> Route:
-    """Return the direct route, else the best ready one through a pivot.
+    """Return the direct route, else the best through a pivot.
 
     Raises:
-        UnknownPairError: neither one nor two known pairs lead to the target language.
-        PairUnavailableError: a route is known, but not every pair of it is ready now.
+        UnknownPairError: no route is known.
+        PairUnavailableError: no known route is ready now.
     """
     try:
         return Route((find_pair(pair, snapshot),))
@@ -74,7 +74,7 @@ def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) ->
 
 
 class RoutePlanner:
-    """Route finder; mutable state: the direct routes of the last snapshot."""
+    """Finds routes; caches direct ones until the snapshot changes."""
 
     def __init__(self, pivots: Pivots | None) -> None:
         self._pivots = pivots
@@ -94,7 +94,7 @@ class RoutePlanner:
 
 
 def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableError:
-    """Return the error for a known pair; it names its replicas' states."""
+    """Return the error, with the pair's replicas' states."""
     # A READY replica may have other pairs ready, but not this one.
     states = [
         "not ready for this pair" if replica.state is ReplicaState.READY else str(replica.state)
@@ -109,7 +109,6 @@ def pair_unavailable(pair: LanguagePair, snapshot: Snapshot) -> PairUnavailableE
 
 
 def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
-    """Return the first replica's estimated seconds until ready, or the default."""
     waits = [
         report.ready_in_s
         for replica in snapshot.replicas.values()

@@ -10,24 +10,23 @@ from typing import Final
 from shared.literals import needs_translation
 from shared.protocol.messages import TextFormat
 
-# Ten times the detector's limit, so that code and numbers before the words do not hide them.
+# Ten times the detector's limit: code and numbers may precede the words.
 ENOUGH_CHARS: Final = 2000
-# Enough to skip the styles and scripts of a page's head. Without words this takes up to 45 ms, so texts longer than
-# INLINE_CHARS are read in a thread.
+# Enough for a page's head; takes up to 45 ms, so texts longer than INLINE_CHARS are read in a thread.
 MAX_SEEN_CHARS: Final = 65_536
 INLINE_CHARS: Final = 8192
 
-# The language of their content says nothing about the text; it is translated only if ``translate`` says so.
+# The language of their content says nothing about the text.
 _CODE_ELEMENTS: Final = frozenset({"script", "style", "code", "kbd", "samp", "var"})
 # Characters after "<" that begin a tag.
 _AFTER_OPEN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COMMENT_END: Final = re.compile(r"--!?>")
-# The attributes that the API server translates (apiserver/formats/html/attributes.py), here of any element.
+# The API server translates these (apiserver/formats/html/attributes.py); here of any element.
 _VISIBLE_ATTRIBUTES: Final = frozenset(
     "abbr alt aria-description aria-label aria-placeholder aria-roledescription label placeholder title".split()  # noqa: SIM905
 )
-# Visible only with one of these types, names or properties: a button's value, a meta element's content.
+# Visible only with one of these types, names or properties.
 _VISIBLE_VALUES: Final = {
     "value": frozenset({"submit", "button", "reset"}),
     "content": frozenset(
@@ -38,7 +37,7 @@ _ATTRIBUTE: Final = re.compile(r"""([^\s/>=]++)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?
 _REFERENCE: Final = re.compile(r"&(?:#0*+([0-9]*+);?|#[xX]0*+([0-9A-Fa-f]*+);?|[A-Za-z][A-Za-z0-9]*+;?)")
 # U+10FFFF, the last character, is 1114111.
 _MAX_DIGITS: Final = 7
-# Never words: spaces, and tags without attributes whose elements cannot contain a literal "<".
+# Never words: spaces, and tags whose elements cannot contain a literal "<".
 _PLAIN: Final = re.compile(
     r"</?(?:p|br|hr|div|span|b|i|u|em|strong|li|ul|ol|table|tr|td|th|h[1-6]) *+/?>|&nbsp;", re.IGNORECASE
 )
@@ -50,8 +49,8 @@ _MARKDOWN: Final = re.compile(r"`[^`\n]*`|\]\([^()\s]*\)")
 def visible_text(text: str, text_format: TextFormat) -> str | None:
     """Return the beginning of the visible text, or None without translatable words.
 
-    None is certain: an empty text is returned if words may be only in code or comments, and the part beyond
-    ``MAX_SEEN_CHARS`` counts as words. Time is linear in the text and bounded. Thread-safe.
+    None is certain: if words may be in code or comments, the result is empty; text beyond ``MAX_SEEN_CHARS`` counts as
+    words. Time is linear and bounded. Thread-safe.
     """
     seen = text[:MAX_SEEN_CHARS]
     if text_format is TextFormat.TEXT:
@@ -129,7 +128,7 @@ def _outside_tags(text: str) -> Iterator[str]:
 
 
 def _outside_fences(text: str) -> Iterator[str]:
-    """Yield Markdown's lines outside of fenced code; an unclosed fence is text."""
+    # An unclosed fence is text.
     fenced_lines: list[str] = []
     fence: str | None = None
     for line in text.splitlines(keepends=True):

@@ -1,10 +1,10 @@
-"""The HTTP client for replicas, and the meaning of their responses.
+"""The HTTP client for replicas, and their responses' meaning.
 
 - ``client``: translations and probes.
-- ``http_client``: HTTP/1.1: endpoints, exchanges, connections.
-- ``answer_parser``: parses the answers on one connection.
-- ``address``: a replica's host, port and headers.
+- ``http_client``: endpoints, exchanges, connections.
+- ``answer_parser``: parses one connection's answers.
+- ``address``: a replica's host, port, headers.
 - ``stream_reader``: reads streamed translations.
-- ``response_classifier``: the meaning of a response for the client and for the replica.
+- ``response_classifier``: meaning of responses.
 - ``errors``: the exceptions.
 """

@@ -11,7 +11,7 @@ from proxy.upstream.errors import UnreachableError, describe
 
 
 class Address(NamedTuple):
-    """A replica's address, and the header lines of every request to it."""
+    """A replica's address, and every request's header lines."""
 
     host: str
     port: int
@@ -20,11 +20,7 @@ class Address(NamedTuple):
 
 
 def address_of(url: str, headers: str) -> Address:
-    """Return a URL's address; ``headers`` are header lines for every replica.
-
-    Raises:
-        UnreachableError: the URL is invalid.
-    """
+    """Return a URL's address; raise UnreachableError if it is invalid."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -36,11 +32,7 @@ def address_of(url: str, headers: str) -> Address:
 
 
 def header_value(text: str) -> str:
-    """Return a header's value unchanged.
-
-    Raises:
-        ValueError: it has a character that could end the header.
-    """
+    """Return the value; raise ValueError if it could end the header."""
     if not (text.isascii() and text.isprintable()):
         raise ValueError(f"{text!r} cannot be a header's value: it must be printable ASCII")
     return text
@@ -48,7 +40,7 @@ def header_value(text: str) -> str:
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Return a TLS context that trusts the system's certificate authorities."""
+    """Return a context that trusts the system's authorities."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -18,7 +18,7 @@ _EVENT_STREAM: Final = EVENT_STREAM.encode()
 class AnswerParser:
     """Parser of one answer after another; skips interim answers (1xx).
 
-    Mutable state: the part of the answer received so far. No byte may follow it before the next request.
+    No byte may follow an answer before the next request.
     """
 
     def __init__(self) -> None:

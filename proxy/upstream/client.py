@@ -31,7 +31,7 @@ _REFUSED_WITHOUT: Final = (
 
 
 class ReplicaClient:
-    """Client for all replicas; use :meth:`open`. Mutable state: endpoints with idle connections."""
+    """Client for all replicas; use :meth:`open`."""
 
     def __init__(self, connect_timeout: float, probe_timeout: float, headers: str) -> None:
         self._connect_timeout = connect_timeout

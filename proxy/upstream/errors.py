@@ -4,19 +4,19 @@ from __future__ import annotations
 
 
 class UnreachableError(Exception):
-    """No connection to the replica, or an invalid URL: nothing was sent."""
+    """No connection, or an invalid URL: nothing was sent."""
 
 
 class ConnectTimeoutError(UnreachableError):
-    """No connection in time; the cause may be a lost packet."""
+    """No connection in time; maybe a lost packet."""
 
 
 class BrokenAnswerError(Exception):
-    """The replica was reached, but its answer was incomplete or invalid."""
+    """Incomplete or invalid answer of a replica."""
 
 
 class SilentError(Exception):
-    """The replica was reached, but did not answer in time."""
+    """No answer in time."""
 
 
 def describe(error: Exception) -> str:

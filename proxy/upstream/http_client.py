@@ -15,8 +15,8 @@ from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableE
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 
-IDLE_SECONDS: Final = 30.0  # less than servers keep idle connections, so that they close none during a request
-MAX_IDLE: Final = 512  # connections to one replica; more concurrent requests are rare
+IDLE_SECONDS: Final = 30.0  # servers keep them longer, so close none during a request
+MAX_IDLE: Final = 512  # connections per replica; more are rare
 PART_BYTES: Final = 256 * 1024  # one write; above 64 KiB, so that the transport calls resume_writing() later
 
 
@@ -69,9 +69,9 @@ class Exchange:
         reader: StreamReader | None = None,
         is_repeatable: bool = False,
     ) -> None:
-        """Send the request; ``limit`` is the maximum of the answer's bytes.
+        """Send the request; ``limit`` bounds the answer's bytes.
 
-        A repeatable request is sent again if an idle connection turns out to be dead.
+        A repeatable request is sent again if an idle connection is dead.
         """
         loop = asyncio.get_running_loop()
         self.endpoint, self.message, self.limit, self.reader = endpoint, message, limit, reader
@@ -84,7 +84,6 @@ class Exchange:
             self.connection.send(self)
 
     def __await__(self) -> Generator[Any, None, ReplicaResponse]:
-        """Return the response, or raise the exchange's or the callback's error."""
         try:
             return (yield from self._future.__await__())
         finally:
@@ -115,10 +114,7 @@ class Exchange:
 
 
 class UpstreamConnection(asyncio.Protocol):
-    """One connection; reused only after a complete request and answer.
-
-    Mutable state: the current exchange, the unsent part of its request, and the received part of its answer.
-    """
+    """One connection; reused only after a complete request and answer."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.idle_since = 0.0

@@ -1,4 +1,4 @@
-"""Replicas' responses, and their meaning for the client and the replica's statistics."""
+"""Replicas' responses, and their meaning for clients and statistics."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
 from shared.protocol.messages import Problem
 
-# Default and maximum of the wait that a replica asks for when it is full or lost the pair.
+# Default and maximum of a replica's Retry-After.
 RETRY_AFTER_SECONDS: Final = 1.0
 LONGEST_RETRY_AFTER_SECONDS: Final = 60.0
-# A replica that reports an exceeded deadline with more time left than this is wrong: clocks and networks differ by
-# less.
+# With more time left, a replica that reports an exceeded deadline is wrong: clocks and networks differ by less.
 TIME_LEFT_SECONDS: Final = 0.05
-# Problems that any replica would report: the request is wrong, or the model fails with this text.
+# Any replica would report these: the request is wrong, or the model fails with this text.
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
-# Statuses that blame the proxy, never the client: its token for the replicas is missing or wrong.
+# The proxy's token for replicas is missing or wrong; never the client's fault.
 UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
-# A plain number, because every request needs it: an enumeration's member costs ten times as much.
+# A plain number: an enumeration's member costs ten times as much per request.
 OK: Final = 200
 
 
@@ -34,11 +33,11 @@ class AttemptOutcome(Enum):
     """Verdict of one attempt about the replica."""
 
     GOOD = "good"  # a translation
-    ANSWERED = "answered"  # a correct error, which says nothing about the replica's speed
+    ANSWERED = "answered"  # a correct error, without evidence of speed
     FAILED = "failed"  # no answer, or a wrong one
-    REFUSED = "refused"  # the replica does not serve the pair any more
-    FULL = "full"  # back-pressure: the replica is healthy but full
-    NONE = "none"  # nothing: the client disconnected or gave too little time
+    REFUSED = "refused"  # the pair is no longer served
+    FULL = "full"  # healthy but full
+    NONE = "none"  # the client disconnected or gave too little time
 
 
 @dataclass  # not frozen (three times slower to create), and no slots (cached_property needs a dict)
@@ -51,7 +50,7 @@ class ReplicaResponse:
 
     @cached_property
     def problem(self) -> Problem | None:
-        """The problem in an error's body; None if there is none."""
+        """The problem in an error's body."""
         if self.status < HTTPStatus.BAD_REQUEST:
             return None
         try:
@@ -62,10 +61,7 @@ class ReplicaResponse:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Meaning of a response without a translation; ``elsewhere``: try another replica.
-
-    ``error`` is for the client if no other replica serves it.
-    """
+    """Meaning of a response without a translation; ``elsewhere``: try another replica."""
 
     outcome: AttemptOutcome
     error: PairwayError
@@ -88,7 +84,7 @@ def classify(
     match problem.code:
         case "overloaded" | "rate-limited":
             reason = (problem.model_extra or {}).get("reason", "full")
-            late = reason == "late"  # only this client's time is too short: the replica may have capacity for others
+            late = reason == "late"  # the replica may have capacity for others
             why = problem.detail if late else "Every replica for this pair is full."
             full = OverloadedError(why, retry_after=wait, facts={"reason": str(reason)})
             refusal = Refusal(AttemptOutcome.ANSWERED if late else AttemptOutcome.FULL, full, elsewhere=True)
@@ -122,9 +118,9 @@ def _relayed(status: int, problem: Problem) -> RelayedError:
 
 
 def most_useful_error(errors: Iterable[PairwayError]) -> PairwayError:
-    """Return the error for the client after every attempt failed.
+    """Return the client's error after every attempt failed.
 
-    An error of a full or missing replica comes first, because such a replica may be back soon.
+    Full or missing replicas come first, because they may be back soon.
     """
     kinds = (OverloadedError, PairUnavailableError)
 

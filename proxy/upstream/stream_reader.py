@@ -1,4 +1,4 @@
-"""Reader of streamed translations, which passes deltas on."""
+"""Reader of streamed translations."""
 
 from __future__ import annotations
 
