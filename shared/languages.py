@@ -1,4 +1,4 @@
-"""BCP-47 tags: canonical forms, and which served language fits a requested one."""
+"""BCP-47 tags: canonical forms, fit of served languages."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Final, NamedTuple
 import langcodes
 from langcodes.tag_parser import LanguageTagError
 
-# BCP-47 has about 8,000 languages; a fleet sees a few hundred spellings of tags.
+# A fleet sees a few hundred spellings.
 CACHED_TAGS: Final = 4096
-# RFC 5646 §4.4.1: implementations should accept at least 35 characters; no language needs more.
+# The least that RFC 5646 §4.4.1 asks for.
 MAX_TAG_LENGTH: Final = 35
-# Codes of ISO 639 only: langcodes also accepts reserved words ("auto"), private tags ("x-ours") and numbers.
+# ISO 639 only; langcodes also accepts "auto", "x-ours" and numbers.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
-# Valid tags of no single language: undetermined, several, none, uncoded, artificial.
+# Valid tags, but of no single language.
 NOT_A_LANGUAGE: Final = frozenset({"und", "mul", "zxx", "mis", "art"})
-# CLDR no longer calls Norwegian a macrolanguage; models and clients use no and nb (Bokmål) for the same language.
+# CLDR separates them; models and clients do not.
 SAME_LANGUAGE: Final = {"nb": "no"}
 
 
 class InvalidTagError(ValueError):
-    """The text is not a BCP-47 tag of a language."""
+    """The text is not a language's tag."""
 
 
 class Closeness(IntEnum):
-    """Closeness of a served language to a requested one; higher is better."""
+    """Fit of a served language; higher is better."""
 
     OTHER_REGION = 1  # pt-BR for pt-PT
     WIDER = 2  # de for de-AT
@@ -36,16 +36,13 @@ class Closeness(IntEnum):
 
 
 class LanguagePair(NamedTuple):
-    """Source and target language, as canonical tags.
-
-    A tuple, because each request looks up tables by pair several times.
-    """
+    """Source and target language, as canonical tags."""
 
     source: str
     target: str
 
     def __str__(self) -> str:
-        """Return the label in reports, health, logs and metrics: ``en-de``."""
+        """Return the label in reports and metrics."""
         return f"{self.source}-{self.target}"
 
 
@@ -53,10 +50,10 @@ class LanguagePair(NamedTuple):
 def canonical_tag(text: str) -> str:
     """Return the canonical form of a tag, without extensions.
 
-    ``EN`` → ``en``, ``en_us`` → ``en-US``, ``deu`` → ``de``, ``zh-hant-tw`` → ``zh-Hant-TW``.
+    ``en_us`` → ``en-US``; ``deu`` → ``de``.
 
     Raises:
-        InvalidTagError: the text is not a BCP-47 tag, or names no language.
+        InvalidTagError: the text names no language.
     """
     if len(text) > MAX_TAG_LENGTH:
         raise InvalidTagError(f"a language tag has at most {MAX_TAG_LENGTH} characters, not {len(text)}")
@@ -72,20 +69,16 @@ def canonical_tag(text: str) -> str:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def language_and_script(tag: str) -> tuple[str, str]:
-    """Return a tag's language and its likely script.
-
-    The language is the macrolanguage if there is one: cmn → zh, nb → no.
-    """
+    """Return a tag's (macro)language and likely script: cmn → zh, Hans."""
     full = langcodes.Language.get(tag).maximize()
     language = langcodes.standardize_tag(full.language or tag, macro=True)
     return SAME_LANGUAGE.get(language, language), full.script or ""
 
 
 def closeness(requested: str, served: str) -> Closeness | None:
-    """Return how well the served language fits the requested one, or None.
+    """Return the fit, or None if language or script differ.
 
-    It fits if language and script agree: ``de`` serves ``de-AT``; ``zh`` (in Hans) serves ``zh-CN``, but neither
-    ``zh-Hant`` nor ``zh-TW``.
+    ``zh`` (Hans) fits ``zh-CN``, but not ``zh-TW``.
     """
     if requested == served:
         return Closeness.EXACT
@@ -97,23 +90,17 @@ def closeness(requested: str, served: str) -> Closeness | None:
 
 
 def stand_in(requested: str, served: Iterable[str]) -> str | None:
-    """Return the served language closest to the requested one, or None.
-
-    Of equally close languages the shortest tag wins, then the first.
-    """
+    """Return the closest served language; of equal ones the shortest tag."""
     ranked = [(close, tag) for tag in served if (close := closeness(requested, tag)) is not None]
     return max(ranked, key=lambda item: (item[0], -len(item[1])))[1] if ranked else None
 
 
 def stand_ins(requested: LanguagePair, served: Iterable[LanguagePair]) -> list[LanguagePair]:
-    """Return the served pairs that fit the requested one, best first.
-
-    The target's locale counts before the source's, because clients care more about the output.
-    """
+    """Return the fitting served pairs, best first; the target's fit counts first."""
     ranked: list[tuple[Closeness, Closeness, LanguagePair]] = []
     for pair in served:
         target = closeness(requested.target, pair.target)
-        if target is None:  # most pairs end here; a fleet of 100 languages has 10,000
+        if target is None:  # most pairs end here
             continue
         source = closeness(requested.source, pair.source)
         if source is not None:

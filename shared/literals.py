@@ -1,7 +1,6 @@
 """Literals, which survive translation: placeholders, addresses, numbers with units.
 
-One pass finds them all, in time linear in any text: every pattern is possessive or bounded, and begins at most once
-at a place.
+The search is linear: every pattern is possessive or bounded, and begins at most once at a place.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-# Latin letters and digits: they belong to an address or a unit even if Japanese follows without a space.
+# Unlike \w without Japanese, which may follow without a space.
 _LATIN: Final = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
-# Scripts without spaces (and their punctuation) and private-use characters. They end an address, because
-# 「https://example.comをご覧ください」 is far more common than an address that contains them.
+# Scripts without spaces and private-use characters end an address: 「https://example.comをご覧ください」.
 _NO_ADDRESS: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3\ue000-\ufaff\ufe30-\ufe4f\uff00-\uffef"
     "\U00020000-\U0003ffff\U000f0000-\U0010ffff"
@@ -23,23 +21,23 @@ _URL: Final = (
     rf"(?<![{_LATIN}])(?:(?i:https?|ftps?|wss?|file)://|(?i:www)\.(?=[{_LATIN}]))"
     rf"[^\s<>\"“”„«»`{_NO_ADDRESS}]++"
 )
-# RFC 5321 §4.5.3.1: 64 characters before the @; RFC 1035 §2.3.4: 63 in each label.
+# Lengths: RFC 5321 §4.5.3.1, RFC 1035 §2.3.4.
 _MAIL: Final = (
     rf"(?<![{_LATIN}._%+-])(?:(?i:mailto):)?[{_LATIN}._%+-]{{1,64}}+"
     rf"@(?:[{_LATIN}-]{{1,63}}+\.){{1,8}}[A-Za-z]{{2,24}}(?![{_LATIN}])"
 )
 
-# printf and strftime, without the flag that is a space, which "50% discount" has.
+# printf and strftime, without the space flag: "50% discount".
 _PRINTF: Final = (
     r"(?<!\d)%(?:[1-9]\d?\$)?[-+#0]{0,4}+(?:\d{1,4}+(?!\$)|\*)?(?:\.(?:\d{1,4}+|\*))?(?:hh?|ll?|[Lqjzt])?"
     r"(?:[dsS@]|[A-Za-z](?![A-Za-z]))"
 )
-# A tag with at most 24 attributes, each with a value: "x <y and z> 3" is not a tag.
+# Attributes have values: "x <y and z> 3" is not a tag.
 _TAG: Final = (
     r"</?[A-Za-z][A-Za-z0-9_:.-]{0,63}+"
     r"(?: [A-Za-z0-9_:.@-]{1,64}+ ?= ?(?:\"[^\"<\n]{0,512}+\"|'[^'<\n]{0,512}+'|[^\s\"'<>=]{1,256}+)){0,24}+ ?/?>"
 )
-# Code that a client's program fills in or interprets later. Names have at most 64 characters.
+# Code that a client's program interprets later.
 _CODES: Final = (
     r"\{\{\{? ?[^{}\s]{1,64}+(?: [^{}\s]{1,64}+){0,8}+ ?\}\}\}?",  # {{x}}, {{ user.name | upper }}
     r"[$#%@]?\{ ?[!-z|~]{0,64}+ ?\}",  # {name}, {0:N2}, {}, ${x}, #{x}, %{x}
@@ -54,8 +52,7 @@ _CODES: Final = (
 )
 _CODE: Final = r"(?=[$#%@{<\[&])(?:" + "|".join(_CODES) + ")"
 
-# Symbols of units, except those that need a translation: words of some language ("5 in the morning", "5 a day",
-# Spanish "5 ha") and times of day (French "à 5 h").
+# Without symbols that are also words ("5 in the morning", Spanish "5 ha") or times (French "à 5 h").
 _UNITS: Final = (
     "nm µm μm mm cm dm m km ft yd ng µg μg mg g kg t lb lbs oz ml mL cl cL dl dL l L hl hL ns µs μs ms s min "
     "V mV kV mA W mW kW MW GW Wh kWh MWh GWh Ah mAh Ω kΩ MΩ µF nF pF Hz kHz MHz GHz rpm hPa kPa MPa mbar psi "
@@ -72,7 +69,7 @@ def _one_of(words: str) -> str:
     return "(?:" + "|".join(sorted(map(re.escape, words.split()), key=len, reverse=True)) + ")"
 
 
-# Digits of any script; thousands in groups, at most 18 digits, and decimals.
+# Digits of any script, with groups and decimals.
 _NUMBER: Final = r"(?:\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3}(?!\d)){1,5}|\d{1,15})(?:[.,]\d{1,12})?"
 _UNIT: Final = (
     rf"(?:{_one_of(_UNITS)}(?:[²³]|\^[23])?(?:[/·⋅](?:{_one_of(_UNITS)}|h)(?:[²³]|\^[23])?)?"
@@ -85,9 +82,9 @@ _QUANTITY: Final = (
 )
 PATTERN: Final = rf"(?P<url>{_URL})|(?P<mail>{_MAIL})|(?P<code>{_CODE})|(?P<quantity>{_QUANTITY})"
 _LITERAL: Final = re.compile(PATTERN)
-# Every literal except an address contains one of these; most texts contain none and need no further search.
+# Every literal except a URL contains one; most texts contain none.
 _SIGN: Final = re.compile(r"[\d@$#%{<\[&]")
-# At the end of an address, these belong to the sentence.
+# At an address's end, they belong to the sentence.
 _NOT_AT_THE_END: Final = ".,;:!?'’)]}*_"
 _OPENED_BY: Final = {")": "(", "]": "[", "}": "{"}
 
@@ -109,7 +106,7 @@ _KINDS: Final = {
 
 
 class Literal(NamedTuple):
-    """Position and kind of a literal in a text."""
+    """Position and kind of a literal."""
 
     start: int
     end: int
@@ -127,7 +124,7 @@ def literals_in(text: str) -> Iterator[Literal]:
 
 
 def _address_end(text: str, start: int, end: int) -> int:
-    """Return the address's end, after a closing bracket only if opened there."""
+    """Keep a closing bracket only if the address opened it."""
     unopened = {
         close: text.count(close, start, end) - text.count(open_, start, end) for close, open_ in _OPENED_BY.items()
     }
@@ -142,16 +139,12 @@ def _address_end(text: str, start: int, end: int) -> int:
 
 
 _LITERAL_OR_LETTER: Final = re.compile(rf"{PATTERN}|(?P<letter>[^\W\d_])")
-# Unicode letters used as symbols: the information sign (an emoji) and the ordinal indicators.
+# Letters in Unicode: an emoji and ordinal indicators.
 _SYMBOLS: Final = frozenset("ℹªº")
 
 
 def needs_translation(text: str) -> bool:
-    """Return whether a text has letters outside of its literals.
-
-    False for blank text, digits, punctuation, emoji, or an address alone. A single letter is a word. The time is
-    linear in the text before the first such letter.
-    """
+    """Return whether a text has letters outside of its literals."""
     return any(
         match.lastgroup == "letter" and match.group().isalpha() and match.group() not in _SYMBOLS
         for match in _LITERAL_OR_LETTER.finditer(text)

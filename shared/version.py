@@ -1,4 +1,4 @@
-"""Version of Pairway; a test compares it with pyproject.toml."""
+"""Version of Pairway, as in pyproject.toml."""
 
 from typing import Final
 

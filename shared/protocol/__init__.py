@@ -1,11 +1,11 @@
-"""Formats on the wire: messages, errors, headers, deadlines.
+"""Formats on the wire.
 
-- ``messages``: requests, translations and problems as models.
-- ``report``: the state that an API server reports.
-- ``sse``: server-sent events of a streamed translation.
-- ``errors``: the exception tree; each class has its status and code.
-- ``validation_errors``: pydantic's errors, reworded for clients and operators.
-- ``deadline``: the time that a request may still take.
-- ``priority``: priorities, cost units, and lanes.
-- ``headers``: headers of both servers, the caller's tag, bearer tokens.
+- ``messages``: requests, translations, problems.
+- ``report``: the state of an API server.
+- ``sse``: server-sent events of a translation.
+- ``errors``: the exception tree.
+- ``validation_errors``: pydantic's errors, reworded.
+- ``deadline``: time limits of requests.
+- ``priority``: priorities, cost units, lanes.
+- ``headers``: request id, caller's tag, tokens.
 """

@@ -1,6 +1,6 @@
 """Exception tree of requests; each class has its status and code.
 
-Foreign errors (HTTP client, Redis, vLLM) are mapped into this tree in the one file that uses the library.
+Foreign errors are mapped into it in the one file that uses their library.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-# Least seconds of a Retry-After, which is a whole number.
+# Retry-After has whole seconds.
 RETRY_AFTER_MIN: Final = 1.0
 
 
 class PairwayError(Exception):
-    """Root of the tree: a stable code, a status and a sentence.
+    """Root of the tree; ``code`` is stable.
 
     ``retry_after`` is in seconds; ``facts`` are further members of the problem.
     """
@@ -23,7 +23,6 @@ class PairwayError(Exception):
     title: str
 
     def __init_subclass__(cls, *, status: int = 500, code: str = "internal", title: str = "Internal error") -> None:
-        """Set the class's answer; the default is an internal error."""
         cls.http_status, cls.code, cls.title = status, code, title
 
     def __init__(
@@ -68,10 +67,7 @@ class MethodNotAllowedError(PairwayError, status=405, code="method-not-allowed",
 
 
 class TooLargeError(PairwayError, status=413, code="too-large", title="Too large"):
-    """A size or number exceeds a limit.
-
-    ``size`` is None if unknown; ``detail`` replaces the standard sentence.
-    """
+    """A size or number exceeds a limit; ``size`` is None if unknown."""
 
     def __init__(self, subject: str, *, size: int | None, limit: int, unit: str, detail: str | None = None) -> None:
         count = f"more than {limit}" if size is None else str(size)
@@ -84,7 +80,7 @@ class UnsupportedMediaError(PairwayError, status=415, code="unsupported-media", 
 
 
 class InvalidRequestError(PairwayError, status=422, code="invalid-request", title="Invalid request"):
-    """Fields are missing, unknown or wrong; ``errors`` says what would be right."""
+    """Fields are missing, unknown or wrong."""
 
     def __init__(self, errors: Sequence[tuple[str, str]]) -> None:
         super().__init__(
@@ -109,7 +105,7 @@ class LanguageUndetectedError(
 
 
 class ClientGoneError(PairwayError, status=499, code="client-gone", title="The client disconnected"):
-    """The client disconnected; logs and metrics have this code and nginx's status."""
+    """The client disconnected; only logs and metrics show it."""
 
     def __init__(self) -> None:
         super().__init__("The client disconnected before its answer was ready.")
@@ -123,7 +119,7 @@ class HeadTooLargeError(PairwayError, status=431, code="head-too-large", title="
 
 
 class InternalError(PairwayError):
-    """Our own fault; the client gets the request id, but no details."""
+    """Our own fault; clients get no details."""
 
 
 class ReplicaFailedError(PairwayError, status=502, code="replica-failed", title="The replica failed"):
@@ -131,7 +127,7 @@ class ReplicaFailedError(PairwayError, status=502, code="replica-failed", title=
 
 
 class UnusableOutputError(PairwayError, status=502, code="unusable-output", title="No usable translation"):
-    """The model returned no output that may be shown."""
+    """The model returned no usable output."""
 
 
 class OverloadedError(PairwayError, status=503, code="overloaded", title="Overloaded"):
@@ -139,7 +135,7 @@ class OverloadedError(PairwayError, status=503, code="overloaded", title="Overlo
 
 
 class PairUnavailableError(PairwayError, status=503, code="pair-unavailable", title="Language pair unavailable"):
-    """The pair is known, but no ready model serves it now."""
+    """No ready model serves the known pair."""
 
     def __init__(self, pair: str, why: str, *, retry_after: float) -> None:
         super().__init__(f"{pair} cannot be served now: {why}.", retry_after=retry_after)
@@ -154,7 +150,7 @@ class KeyRequiredError(PairwayError, status=401, code="key-required", title="Key
 
 
 class KeyRefusedError(PairwayError, status=403, code="key-refused", title="Key refused"):
-    """The key is wrong, or does not allow the request."""
+    """The key is wrong or not sufficient."""
 
 
 class PairRefusedError(PairwayError, status=403, code="pair-refused", title="Language pair refused"):
@@ -171,14 +167,14 @@ class OperatorOffError(PairwayError, status=403, code="operator-off", title="Cha
 
 
 class UnknownReplicaError(PairwayError, status=404, code="unknown-replica", title="Unknown replica"):
-    """No replica of the fleet has this URL."""
+    """No replica has this URL."""
 
     def __init__(self, url: str) -> None:
         super().__init__(f"{url} is not a replica of the fleet, nor a host name of one; GET /fleet lists all.")
 
 
 class UnknownKeyError(PairwayError, status=404, code="unknown-key", title="Unknown key"):
-    """No key has this id, or the key was revoked.
+    """No key in force has this id.
 
     ``key_id`` is None for a malformed id, which is not repeated: it may be a whole key.
     """
@@ -209,18 +205,18 @@ class KeysFullError(PairwayError, status=409, code="keys-full", title="Too many 
 
 
 class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rate limited"):
-    """The caller has used up a limit of its key."""
+    """A limit of the key is reached."""
 
 
 class KeysUnavailableError(PairwayError, status=503, code="keys-unavailable", title="Keys unavailable"):
-    """Keys cannot be looked up now; those unknown here are refused."""
+    """Keys cannot be looked up now."""
 
     def __init__(self, detail: str = "Keys cannot be looked up now.") -> None:
         super().__init__(detail, retry_after=RETRY_AFTER_MIN)
 
 
 class RelayedError(PairwayError):
-    """Problem of a replica that clients get unchanged (too large, unusable output)."""
+    """Problem of a replica that clients get unchanged."""
 
     def __init__(self, *, code: str, http_status: int, title: str, detail: str, facts: Mapping[str, Any]) -> None:
         super().__init__(detail, facts=facts)

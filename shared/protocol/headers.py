@@ -1,4 +1,4 @@
-"""Headers of both servers: request id, caller's tag, bearer tokens."""
+"""Headers of both servers, with bearer tokens."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ REQUEST_ID_HEADER: Final = "X-Request-Id"
 CALLER_HEADER: Final = "X-Pairway-Caller"
 _CALLER_TAG: Final = re.compile(r"[0-9a-f]{16}")
 BEARER: Final = "Bearer"
-# A client's key, or a word as long as a key's secret: none of our paths has one, but a client may put it there.
+# A client's key, or a word as long as its secret.
 _SECRET: Final = re.compile(r"pw_\w+|(?<![0-9a-z])[0-9a-z]{32}(?![0-9a-z])", re.ASCII | re.IGNORECASE)
-# A token must not be guessable: 16 characters of base64 are 96 bits.
+# 16 characters of base64 are 96 bits.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 
 
 def caller_from_header(value: str | None) -> str:
-    """Return the caller's tag; all callers without a valid one share ``""``."""
+    """Return the caller's tag, or ``""`` without a valid one."""
     return value if value is not None and _CALLER_TAG.fullmatch(value) else ""
 
 
@@ -29,7 +29,7 @@ def validate_token(token: SecretStr) -> SecretStr:
     """Return a setting's token, which may be empty.
 
     Raises:
-        ValueError: the token is malformed; the message does not repeat it.
+        ValueError: the token is malformed; the message omits it.
     """
     if token.get_secret_value() and not _TOKEN.fullmatch(token.get_secret_value()):
         raise ValueError("must have 16 to 256 ASCII characters without spaces")
@@ -37,29 +37,29 @@ def validate_token(token: SecretStr) -> SecretStr:
 
 
 def authorization_header(token: SecretStr) -> str:
-    """Return the value of ``Authorization`` for a token."""
+    """Return a token's ``Authorization``."""
     return f"{BEARER} {token.get_secret_value()}"
 
 
 def parse_bearer(authorization: str | None) -> str | None:
-    """Return the bearer token in ``Authorization``, or None."""
+    """Return the bearer token, or None."""
     scheme, _, bearer = (authorization or "").partition(" ")
     return bearer.strip() or None if scheme.lower() == BEARER.lower() else None
 
 
 def mask_secrets(text: str) -> str:
-    """Mask keys in a text for logs and problems."""
+    """Mask keys in a text."""
     return _SECRET.sub("…", text)
 
 
 def authenticate(token: SecretStr, authorization: str | None, *, subject: str, owner: str) -> None:
     """Check the token in ``Authorization``, in constant time.
 
-    The refusal names the ``subject`` that needs the token (it begins the sentence), or the token's ``owner``.
+    In messages ``subject`` is a plural, ``owner`` a possessive.
 
     Raises:
-        KeyRequiredError: the header has no token.
-        KeyRefusedError: the header has another token.
+        KeyRequiredError: there is no token.
+        KeyRefusedError: the token is wrong.
     """
     bearer = parse_bearer(authorization)
     if bearer is None:

@@ -28,7 +28,7 @@ from shared.protocol.errors import BadRequestError, TooLargeError
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
 AUTO: Final = "auto"
-# Names or terms of one request, as in a document's glossary. Each is searched in every text and may be in every prompt.
+# Names or terms of one request; each is searched in every text.
 MAX_PHRASES: Final = 256
 MAX_PHRASE_CHARS: Final = 200  # more than the longest product name
 
@@ -122,7 +122,7 @@ class TranslateRequest(BaseModel):
 
     @property
     def texts(self) -> list[str]:
-        """The texts as a list, even a single one."""
+        """The texts as a list."""
         return [self.text] if isinstance(self.text, str) else self.text
 
     @property
@@ -170,7 +170,7 @@ class Translation(BaseModel):
 
 
 class Translations(BaseModel):
-    """Answer to a list: one object per text, in the same order."""
+    """Answer to a list, in the same order."""
 
     results: list[Translation]
 
@@ -189,7 +189,7 @@ class Problem(BaseModel):
 
 
 class Limits(BaseModel):
-    """Limits of one request: bytes of its body, texts, characters per text."""
+    """Limits of one request."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -198,10 +198,7 @@ class Limits(BaseModel):
     text_chars: int
 
     def check(self, text: object) -> None:
-        """Raise TooLargeError if a text or a list exceeds the limits.
-
-        Values of other types pass; the check of the fields refuses them.
-        """
+        """Raise TooLargeError beyond a limit; values of other types pass."""
         match text:
             case str():
                 self._check_length("text", text)
@@ -225,7 +222,7 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
     Raises:
         BadRequestError: the body is not a JSON object, or an object repeats a name.
         TooLargeError: there are too many texts, or one is too long.
-        InvalidRequestError: fields are missing, unknown or wrong; the message names the first ten.
+        InvalidRequestError: fields are missing, unknown or wrong.
     """
     try:
         value: object = from_json(body, allow_inf_nan=False)
@@ -249,16 +246,13 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
 
 
 def refuse_repeated_names(body: bytes) -> None:
-    """Raise BadRequestError if an object of the JSON repeats a name."""
-    # Numbers stay text: they are not needed here, and Python refuses very long ones.
+    """Raise BadRequestError for a repeated name; JSON parsers differ on those."""
+    # Numbers stay text: Python refuses very long ones.
     json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
 
 
 def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:
-    """Return whether a quick check proves that no name is repeated.
-
-    JSON parsers differ in which of two equal names they use.
-    """
+    """Return whether a quick check proves that no name is repeated."""
     if b"\\u00" in body and _ESCAPED_LETTER.search(body):  # a name may be escaped
         return False
     for name in members:
@@ -292,12 +286,12 @@ def same_language(text: str, source: str, target: str, detected: Detected | None
 
 
 _FIELDS: Final = frozenset(TranslateRequest.model_fields)
-# Names of fields as in JSON, except the field whose value has names.
+# As in JSON; the value of ``terms`` may repeat them.
 _QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms"}}
 # Escapes of U+0050 to U+007F, which include the letters of fields' names.
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[567]")
 
-# Messages for the types of errors that pydantic words for programmers.
+# Instead of pydantic's messages, which are for programmers.
 _CLIENT_SENTENCES: Final = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this request",

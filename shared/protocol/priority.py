@@ -1,4 +1,4 @@
-"""Priorities, cost units and lanes: the order of work for an engine."""
+"""Priorities, cost units and lanes of work."""
 
 from __future__ import annotations
 
@@ -8,28 +8,24 @@ from typing import Final
 from shared.protocol.errors import InvalidRequestError
 
 PRIORITY_HEADER: Final = "X-Priority"
-# About a sentence of prose (15 to 20 words), which is one engine request; shorter texts cost one unit too. Without a
-# tokenizer, both servers measure alike (docs/decisions/0017-overload.md).
+# About a sentence (docs/decisions/0017-overload.md); not tokens, because proxies have no tokenizer.
 CHARS_PER_UNIT: Final = 100
-# A text of more units is long: it waits for its share behind the short texts of its priority.
+# Longer texts wait behind the short ones of their priority.
 SHORT_UNITS: Final = 8
 
 
 class Priority(StrEnum):
-    """Priority: interactive (a person waits), standard (a program waits), bulk (nobody waits).
-
-    ``rank`` is 0 for the most urgent.
-    """
+    """Priority of a request; ``rank`` 0 is the most urgent."""
 
     rank: int
 
-    INTERACTIVE = "interactive"
-    STANDARD = "standard"
-    BULK = "bulk"
+    INTERACTIVE = "interactive"  # a person waits
+    STANDARD = "standard"  # a program waits
+    BULK = "bulk"  # nobody waits
 
     @classmethod
     def from_header(cls, value: str | None) -> Priority:
-        """Return the header's priority, interactive without a header.
+        """Return the header's priority; without one, interactive.
 
         Raises:
             InvalidRequestError: the header names no priority.
@@ -42,7 +38,7 @@ class Priority(StrEnum):
             raise InvalidRequestError([(PRIORITY_HEADER, f"must be one of {', '.join(cls)}")]) from None
 
     def at_most(self, ceiling: Priority) -> Priority:
-        """Return this priority, or the ceiling if this one is more urgent."""
+        """Return the less urgent of the two."""
         return self if self.rank >= ceiling.rank else ceiling
 
 
@@ -51,12 +47,12 @@ for _rank, _priority in enumerate(Priority):
 
 
 def cost_of(chars: int, texts: int = 1) -> float:
-    """Return the cost units of texts with that many characters together."""
+    """Return the cost of texts, in units."""
     return max(float(texts), chars / CHARS_PER_UNIT)
 
 
 class Lane(IntEnum):
-    """Lane: a priority, with short or long texts; most urgent first."""
+    """Priority, with short or long texts; most urgent first."""
 
     INTERACTIVE_SHORT = 0
     INTERACTIVE_LONG = 1
@@ -67,7 +63,7 @@ class Lane(IntEnum):
 
     @classmethod
     def of(cls, priority: Priority, *, is_long: bool) -> Lane:
-        """Return the lane of a request; one long text makes it long."""
+        """Return the lane of a request."""
         return _LANES[2 * priority.rank + is_long]
 
     @property
@@ -81,5 +77,5 @@ _LONG: Final = frozenset({Lane.INTERACTIVE_LONG, Lane.STANDARD_LONG, Lane.BULK_L
 
 
 def is_long(chars: int) -> bool:
-    """Return whether a text of that many characters is long."""
+    """Return whether a text is long."""
     return chars > SHORT_UNITS * CHARS_PER_UNIT

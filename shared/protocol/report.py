@@ -1,4 +1,4 @@
-"""Report of an API server (``GET /report``), which proxies read."""
+"""Report of an API server, which proxies read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from shared.protocol.priority import Priority
 
 
 class PairReport(BaseModel):
-    """One configured pair of a replica, with its model.
+    """Configured pair, with its model.
 
-    ``why`` gives the reason if it is not ready, ``ready_in_s`` the estimated seconds until it is, None if unknown.
-    ``rank`` is the model's position among all models of the catalog for the pair, hosted here or not; 0 is preferred.
-    ``canary`` is a short text whose translation proves that the pair works, None if there is none.
+    ``why`` says why it is not ready; ``ready_in_s`` is an estimate. ``rank`` is among all the catalog's models for the
+    pair; 0 is preferred. ``canary`` is a short text to test the pair.
     """
 
     source: str
@@ -33,15 +32,12 @@ class PairReport(BaseModel):
 
     @property
     def pair(self) -> LanguagePair:
-        """The pair; the key in the report is only a label."""
+        """The pair."""
         return LanguagePair(self.source, self.target)
 
 
 class ServedPairs(dict[str, PairReport]):
-    """All configured pairs of a replica, by label.
-
-    Immutable by convention: equal reports share it.
-    """
+    """Pairs by label; not to be changed, because equal reports share it."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -67,9 +63,8 @@ class ServedPairs(dict[str, PairReport]):
 class ClassCapacity(BaseModel):
     """Capacity of a model for one priority, in cost units.
 
-    A request with less than ``limit`` ahead of it is accepted. ``ahead`` is the work in flight before or parallel to a
-    new short request. ``callers`` is the part of it that goes before the first short text of a caller without work in
-    flight: at most one unit of each other caller, because callers are served in turn.
+    A request with less than ``limit`` ahead is accepted. ``ahead`` is the work before or parallel to a new short one;
+    ``callers`` is its part before an idle caller's first short text, at most one unit per other caller.
     """
 
     ahead: float = Field(ge=0)
@@ -80,13 +75,10 @@ class ClassCapacity(BaseModel):
 class ModelReport(BaseModel):
     """State of one engine.
 
-    ``limit`` is the most requests that run at once. ``steps`` restarts at 0 with each start of the engine;
-    ``step_age_s`` is the time since the last step. ``kv_used`` is a share of the KV cache (0..1). ``capacity``
-    (``room`` in JSON) is by priority. ``rate`` is the cost units per second of a full engine, None until measured.
-    ``revision`` changes with the weights and with all settings that change the model's output.
+    At most ``limit`` requests run at once. ``steps`` restarts with the engine. ``kv_used`` is 0..1. ``rate`` is in cost
+    units per second at full load, None until measured. ``revision`` changes with all that changes output.
     """
 
-    # JSON has the alias; Python code uses the name.
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     running: int
@@ -103,7 +95,7 @@ class ModelReport(BaseModel):
 
 
 class ServerState(StrEnum):
-    """State of a replica, as the replica reports it."""
+    """State of a replica."""
 
     STARTING = "starting"
     READY = "ready"
@@ -113,8 +105,8 @@ class ServerState(StrEnum):
 class ReplicaReport(BaseModel):
     """Answer to ``GET /report``; times are Unix seconds.
 
-    ``replica_id`` is new at each start of the process. ``weight`` is the share of work that the replica wants relative
-    to others (usually 1). ``pairs`` is empty if the proxy sent their current ``pairs_version``.
+    ``replica_id`` is new at each start. ``weight`` is relative to other replicas'. ``pairs`` is empty if the proxy sent
+    their ``pairs_version``.
     """
 
     replica_id: str
@@ -128,11 +120,11 @@ class ReplicaReport(BaseModel):
     models: dict[str, ModelReport]
 
     def without_known_pairs(self, version: str | None) -> ReplicaReport:
-        """Return the report for a proxy that knows this version of pairs."""
+        """Return the report, without pairs if this is their version."""
         return self.model_copy(update={"pairs": ServedPairs()}) if version and version == self.pairs_version else self
 
     def with_known_pairs(self, known: ReplicaReport | None) -> ReplicaReport:
-        """Return the report with an earlier report's pairs, if versions are equal."""
+        """Return the report, with the known pairs if versions are equal."""
         if known is None or self.pairs_version is None or self.pairs_version != known.pairs_version:
             return self
         return self.model_copy(update={"pairs": known.pairs})

@@ -1,4 +1,4 @@
-"""Server-sent events of a streamed translation: names, encoding, parsing, negotiation."""
+"""Server-sent events of a streamed translation."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from pydantic import BaseModel, Field, StrictInt, StrictStr
 from pydantic_core import to_json
 
 EVENT_STREAM: Final = "text/event-stream"
-# A final part of a text; the whole answer, always last; the problem after a failure, always last.
+# A text's next part; the whole answer, last; a problem, last.
 DELTA: Final = "delta"
 RESULT: Final = "result"
 ERROR: Final = "error"
-# A comment, which readers of events skip: it keeps servers in between from closing an idle connection.
+# A comment, so that servers in between keep an idle connection open.
 KEEP_ALIVE: Final = b": still at work\n\n"
 
-# JSON strings may hold these unescaped, but some readers (Python's str.splitlines, so httpx) end a line at them:
-# U+0085, U+2028, U+2029.
+# JSON may hold these unescaped, but some readers (httpx) end a line there.
 _LINE_ENDS: Final = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
 
-# In ``Accept``: the media ranges of JSON, most specific first, and a range's weight, which is 1 if absent or malformed.
+# In ``Accept``: JSON's ranges, most specific first; a weight, 1 if malformed.
 _JSON_RANGES: Final = ("application/json", "application/*", "*/*")
 _WEIGHT: Final = re.compile(r";\s*q\s*=\s*(0(?:\.[0-9]*)?|1(?:\.0*)?)\s*(?:;|$)")
 
-# Gets a text's index in the request, and its next part.
+# Gets a text's index and its next part.
 OnDelta = Callable[[int, str], None]
 
 
 class BrokenStreamError(Exception):
-    """The stream has other events than ours, or one is too large."""
+    """An event is unexpected or too large."""
 
 
 class DeltaSink:
     """Receiver of the parts of a streamed answer.
 
-    ``write`` gets text ``n`` as text ``indices[n]``. ``on_progress`` is called for each part, ``started`` is set by the
-    first one, and ``headers`` (of the response) are set before it.
+    ``write`` gets text ``n`` as text ``indices[n]``. Each part calls ``on_progress``; the first sets ``started``. The
+    response's ``headers`` are set before.
     """
 
     __slots__ = ("_indices", "_write", "headers", "on_progress", "started")
@@ -51,7 +50,7 @@ class DeltaSink:
         self.started = False
 
     def __call__(self, index: int, text: str) -> None:
-        """Pass on a text's next part; raise BrokenStreamError for an unknown index."""
+        """Pass on a text's next part."""
         if self.on_progress is not None:
             self.on_progress()
         if self._indices is not None:
@@ -68,7 +67,7 @@ class DeltaSink:
 
 
 class Delta(BaseModel):
-    """Data of a delta: a text's index, and its next part."""
+    """Data of a delta."""
 
     index: StrictInt = Field(ge=0)
     text: StrictStr
@@ -76,14 +75,14 @@ class Delta(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event; its name is ``message`` if the stream has none."""
+    """Event of a stream."""
 
     name: str
     data: bytes
 
 
 def encode(name: str, data: bytes) -> bytes:
-    """Return an event with JSON data, on one line for every reader."""
+    """Return an event, its JSON on one line."""
     for raw, escape in _LINE_ENDS:
         data = data.replace(raw, escape)
     if b"\n" in data or b"\r" in data:  # only between tokens of JSON
@@ -97,9 +96,9 @@ def encode_delta(index: int, text: str) -> bytes:
 
 
 class EventReader:
-    """Parser of an event stream, in linear time and memory.
+    """Parser of an event stream, in linear time.
 
-    ``limit`` bounds the bytes of one event. Lines end with LF or CRLF, not with a bare CR.
+    ``limit`` bounds an event's bytes. Lines end with LF or CRLF, not with CR.
     """
 
     def __init__(self, limit: int) -> None:
@@ -163,7 +162,7 @@ def accepts_events(accept: str) -> bool:
 
 
 def documentation() -> dict[str, Any]:
-    """Return the OpenAPI description of the stream."""
+    """Return the stream's OpenAPI description."""
     text = (
         "With `Accept: text/event-stream`. `delta`: `{index, text}`, the next part of one text; the parts of a text "
         "come in order and together are its translation, parts of several texts may alternate. `result`: the JSON "

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.headers import mask_secrets
 
-# A megabyte holds 100,000 unknown fields; messages about all of them would help nobody.
+# A megabyte holds 100,000 unknown fields.
 MAX_FIELDS_NAMED: Final = 10
 MAX_NAME_CHARS: Final = 64
 MAX_VALUE_CHARS: Final = 80
