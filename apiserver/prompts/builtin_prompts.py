@@ -227,7 +227,7 @@ _MILMMT: Final = PromptFamily(
 
 _EUROLLM: Final = PromptFamily(
     "eurollm",
-    # The 1.7B card's form, with an empty system message.
+    # The 1.7B card's form: an empty system message, blanks around the last line break.
     MessageTemplate(
         "<|im_start|>system\n<|im_end|>\n<|im_start|>user\nTranslate the following {source} source text to {target}:\n"
         "{source}: {text} \n{target}: <|im_end|>\n<|im_start|>assistant\n"

@@ -17,7 +17,7 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
 # Texts have 2 to 5, so this bounds only runs of one character.
 CHARS_PER_TOKEN: Final = 8
-# After a wrong estimate, at most this share of it is tried.
+# The most of a wrong estimate to try next.
 _SHRINK: Final = (3, 4)
 
 
@@ -48,7 +48,7 @@ class Budget:
         return self.max_tokens * CHARS_PER_TOKEN
 
     def tokens(self, text: str) -> int:
-        """Return the tokens, or above ``max_chars`` any excessive number."""
+        """Return the tokens; above ``max_chars`` any number over budget."""
         return self.count(text) if len(text) <= self.max_chars else self.max_tokens + 1
 
 

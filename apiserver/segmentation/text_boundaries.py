@@ -12,7 +12,7 @@ from icu4py.breakers import CharacterBreaker, LineBreaker, WordBreaker
 
 from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
 
-# Characters that ICU gets behind the last place, for its word.
+# Characters that ICU gets behind the last place, to see whole words.
 LOOKAHEAD: Final = 64
 
 _CLOSERS: Final = "\"'”’»›)\\]"
