@@ -1,4 +1,4 @@
-"""Engine interface: a request, its result, and the operations of every engine."""
+"""Engine interface: requests, results and operations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GenerationRequest:
 class GenerationResult:
     """An engine's output, complete only if ``finish_reason`` is ``stop``.
 
-    ``repeats``: the engine stopped a loop. ``leaked_controls``: the output had control tokens; ``text`` omits them.
+    ``repeats``: the engine stopped a loop. ``leaked_controls``: ``text`` omits control tokens.
     """
 
     text: str
@@ -41,7 +41,7 @@ class GenerationResult:
 
 
 class Engine(Protocol):
-    """A running model: ``VllmEngine``, or a scripted engine in tests."""
+    """A running model."""
 
     @property
     def alive(self) -> bool:
@@ -50,42 +50,42 @@ class Engine(Protocol):
 
     @property
     def max_model_len(self) -> int:
-        """The most tokens of prompt and answer together."""
+        """Maximum tokens of prompt plus answer."""
         ...
 
     @property
     def max_num_seqs(self) -> int:
-        """The most requests in one batch."""
+        """Maximum requests in one batch."""
         ...
 
     @property
     def controls(self) -> Mapping[str, int]:
-        """The ids of the tokenizer's control tokens, by spelling."""
+        """Control tokens' ids by spelling."""
         ...
 
     @property
     def begin(self) -> Sequence[int]:
-        """The ids that the tokenizer puts before a text (``<s>``, ``<bos>``)."""
+        """Ids that begin a text (``<bos>``)."""
         ...
 
     @property
     def metrics(self) -> Collector:
-        """The metrics of this engine."""
+        """This engine's metrics."""
         ...
 
     def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
         """Tokenise text without producing control tokens. Thread-safe.
 
-        ``first``: whether the text begins the prompt, because some tokenizers put a space only there.
+        ``first``: whether the text begins the prompt. Some tokenizers add a space only there.
         """
         ...
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation and its generation prompt by the chat template."""
+        """Render a conversation and its generation prompt."""
         ...
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate one result; cancelling aborts the request in the engine.
+        """Generate one result; cancelling aborts the request.
 
         Raises:
             EngineGoneError: the engine is dead.
@@ -101,9 +101,9 @@ class Engine(Protocol):
         ...
 
     def progress(self) -> ModelReport:
-        """Return the engine's load and progress at its last step."""
+        """Return load and progress: ``running`` in the last step, others ``waiting``."""
         ...
 
     async def stop(self) -> None:
-        """End the engine's processes in bounded time."""
+        """End the engine in bounded time; its requests get EngineGoneError."""
         ...

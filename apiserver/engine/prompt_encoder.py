@@ -1,4 +1,4 @@
-"""Prompt encoder: turns words into the token ids of a whole prompt."""
+"""Prompt encoder: words to a prompt's token ids."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from apiserver.prompts.sampling import Sampling
 from apiserver.prompts.template_slots import TEXT, PromptError
 from shared.languages import LanguagePair
 
-# Output tokens allowed for a source of n tokens: 3 n + 32. The highest ratio between languages of one vocabulary is
-# about 2.5 (Chinese into English); the constant covers single words. Longer output is a loop.
+# Output tokens for n source tokens: 3 n + 32. The highest ratio is about 2.5 (Chinese into English); 32 covers single
+# words.
 BUDGET_PER_TOKEN: Final = 3
 BUDGET_EXTRA: Final = 32
 
@@ -32,10 +32,7 @@ class _Frame:
 
 
 class PromptEncoder:
-    """Prompts of one pair; ``bare_length`` is their number of tokens without words.
-
-    ``begin``: whether the tokenizer's first ids go before the prompt.
-    """
+    """Prompts of one pair; ``bare_length`` counts their tokens without words."""
 
     def __init__(self, prompt: PairPrompt, engine: Engine, *, begin: bool) -> None:
         self._prompt = prompt
@@ -46,17 +43,17 @@ class PromptEncoder:
 
     @classmethod
     def of(cls, family: PromptFamily, pair: LanguagePair, engine: Engine) -> PromptEncoder:
-        """Render a family's prompt for a pair and the engine's model.
+        """Render a family's prompt for a pair.
 
         Raises:
-            PromptError: the model's chat template or tokenizer does not fit the family.
+            PromptError: the model does not fit the family.
         """
         return cls(family.for_pair(pair, engine.chat_template, engine.controls), engine, begin=family.begin)
 
     def ids(
         self, words: str, terms: Mapping[str, str], counted: Mapping[str, Sequence[int]] | None = None
     ) -> list[int]:
-        """Return the prompt's token ids; ``counted`` has ids kept by :meth:`count`."""
+        """Return the prompt's token ids; ``counted`` is from :meth:`count`."""
         frame = self._frame
         if frame is None or terms:
             return [*self._begin, *self._piece_ids(self._prompt.pieces(words, terms))]
@@ -66,7 +63,7 @@ class PromptEncoder:
         return [*frame.head, *body, *frame.tail]
 
     def count(self, words: str, counted: dict[str, Sequence[int]]) -> int:
-        """Count the tokens of words; keep ids that a prompt can use."""
+        """Count tokens; keep ids that a prompt can use."""
         frame = self._frame
         if frame is None or frame.before or frame.after:
             return len(self._engine.encode_text(words))
@@ -91,15 +88,15 @@ class PromptEncoder:
 
 
 def max_output_tokens(source_tokens: int) -> int:
-    """Return the most tokens that a translation may have."""
+    """Return a translation's output budget."""
     return BUDGET_PER_TOKEN * source_tokens + BUDGET_EXTRA
 
 
 def sampling_for(entry: ModelEntry, engine: Engine) -> Sampling:
-    """Return the model's sampling, with the ids of its family's stop tokens.
+    """Return the model's sampling with its family's stop tokens.
 
     Raises:
-        PromptError: the tokenizer has none of the family's stop tokens.
+        PromptError: the tokenizer has none of them.
     """
     stops = [engine.controls[spelling] for spelling in entry.family.stop if spelling in engine.controls]
     if entry.family.stop and not stops:

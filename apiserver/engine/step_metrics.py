@@ -1,4 +1,4 @@
-"""Step metrics: an engine's steps, and its metrics with the model's name."""
+"""Step metrics: an engine's steps and metrics."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from prometheus_client import Counter as PrometheusCounter
 from prometheus_client.samples import Sample
 from typing_extensions import override
 
-# Most uncounted values of a histogram: about ten steps of a full batch.
+# About ten steps of a full batch.
 MAX_PENDING: Final = 1000
 
 
 class EngineMetrics:
-    """One engine's metrics, each sample labelled with the model's name.
+    """One engine's metrics, labelled with the model's name.
 
-    vLLM's logger fills the registry, but ``vllm:cache_config_info`` lacks the name: two engines would give one series.
+    ``vllm:cache_config_info`` lacks it: two engines would give one series.
     """
 
     def __init__(self, registry: CollectorRegistry, model: str) -> None:
@@ -29,7 +29,7 @@ class EngineMetrics:
         self._model = model
 
     def collect(self) -> Iterable[Metric]:
-        """Collect the registry; add the model's name if vLLM left it out."""
+        """Collect the metrics; add missing model names."""
         for metric in self._registry.collect():
             metric.samples = [
                 sample
@@ -41,9 +41,9 @@ class EngineMetrics:
 
 
 class StepHistogram(Histogram):
-    """A histogram that counts values in batches, at a quarter the cost.
+    """A histogram that counts in batches, at a quarter the cost.
 
-    Not thread-safe. Mutable state: uncounted values, fewer than ``MAX_PENDING``.
+    Not thread-safe.
     """
 
     @override
@@ -53,7 +53,7 @@ class StepHistogram(Histogram):
 
     @override
     def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:
-        """Keep a value for later; exemplars are dropped."""
+        """Keep a value; drop exemplars."""
         self._pending.append(amount)
         if len(self._pending) >= MAX_PENDING:
             self._count()
@@ -88,9 +88,9 @@ class StepCounter:
 
 
 def stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
-    """Return vLLM's loggers for one engine: Prometheus, and the step counter.
+    """Return vLLM's loggers for one engine.
 
-    In vLLM's default registry, a second engine would unregister the metrics of the first.
+    In vLLM's default registry, a second engine would remove the first one's metrics.
     """
     from vllm.v1.metrics.loggers import PrometheusStatLogger, StatLoggerBase  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Model tokenizer: tokenises text without producing control tokens, and decodes answers."""
+"""Model tokenizer: tokenises texts and decodes answers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import Any, Final
 
 from tokenizers import Tokenizer
 
-# Bytes that are no whole character are decoded to this.
+# Decoded from an incomplete character.
 CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class ModelTokenizer:
-    """Tokenizer of one model; immutable, so threads may share it.
-
-    ``controls``: ids by spelling. ``begin``: ids put before a plain text. ``silent``: ids that decode to nothing.
-    """
+    """One model's tokenizer; immutable, so thread-safe. ``silent`` ids decode to nothing."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._chat: Any = tokenizer
@@ -31,31 +28,28 @@ class ModelTokenizer:
         self.silent = frozenset(token["id"] for token in added if token["special"])
 
     def encode_text(self, text: str, *, first: bool = True) -> list[int]:
-        """Tokenise text; split control tokens in it into ordinary ones.
-
-        ``first``: whether no control token goes before the text.
-        """
-        # Only the batch call can omit the tokens' places in the text, which costs a fifth less.
+        """Tokenise text; split control tokens into ordinary ones."""
+        # Only the batch call omits positions, a fifth of the cost.
         words = self._first if first else self._later
         return words.encode_batch_fast([text], add_special_tokens=False)[0].ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return an answer's text, without control tokens or an incomplete last character."""
+        """Decode without control tokens or an incomplete last character."""
         return self._own.decode(ids, skip_special_tokens=True).rstrip(CUT_OFF)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation and its generation prompt by the chat template."""
+        """Render a conversation and its generation prompt."""
         turns = [dict(message) for message in messages]
         rendered = self._chat.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **arguments)
         return str(rendered)
 
 
 def words_tokenizer(saved: str) -> Tokenizer:
-    """Return a saved tokenizer that splits added tokens found in a text."""
-    from tokenizers import Tokenizer  # noqa: PLC0415 - installed with vLLM, which is imported when an engine starts
+    """Load a saved tokenizer that splits added tokens."""
+    from tokenizers import Tokenizer  # noqa: PLC0415 - installed with vLLM
 
     content: dict[str, Any] = json.loads(saved)
-    # encode_special_tokens splits only tokens marked special; a model's <think> or <tool_call> often is not marked.
+    # encode_special_tokens splits only special tokens; <think> and <tool_call> often are not marked so.
     for token in content["added_tokens"]:
         token["special"] = True
     tokenizer = Tokenizer.from_str(json.dumps(content))
@@ -66,9 +60,9 @@ def words_tokenizer(saved: str) -> Tokenizer:
 
 
 def without_first_space(saved: str) -> str:
-    """Return a saved tokenizer that puts no space before its first words.
+    """Return a saved tokenizer without SentencePiece's first space.
 
-    Only SentencePiece's scheme "first" changes: it adds a space to the first words, but not after a control token.
+    SentencePiece's scheme "first" adds none after a control token.
     """
     content: dict[str, Any] = json.loads(saved)
     unvisited: list[Any] = [content.get("pre_tokenizer")]

@@ -8,19 +8,15 @@ from apiserver.engine.interface import EngineGoneError
 from apiserver.prompts.sampling import Sampling
 from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
 
-# A pattern of up to 24 tokens (a clause), four times in a row, is a loop: no reference translation has one, and it is
-# found long before the output budget is used up (docs/decisions/0009-guards.md).
+# A pattern of up to 24 tokens (a clause), four times in a row, is a loop: no reference translation has one.
 LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
-# Cached sampling parameters: one for each answer length, and as many for second attempts.
+# One for each answer length, and as many for second attempts.
 MAX_CACHED_SAMPLINGS: Final = 1024
 
 
 def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
-    """Return a request's sampling as vLLM's parameters.
-
-    They may be shared, because vLLM copies them before a change. vLLM must be imported already.
-    """
+    """Return sampling parameters, which vLLM copies before a change."""
     from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 
     return SamplingParams(
@@ -34,15 +30,15 @@ def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
         stop_token_ids=list(sampling.stop_token_ids) or None,
         max_tokens=max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
-        detokenize=False,  # ModelTokenizer.decode does it once for the whole answer
-        skip_clone=True,  # nested values never change, and a deep copy is the largest cost
+        detokenize=False,  # ModelTokenizer.decode does it once
+        skip_clone=True,  # nested values never change
         repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
     )
 
 
 def mapped_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
-    """Return vLLM's error as ours, or None for any other error."""
-    from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - already imported by an engine
+    """Return vLLM's error as ours, or None."""
+    from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - already imported
     from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 
     match error:

@@ -1,7 +1,6 @@
 """vLLM engine: one model in one AsyncLLM.
 
-Only this package imports vLLM. That takes many seconds, so the first engine's start does it in a thread, while the
-server answers.
+Importing vLLM takes many seconds: only this package does it, in a thread.
 """
 
 from __future__ import annotations
@@ -28,34 +27,33 @@ from shared.runtime.tasks import in_daemon_thread
 
 log = logging.getLogger(__name__)
 
-# vLLM kills its EngineCore after this time, so that the server stops soon.
+# vLLM kills its EngineCore after this time.
 STOP_SECONDS: Final = 3.0
 
-# Defaults for vLLM's environment, measured in docs/decisions/0002-engine-processes.md; the operator's values win.
+# Defaults (docs/decisions/0002-engine-processes.md); the operator's values win.
 ENVIRONMENT: Final = {
-    # Runs vLLM's worker inside EngineCore: one process and 35 % less CPU per request on the CPU build.
+    # Runs vLLM's worker inside EngineCore, for 35 % less CPU.
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    # Otherwise every engine starts a thread per core, and they compete.
+    # Otherwise every engine starts a thread per core.
     "OMP_NUM_THREADS": "1",
-    # We tokenise one text at a time, and a process with tokenizer threads should not fork.
+    # A process with tokenizer threads should not fork.
     "TOKENIZERS_PARALLELISM": "false",
-    # vLLM's log lines go through our logging.
+    # Our logging serves vLLM too.
     "VLLM_CONFIGURE_LOGGING": "0",
-    # vLLM sends no usage data.
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
 
 
 def argument_types() -> dict[str, object]:
-    """Return vLLM's engine arguments with their declared types; imports vLLM."""
+    """Return vLLM's engine arguments with their types; imports vLLM."""
     from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
 
     return {field.name: field.type for field in dataclasses.fields(AsyncEngineArgs)}
 
 
 class VllmEngine:
-    """One model in one AsyncLLM, awaited directly, without queues or workers."""
+    """One model in one AsyncLLM."""
 
     def __init__(self, entry: ModelEntry, llm: Any, registry: CollectorRegistry, steps: StepCounter) -> None:
         self._entry = entry
@@ -66,7 +64,6 @@ class VllmEngine:
         self.controls: Mapping[str, int] = self._tokenizer.controls
         self.begin: Sequence[int] = self._tokenizer.begin
         config = llm.model_config
-        # A Hugging Face model's commit, from transformers' configuration.
         self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
         # Building parameters is most of a request's cost here.
         self._sampling = lru_cache(maxsize=MAX_CACHED_SAMPLINGS)(sampling_parameters)
@@ -74,12 +71,12 @@ class VllmEngine:
 
     @classmethod
     async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
-        """Start the model's engine off the event loop; takes seconds to minutes.
+        """Start the engine off the event loop, in seconds to minutes.
 
-        ``alone``: whether this server hosts no other model. Otherwise each needs a share of the GPU's memory.
+        Unless ``alone`` on the server, a model needs a share of the GPU's memory.
 
         Raises:
-            EngineArgumentError: an argument is wrong, or the memory share is missing.
+            EngineArgumentError: an argument is wrong, or the share is missing.
             Exception: vLLM cannot load the model.
         """
         return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
@@ -95,11 +92,11 @@ class VllmEngine:
             check_share(entry, device=str(current_platform.device_type))
         arguments: dict[str, Any] = {
             "served_model_name": entry.name,
-            "generation_config": "vllm",  # sampling comes from the catalog, never from the weights
-            "scheduling_policy": "priority",  # short texts before the segments of long ones
+            "generation_config": "vllm",  # sampling comes from the catalog
+            "scheduling_policy": "priority",  # short texts first
             **entry.engine,
         }
-        # vLLM looks its environment up several times per request, but it changes only at a start.
+        # vLLM reads its environment several times per request; it changes only here.
         envs.disable_envs_cache()
         registry = CollectorRegistry()
         steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
@@ -113,36 +110,36 @@ class VllmEngine:
 
     @property
     def max_num_seqs(self) -> int:
-        """The most requests in one batch."""
+        """Maximum requests in one batch."""
         return self._steps.limit
 
     @property
     def alive(self) -> bool:
-        """Whether EngineCore is alive, by vLLM's monitor."""
+        """Whether vLLM's monitor reports no death."""
         return not self._llm.errored
 
     @property
     def max_model_len(self) -> int:
-        """The most tokens of prompt and answer together."""
+        """Maximum tokens of prompt plus answer."""
         return int(self._llm.model_config.max_model_len)
 
     def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
-        """Tokenise text; split control tokens in it into ordinary ones."""
+        """Tokenise text."""
         return self._tokenizer.encode_text(text, first=first)
 
     def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation and its generation prompt by the chat template."""
+        """Render a conversation."""
         return self._tokenizer.chat_template(messages, arguments)
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate one result; cancelling aborts the request in the engine."""
-        # The rendered form (vllm.inputs.TokensInput); any other form goes through vLLM's renderer thread first.
+        """Generate one result."""
+        # A vllm.inputs.TokensInput; other forms go through vLLM's renderer thread.
         prompt = {"type": "token", "prompt_token_ids": list(request.prompt_ids)}
         priority = request.priority if self._by_priority else 0
         sampling = self._sampling(request.sampling, request.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
         last = None
         try:
-            # Read to the end: leaving the generator early costs a task and an abort.
+            # Leaving the generator early costs a task and an abort.
             async for output in self._llm.generate(prompt, sampling, request_id, priority=priority):
                 last = output
         except Exception as error:
@@ -156,7 +153,7 @@ class VllmEngine:
 
     def _result(self, output: Any) -> GenerationResult:
         ids = list(output.token_ids)
-        # The token that ended the answer is not part of it.
+        # Omit the stop token.
         body = ids[:-1] if output.finish_reason == "stop" else ids
         return GenerationResult(
             self._tokenizer.decode(body),
@@ -167,7 +164,7 @@ class VllmEngine:
         )
 
     async def ping(self) -> None:
-        """Wait for one turn of EngineCore's busy loop, between two steps."""
+        """Wait for one turn of EngineCore's loop."""
         try:
             await self._llm.is_paused()
         except Exception as error:
@@ -176,10 +173,7 @@ class VllmEngine:
             raise mapped from error
 
     def progress(self) -> ModelReport:
-        """Return load and progress.
-
-        ``running`` is the number at the last step, ``waiting`` all other requests in flight.
-        """
+        """Return load and progress."""
         steps = self._steps
         unfinished = int(self._llm.get_num_unfinished_requests())
         running = min(steps.running, unfinished)
@@ -194,11 +188,11 @@ class VllmEngine:
         )
 
     async def stop(self) -> None:
-        """End the engine off the event loop; requests in flight get EngineGoneError."""
-        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 - already imported: a dictionary look-up
+        """End the engine off the event loop."""
+        from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
 
         self._llm.output_processor.propagate_error(EngineDeadError())
-        # vLLM ends its reader of answers only after EngineCore, and would log every clean stop as a death.
+        # Otherwise vLLM's reader would log every clean stop as a death.
         if self._llm.output_handler is not None:
             self._llm.output_handler.cancel()
         await asyncio.to_thread(self._shutdown)

@@ -1,9 +1,8 @@
-"""Admission: which requests a model accepts; excess requests are refused at once.
+"""Admission: which requests a model accepts (docs/decisions/0017-overload.md).
 
-A request is accepted while ``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)`` (for a long text
-plus its cost), if its deadline can be met at the measured rate. ``ahead`` are the cost units in flight in its lane and
-more urgent ones. No other caller counts with more than this one, because slots serve callers in turn. A refusal's
-``reason`` is ``full``, ``late``, or ``queue``: no slot within the queue deadline (docs/decisions/0017-overload.md).
+A request that can meet its deadline is accepted while
+``ahead < batch_size + share x min(rate x queue_seconds, max_waiting)``, plus a long text's cost.
+``ahead`` are the units in its lane and more urgent ones, of no other caller more than of this one.
 """
 
 from __future__ import annotations
@@ -23,31 +22,30 @@ from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
-# A request without a slot after this many ``queue_seconds`` is refused: the engine became slower, or other lanes went
-# first. Long texts wait until their deadline.
+# A short request without a slot after this many ``queue_seconds`` is refused.
 QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
-# Longest Retry-After in seconds; the load after a minute is unknown.
+# Seconds; the load after a minute is unknown.
 RETRY_AFTER_MAX: Final = 60.0
-# Lowest divisor: an engine without progress has a rate of 0.
+# Avoids a division by 0.
 MIN_RATE: Final = 1e-3
-# A full batch takes about this many times as long as one request alone (2.1 times for 25, `make bench-origin`, D).
+# Measured: 2.1 for a batch of 25 (`make bench-origin`, D).
 FULL_BATCH_SLOWDOWN: Final = 2.0
-# The rate is guessed between one full batch a second and this many, because canaries are short.
+# Bounds the guessed rate, because canaries are short.
 MAX_BATCHES_PER_SECOND: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class QueueBounds:
-    """The queueing delay to hold, in seconds, and the most waiting units."""
+    """The queueing delay to hold, and the most waiting units."""
 
     seconds: float
     max_waiting: int
 
 
 class ModelAdmission:
-    """Admission to one model; it outlives engines and never waits.
+    """Admission to one model; it outlives engines. One event loop.
 
-    ``assumed_rate``: units per second until the rate is known. Mutable state: the units in flight. One event loop.
+    ``assumed_rate``: units per second until measured.
     """
 
     def __init__(self, batch_size: int, bounds: QueueBounds, clock: Callable[[], float]) -> None:
@@ -66,31 +64,30 @@ class ModelAdmission:
         return BatchSlots(batch_size, overhang=max(1, batch_size // OVERHANG), meter=self.meter)
 
     def estimate_rate(self, canaries: int, seconds: float) -> None:
-        """Guess the rate from the seconds that simultaneous canaries took."""
+        """Guess the rate from simultaneous canaries."""
         units = max(canaries, self.batch_size / FULL_BATCH_SLOWDOWN)
         guess = min(units / seconds if seconds else math.inf, MAX_BATCHES_PER_SECOND * self.batch_size)
         self.assumed_rate = max(self.batch_size, guess)
 
     def ahead(self, lane: Lane, caller: str, cost: float) -> float:
-        """Return the units in flight before a further request of the caller."""
-        # Before a short text, long texts count only up to their share of the batch.
+        """Return the units before a further request."""
         most = self._in_flight.units_of(caller, lane) + cost
         return self._in_flight.units_before(lane, most, self.batch_size / LONG_SHARE)
 
     def limit(self, priority: Priority) -> float:
-        """Return the most units that may be ahead of a short request."""
+        """Return the most units ahead of a short request."""
         queue = min(self._rate() * self._bounds.seconds, self._bounds.max_waiting)
         return self.batch_size + CLASS_SHARES[priority] * queue
 
     def queue_deadline(self, priority: Priority) -> float:
-        """Return the seconds within which a short request needs a slot."""
+        """Return the seconds that a short request may queue."""
         return QUEUE_DEADLINES[priority] * self._bounds.seconds
 
     def admit(self, work: WorkItem) -> None:
-        """Reserve capacity for a request until :meth:`release`.
+        """Reserve capacity until :meth:`release`.
 
         Raises:
-            OverloadedError: there is no capacity now, or not enough time.
+            OverloadedError: no capacity, or not enough time.
         """
         self._check(work)
         self._in_flight.add(work.caller, work.lane, work.cost)
@@ -99,7 +96,7 @@ class ModelAdmission:
         work.is_queueing, work.begun_at, work.queue_seconds = False, None, inf
 
     def finish(self, work: WorkItem, units: float) -> None:
-        """Free the capacity of a request's finished units at once."""
+        """Free finished units at once."""
         units = min(units, work.units_left)
         if units:
             work.units_left -= units
@@ -107,17 +104,17 @@ class ModelAdmission:
             self.meter.done(units)
 
     def release(self, work: WorkItem) -> None:
-        """Free the rest of a request's capacity."""
+        """Free a request's remaining units."""
         self.texts -= len(work.texts)
         self._in_flight.end(work.caller, work.lane, work.units_left)
 
     def queue_timeout(self, work: WorkItem) -> OverloadedError:
-        """Return the error for a request without a slot in time."""
+        """Return the error of a passed queue deadline."""
         message = f"No part of the request could begin within {self.queue_deadline(work.priority):g} s."
         return self._refusal(message, "queue", self.ahead(work.lane, work.caller, 0) - self.batch_size)
 
     def class_capacities(self) -> dict[Priority, ClassCapacity]:
-        """Return the load and limit for short requests of each priority."""
+        """Return each priority's load and limit for short requests."""
         most_long, capacities = self.batch_size / LONG_SHARE, dict[Priority, ClassCapacity]()
         for priority in Priority:
             lane = Lane.of(priority, is_long=False)
@@ -127,7 +124,7 @@ class ModelAdmission:
         return capacities
 
     def with_capacity(self, report: ModelReport, revision: str | None) -> ModelReport:
-        """Add capacity, rate and revision to the engine's report."""
+        """Add capacity to the engine's report."""
         update = {"capacity": self.class_capacities(), "rate": self.meter.rate, "revision": revision}
         return report.model_copy(update=update)
 
@@ -166,7 +163,6 @@ class ModelAdmission:
         raise self._refusal(message, "late", min(ahead, ahead + cost - in_time))
 
     def _refusal(self, message: str, reason: Literal["full", "late", "queue"], units: float) -> OverloadedError:
-        """Return the error; Retry-After is the time in which the units drain."""
         seconds = min(max(units / max(self._rate(), MIN_RATE), RETRY_AFTER_MIN), RETRY_AFTER_MAX)
         return OverloadedError(message, retry_after=seconds, facts={"reason": reason})
 
@@ -176,17 +172,13 @@ class ModelAdmission:
 
 
 class InFlightLedger:
-    """Units in flight of each caller and lane; mutable state.
-
-    A caller is known only while it has a request in flight.
-    """
+    """Units in flight of each caller and lane."""
 
     def __init__(self) -> None:
         self._units: dict[str, list[float]] = {}
         self._requests: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return the number of callers with requests in flight."""
         return len(self._units)
 
     def add(self, caller: str, lane: Lane, units: float) -> None:
@@ -195,7 +187,7 @@ class InFlightLedger:
         self._units.setdefault(caller, [0.0] * len(Lane))[lane] += units
 
     def remove(self, caller: str, lane: Lane, units: float) -> None:
-        """Subtract a request's finished units."""
+        """Subtract finished units."""
         own = self._units[caller]
         own[lane] = max(0.0, own[lane] - units)  # rounding could make it negative
 
@@ -211,9 +203,9 @@ class InFlightLedger:
         return sum(self._units.get(caller, ())[: lane + 1])
 
     def units_before(self, lane: Lane, most: float = inf, most_long: float = inf) -> float:
-        """Return the units in flight in the lane and more urgent ones.
+        """Return all units in the lane and more urgent ones.
 
-        Each caller counts with at most ``most`` units, all long texts before a short one with ``most_long``.
+        Each caller counts with at most ``most``, long texts before a short one with ``most_long``.
         """
         if lane.is_long:
             return sum(min(sum(units[: lane + 1]), most) for units in self._units.values())

@@ -1,4 +1,4 @@
-"""Batch slots: a fair queue in front of an engine's batch."""
+"""Batch slots: a fair queue for an engine's batch."""
 
 from __future__ import annotations
 
@@ -13,28 +13,25 @@ from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.priority import SHORT_UNITS, Lane
 
-# Long texts together hold at most one in this many places of the batch. A step's time grows with its batch, so this
-# bounds how much they slow down a short text (measured: docs/benchmarks/long-texts.md).
+# Long texts hold at most one slot in this many, so that short texts stay fast (docs/benchmarks/long-texts.md).
 LONG_SHARE: Final = 4
-# A planned text with more segments than this is long; a sentence is often half a unit. Admission and the proxy know
-# only characters (shared/protocol/priority.py).
+# A planned text with more segments is long; a sentence is often half a unit.
 SHORT_SEGMENTS: Final = 2 * SHORT_UNITS
-# vLLM takes lower numbers first. Work has the number of its lane, and canaries go before all.
+# vLLM takes lower numbers first; work has its lane's.
 CANARY_PRIORITY: Final = -1
-# One extra slot for this many of the batch: a request that waits in the engine takes a place as soon as a step frees
-# it, while our next grant arrives a step later (measured: docs/benchmarks/sizing.md).
+# One extra slot for this many, because our next grant arrives a step late (docs/benchmarks/sizing.md).
 OVERHANG: Final = 8
-# Bulk work holds at most one in this many slots while there is more urgent work.
+# Bulk holds at most one slot in this many during more urgent work.
 BULK_SHARE: Final = 4
 URGENT_LANES: Final = tuple(lane for lane in Lane if lane < Lane.BULK_SHORT)
 LONG_LANES: Final = tuple(lane for lane in Lane if lane.is_long)
-# While all lanes wait, the first gets this many grants for one of the lane: urgent work goes first, and none starves.
+# A lane's price for a grant: urgent work goes first, and none starves.
 STRIDES: Final = (1, 4, 8, 16, 32, 32)
 
 
 @dataclass(slots=True, order=True)
 class Waiter:
-    """A segment that waits for a slot, ordered by its text's turn."""
+    """A waiting segment, ordered by its text's turn."""
 
     turn: int
     number: int
@@ -44,28 +41,23 @@ class Waiter:
 
 
 class FairQueue:
-    """Waiters of one lane: callers in turn, each caller's first text first.
-
-    A caller is known only while it waits.
-    """
+    """One lane's waiters: callers in turn, each caller's first text first."""
 
     def __init__(self) -> None:
         self._callers: OrderedDict[str, list[Waiter]] = OrderedDict()
 
     def __contains__(self, caller: str) -> bool:
-        """Return whether a caller waits."""
         return caller in self._callers
 
     def __len__(self) -> int:
-        """Return the number of waiting callers."""
         return len(self._callers)
 
     def add(self, waiter: Waiter) -> None:
-        """Add a waiter to its caller's queue."""
+        """Add a waiter."""
         insort(self._callers.setdefault(waiter.caller, []), waiter)
 
     def pop(self) -> Waiter:
-        """Remove the next caller's first waiter; that caller becomes the last."""
+        """Remove the next waiter; its caller becomes last."""
         caller, waiters = self._callers.popitem(last=False)
         waiter = waiters.pop(0)
         if waiters:
@@ -73,7 +65,7 @@ class FairQueue:
         return waiter
 
     def remove(self, waiter: Waiter) -> None:
-        """Remove a waiter that waits no more."""
+        """Remove a waiter."""
         waiters = self._callers[waiter.caller]
         del waiters[bisect_left(waiters, waiter)]
         if not waiters:
@@ -81,11 +73,9 @@ class FairQueue:
 
 
 class BatchSlots:
-    """The ``batch_size + overhang`` slots of one engine's batch.
+    """The ``batch_size + overhang`` slots of one engine; one event loop.
 
-    Waiters are served by lane (``STRIDES``), then callers in turn, then by the order of texts: ten long texts with
-    equal shares would all end late. Admission bounds the waiters; ``meter`` gets the fullness. Mutable state: the slots
-    of each lane, and the waiters. One event loop.
+    Waiters are served by lane (``STRIDES``), then caller in turn, then text.
     """
 
     def __init__(self, batch_size: int, *, overhang: int = 0, meter: ThroughputMeter | None = None) -> None:
@@ -98,17 +88,14 @@ class BatchSlots:
         self._held_by_lane = [0] * len(Lane)
         self._queues = [FairQueue() for _ in Lane]
         self._numbers = count()
-        # Stride scheduling: the waiting lane with the lowest pass is next; the lane served last had ``_last_pass``.
+        # Stride scheduling: the lowest pass is next.
         self._passes = [0] * len(Lane)
         self._last_pass = 0
 
     async def acquire(self, lane: Lane, work: WorkItem, turn: int) -> None:
-        """Wait for a slot and hold it until :meth:`release`.
-
-        Of a caller's texts, the one with the lowest ``turn`` goes first.
-        """
+        """Hold a slot until :meth:`release`; a caller's lowest ``turn`` goes first."""
         queue = self._queues[lane]
-        # If a slot is free, the waiters of other lanes may not have it.
+        # Other lanes' waiters may not have a free slot.
         if self.held < self._most and not queue and self._may_hold(lane):
             self._hold(lane)
             self._update_meter()
@@ -132,12 +119,12 @@ class BatchSlots:
             else:
                 self._queues[lane].remove(waiter)
                 self.waiting -= 1
-                self._grant()  # bulk work may have waited because of this waiter
+                self._grant()  # bulk may have waited for this waiter
                 self._update_meter()
             raise
 
     def release(self, lane: Lane) -> None:
-        """Give a slot back; the next waiter gets it at once."""
+        """Give a slot to the next waiter."""
         self.held -= 1
         self._held_by_lane[lane] -= 1
         if self.waiting:
@@ -149,7 +136,6 @@ class BatchSlots:
         self._held_by_lane[lane] += 1
 
     def _update_meter(self) -> None:
-        """Report how full the batch is."""
         if self._meter is None:
             return
         if self.held >= self.batch_size:
@@ -158,15 +144,10 @@ class BatchSlots:
             self._meter.set_fullness(self.held / self.batch_size if self.waiting else 0.0)
 
     def _may_hold(self, lane: Lane) -> bool:
-        """Return whether the lane may hold one more slot, within its share.
-
-        A lane that holds none may exceed its share by one: the shares of long texts and bulk could be full in turns
-        for ever.
-        """
         if lane in {Lane.INTERACTIVE_SHORT, Lane.STANDARD_SHORT}:
             return True
         held = self._held_by_lane
-        beyond = not held[lane]
+        beyond = not held[lane]  # otherwise the two shares could be full in turns for ever
         if lane.is_long and sum(held[each] for each in LONG_LANES) >= self.long_width + beyond:
             return False
         if lane < Lane.BULK_SHORT or sum(held[Lane.BULK_SHORT :]) < self.bulk_width + beyond:
@@ -174,7 +155,6 @@ class BatchSlots:
         return not any(held[each] or self._queues[each] for each in URGENT_LANES)
 
     def _grant(self) -> None:
-        """Grant the free slots."""
         while self.held < self._most and self.waiting:
             waiting = (lane for lane in Lane if self._queues[lane] and self._may_hold(lane))
             lane = min(waiting, key=self._passes.__getitem__, default=None)
@@ -186,5 +166,5 @@ class BatchSlots:
             self.waiting -= 1
             waiter = self._queues[lane].pop()
             waiter.granted = True
-            if not waiter.slot.done():  # a waiter cancelled just now passes its slot on when its task runs
+            if not waiter.slot.done():  # a waiter cancelled just now passes its slot on
                 waiter.slot.set_result(None)

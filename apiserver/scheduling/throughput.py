@@ -1,4 +1,4 @@
-"""Throughput meter: cost units that an engine finishes per second while full."""
+"""Throughput meter: cost units per second while the engine is full."""
 
 from __future__ import annotations
 
@@ -6,41 +6,40 @@ from collections.abc import Callable
 from math import exp
 from typing import Final
 
-# Full time over which measurements fade: some batches of a small model, one of a large one.
+# Full time over which measurements fade: at least one batch.
 MEMORY_SECONDS: Final = 5.0
-# Full time before the rate is known: the first work of a burst ends late, which would look like no progress.
+# Full time before the rate is known: a burst's first work ends late.
 MIN_SEEN_SECONDS: Final = 2.0
-# A slot taken again within this time counts as never free: the next request comes some milliseconds after an answer.
+# A slot taken again within this time counts as never free.
 GAP_SECONDS: Final = 0.1
-# Work is reported as done within this time after its slot was released.
+# Work is reported this soon after its slot's release.
 REPORT_DELAY_SECONDS: Final = 0.01
 
 
 class ThroughputMeter:
-    """Units per second of *full* time; ``clock`` returns monotonic seconds.
+    """Units per second of *full* time, without free slots.
 
-    Time with free slots does not count. While only long texts or bulk wait for their share (batch_slots.py), time
-    counts by the share of slots held; that estimate is high, and fades once the batch is full.
+    While only long texts or bulk wait for their share, time counts by the share of slots held.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._fullness: float = 0  # share of slots held; 0 while some are free and nobody waits
+        self._fullness: float = 0  # 0 while slots are free and nobody waits
         self._counted_until: float = 0
-        self._in_gap = False  # slots are free since then, perhaps for a gap only
-        self._gap_units: float = 0  # done in a possible gap
+        self._in_gap = False  # slots are free, perhaps for a gap
+        self._gap_units: float = 0
         self._units: float = 0
         self._seconds: float = 0  # fades like the units
         self._seen_seconds: float = 0
 
     @property
     def rate(self) -> float | None:
-        """Units per second; None before it is known."""
+        """Units per second, once known."""
         self._advance()
         return None if self._seen_seconds < MIN_SEEN_SECONDS else self._units / self._seconds
 
     def set_fullness(self, share: float) -> None:
-        """Set the share of slots that counts as held, 0 to 1."""
+        """Set the share of slots held, 0 to 1."""
         if share == (0 if self._in_gap else self._fullness):
             return
         self._advance()
@@ -63,7 +62,6 @@ class ThroughputMeter:
             self._units += units
 
     def _advance(self) -> None:
-        """Count the full time since the last call, gaps later."""
         now = self._clock()
         if self._in_gap:
             if now - self._counted_until < GAP_SECONDS:

@@ -1,4 +1,4 @@
-"""Work item: one request, from its admission to its last segment."""
+"""Work item: one request and its progress."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from shared.protocol.sse import DeltaSink
 
 @dataclass(slots=True, eq=False)  # not frozen: one for each request
 class WorkItem:
-    """One request: its caller, deadline, cost and progress.
+    """One request, its cost and progress.
 
-    ``caller`` is a tag for turns. ``sink`` gets a text's index and each final part. A ``canary`` goes before all others
-    and waits for no slot. Mutable state: token ids from planning (``counted``); cost units; the request's timer; the
-    longest wait for the first slot, whether it waits now, and when it got one.
+    ``caller`` is a tag for turns. ``sink`` gets final parts. A ``canary`` waits for no slot. ``counted`` has token ids
+    from planning. ``queue_seconds`` bounds the wait for the first slot.
     """
 
     request: TranslateRequest
@@ -52,7 +51,7 @@ class WorkItem:
         self.lane = Lane.of(self.priority, is_long=is_long(max(sizes)))
 
     def wait(self) -> None:
-        """Record that a segment waits; the first wait has a limit."""
+        """Record a wait; the first has a limit."""
         if self.begun_at is not None or self.is_queueing or self.timer is None or self.queue_seconds == inf:
             return
         deadline, limit = self.timer.when(), asyncio.get_running_loop().time() + self.queue_seconds
@@ -61,7 +60,7 @@ class WorkItem:
             self.timer.reschedule(limit)
 
     def begin(self) -> None:
-        """Record that a segment has a slot; only the deadline counts now."""
+        """Record a slot; only the deadline counts now."""
         if self.begun_at is not None:
             return
         self.begun_at = self.deadline.clock()
