@@ -81,7 +81,7 @@ def filled(parts: tuple[str, ...], values: Mapping[str, str]) -> str:
 def delimiter_for(text: str) -> str:
     """Return a tag name that the text does not contain (case-insensitive).
 
-    There are fewer numbers to try than occurrences: linear time.
+    It takes at most one try more than occurrences: linear time.
     """
     taken = set(_NAMES_WITHIN.findall(text))
     if not taken:
