@@ -22,7 +22,7 @@ from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
-# A short request without a slot after this many ``queue_seconds`` is refused.
+# A short request without a slot after this many ``queue_seconds``, from its first wait, is refused.
 QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
 # Seconds; the load after a minute is unknown.
 RETRY_AFTER_MAX: Final = 60.0
@@ -141,7 +141,7 @@ class ModelAdmission:
         limit = self.limit(work.priority) + (cost if work.lane.is_long else 0.0)
         if ahead >= limit:
             message = (
-                f"This model has {ahead:.0f} units of work in flight before this request ({work.priority}), and "
+                f"This model has {ahead:.0f} cost units in flight before this request ({work.priority}), and "
                 f"accepts it below {limit:.0f}."
             )
             raise self._refusal(message, "full", ahead - limit + cost)

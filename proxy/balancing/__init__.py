@@ -1,4 +1,6 @@
-"""The choice of a replica for a request. Pure.
+"""The choice of a replica for a request, without I/O.
+
+The forwarder selects (``selector``), sends an ``attempt``, and ``local_stats`` records its result.
 
 - ``selector``: chooses a replica.
 - ``balancer``: picks the best of a few.

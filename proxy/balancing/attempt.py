@@ -13,7 +13,10 @@ from shared.languages import LanguagePair
 
 
 class Selection(NamedTuple):
-    """A chosen replica; ``permit`` is None if all look bad."""
+    """A chosen replica; without ``permit`` if its breaker is open.
+
+    That is when most replicas look bad.
+    """
 
     url: str
     pair: LanguagePair

@@ -10,13 +10,13 @@ from typing import Final
 # A new replica's caches are cold: its warmth grows to 1.
 SLOW_START_SECONDS: Final = 3.0
 WARM_FLOOR: Final = 0.1
-# Three cut the 99th percentile of two by a quarter (docs/decisions/0013-balancing.md).
+# Three cut the 99th percentile of two by a quarter at 70 % load (docs/decisions/0013-balancing.md).
 CHOICES: Final = 3
 # With half of the replicas excluded, 99.8 % of the picks draw three eligible ones.
 DRAWS: Final = 16
 # If 100 replicas are full, the rest is full too.
 MAX_EVALUATED: Final = 100
-# Scores this near are equal, so that idle replicas share the work.
+# Estimated seconds this near are equal, so that idle replicas share the work.
 NEAR: Final = 0.2
 NEAR_SECONDS: Final = 0.005
 
@@ -41,7 +41,7 @@ def warmth(age: float) -> float:
 
 
 def score(candidate: Candidate, work: float) -> float:
-    """Return the score; lower is better."""
+    """Return seconds / weight + penalty; lower is better."""
     return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
 
 

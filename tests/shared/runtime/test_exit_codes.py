@@ -15,7 +15,8 @@ import time
 from shared.runtime.exit_codes import exit_on_signals
 exit_on_signals()
 print("ready", flush=True)
-time.sleep(60)
+for _ in range(6000):  # a signal just before one long sleep would be handled after it
+    time.sleep(0.01)
 """
 
 
