@@ -23,6 +23,8 @@ from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.scripted_engine import ScriptedFactory
 
 TOKEN = "a-token-that-is-long-enough"
+# Seconds, the longest allowed: on a paused machine Redis is not away.
+REDIS_TIMEOUT = 5.0
 LEFT_OUT = "positive_data_acceptance,negative_data_rejection,missing_required_header"
 CHANGES = "^/(fleet/replicas|keys)"
 # The gate asks a few of each kind; `make fuzz` walks through every bound of every field, which takes longest, and looks for
@@ -55,7 +57,7 @@ async def no_failures(url: str, folder: Path, *more: str, **headers: str) -> Non
 
 async def test_proxy_matches_its_openapi_document(redis: RedisServer, tmp_path: Path) -> None:
     fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], redis.url) as running:
+    async with replicas(fake), proxy([fake], redis.url, redis_timeout=REDIS_TIMEOUT) as running:
         await no_failures(running.url, tmp_path, "--exclude-path-regex", CHANGES)
         assert (await running.translate("Hello"))[0] == 200
 
@@ -63,7 +65,7 @@ async def test_proxy_matches_its_openapi_document(redis: RedisServer, tmp_path: 
 async def test_operator_routes_match_the_openapi_document(redis: RedisServer, tmp_path: Path) -> None:
     """On a proxy of their own: what they find they remove, and then nothing can be translated."""
     fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], redis.url, operator_token=TOKEN) as running:
+    async with replicas(fake), proxy([fake], redis.url, redis_timeout=REDIS_TIMEOUT, operator_token=TOKEN) as running:
         await no_failures(running.url, tmp_path, "--include-path-regex", CHANGES, Authorization=f"Bearer {TOKEN}")
         assert (await running.client.get("/fleet")).status_code == 200
 
