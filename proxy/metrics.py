@@ -33,6 +33,10 @@ class ProxyMetrics(ServerMetrics):
         self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", ["pair"])
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
         self.pair_failing = self.gauge("pairway_proxy_pair_failing_replicas", failing, ["pair"])
+        expected = "Replicas expected of the service: set by operators, else learnt; 0 before."
+        self.expected_replicas = self.gauge("pairway_proxy_expected_replicas", expected, ["service"])
+        ready = "Replicas of the service that are ready."
+        self.ready_replicas = self.gauge("pairway_proxy_ready_replicas", ready, ["service"])
         sweep_seconds = "Duration of a sweep of probes over the fleet, in seconds."
         self.sweep_seconds = Histogram(
             "pairway_proxy_sweep_seconds", sweep_seconds, registry=self.registry, buckets=LATENCY_BUCKETS

@@ -26,6 +26,7 @@ class RedisKeys:
         self.replicas = f"{prefix}replicas"
         self.pairs = f"{prefix}pairs"
         self.overrides = f"{prefix}changes"
+        self.expected = f"{prefix}expected"
         self.api_keys = f"{prefix}keys"
 
     def replica(self, url: str) -> str:

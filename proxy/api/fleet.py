@@ -7,12 +7,13 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StrictStr
 
-from proxy.api import auth, bodies, fleet_view
+from proxy.api import auth, bodies, fleet_view, health_view
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
 from proxy.fleet.admin import AppliedOverride
+from proxy.fleet.expected_replicas import ReplicaCount
 from proxy.urls import MAX_CHARS, replica_url
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
@@ -42,6 +43,10 @@ class Added(Addressed):
     """
 
     weight: Annotated[float | None, Field(ge=1 / MAX_WEIGHT, le=MAX_WEIGHT, strict=True)] = None
+
+
+class ExpectedCounts(RootModel[dict[str, ReplicaCount | None]]):
+    """Expected replicas by service, such as {"apiserver-de": 3}; null: learn again."""
 
 
 routes = APIRouter()
@@ -129,3 +134,14 @@ async def resume(request: Request) -> fleet_view.Changed:
     """Send requests to a drained replica again."""
     body = await bodies.read(request, Addressed)
     return _changed(request, await context(request).fleet.admin.resume(body.url))
+
+
+@routes.put("/fleet/expected", openapi_extra=body_documentation(ExpectedCounts), **CHANGE)
+async def expect(request: Request) -> fleet_view.ExpectedServices:
+    """Set how many ready replicas a service should have.
+
+    Services are the host names in PROXY_REPLICAS; those not named do not change. With fewer, /health is degraded.
+    """
+    body, parts = await bodies.read(request, ExpectedCounts), context(request).fleet
+    shared = await parts.admin.expect(body.root)
+    return fleet_view.ExpectedServices(shared=shared, services=health_view.service_lines(parts.registry.services))

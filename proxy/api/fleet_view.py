@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from proxy.api.health_view import ServiceHealth
 from proxy.balancing.balancer import Candidate, score
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.admin import AppliedOverride
@@ -86,6 +87,13 @@ class Changed(BaseModel):
         "applies it now, the others once Redis answers, and it is lost if this proxy stops before."
     )
     replicas: list[ReplicaLine]
+
+
+class ExpectedServices(BaseModel):
+    """The answer to ``PUT /fleet/expected``: all services."""
+
+    shared: bool = Field(description="Whether Redis has it; false: the others follow once Redis answers.")
+    services: dict[str, ServiceHealth]
 
 
 @dataclass(slots=True)

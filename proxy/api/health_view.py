@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
+from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.pivots import Pivots, pivot_pairs
@@ -25,6 +26,15 @@ class PairHealth(BaseModel):
     ready: int
     failing: int = Field(description="Ready by their reports, but excluded by this proxy's own statistics.")
     total: int
+
+
+class ServiceHealth(BaseModel):
+    """Ready and expected replicas of a service, a host name in PROXY_REPLICAS."""
+
+    ready: int
+    expected: int = Field(description="Set by operators, else the most that were ready for minutes; 0 before.")
+    learnt: bool = Field(description="Whether it was learnt; false: an operator set it.")
+    why: str | None = Field(description="What is missing, and the command if it is intended; null: nothing.")
 
 
 class ReplicaPairHealth(BaseModel):
@@ -64,6 +74,7 @@ class Health(BaseModel):
     redis: RedisHealth
     prober: bool = Field(description="Whether this proxy holds the prober lease.")
     pairs: dict[str, PairHealth]
+    services: dict[str, ServiceHealth]
     replicas: list[ReplicaHealth]
 
 
@@ -91,6 +102,7 @@ class Languages(BaseModel):
 
 def health(
     snapshot: Snapshot,
+    services: Sequence[ServiceReplicas],
     *,
     redis_error: str | None,
     leading: bool,
@@ -111,6 +123,7 @@ def health(
     is_whole = (
         all(pair["ready"] and not pair["failing"] for pair in pairs.values())
         and redis_error is None
+        and not any(each.why for each in services)
         and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
     )
     is_up = any(pair["ready"] > pair["failing"] for pair in pairs.values())
@@ -125,9 +138,18 @@ def health(
             "redis": {"up": redis_error is None, "error": redis_error},
             "prober": leading,
             "pairs": pairs,
+            "services": {name: each.model_dump() for name, each in service_lines(services).items()},
             "replicas": [_replica_line(each, now, load(each.url), shared_lines) for each in snapshot.replicas.values()],
         }
     )
+
+
+def service_lines(services: Iterable[ServiceReplicas]) -> dict[str, ServiceHealth]:
+    """Return each service's line."""
+    return {
+        each.service: ServiceHealth(ready=each.ready, expected=each.expected, learnt=each.learnt, why=each.why)
+        for each in services
+    }
 
 
 def _replica_line(

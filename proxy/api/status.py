@@ -50,6 +50,7 @@ async def health(request: Request) -> Response:
     registry, local_stats = parts.fleet.registry, parts.local_stats
     status, body = health_view.health(
         registry.snapshot,
+        registry.services,
         redis_error=registry.redis_error,
         leading=registry.is_leader,
         uptime=time.time() - parts.process.started_at,

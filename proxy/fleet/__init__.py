@@ -1,4 +1,4 @@
-"""Replicas of the fleet and their state.
+"""Replicas of the fleet and their state; ``python -m proxy.fleet``.
 
 - ``replica``: one API server.
 - ``snapshot``: the fleet at one moment.
@@ -6,6 +6,9 @@
 - ``prober``: requests replicas' reports.
 - ``leader_lease``: elects the prober for all.
 - ``discovery``: addresses of host names.
+- ``expected_replicas``: how many a service should have.
+- ``cli``: the command line.
+- ``__main__``: runs the command line.
 - ``overrides``: operators' changes.
 - ``admin``: operators' commands.
 - ``store``: the fleet in Redis.

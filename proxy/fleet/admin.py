@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxy.fleet.discovery import Discovery
@@ -61,6 +62,17 @@ class FleetAdmin:
     async def resume(self, url: str) -> AppliedOverride:
         """Send a replica requests again."""
         return await self._set_kind(url, OverrideKind.SERVING)
+
+    async def expect(self, counts: Mapping[str, int | None]) -> bool:
+        """Set services' numbers of replicas (None: learn); return whether shared.
+
+        Raises:
+            InvalidRequestError: a name is no service.
+        """
+        expectations = self._registry.expect(counts)
+        shared = await self._registry.share_expected(expectations)
+        log.info("expected replicas set", extra={"expected": dict(counts), "shared": shared})
+        return shared
 
     async def _set_kind(self, url: str, kind: OverrideKind) -> AppliedOverride:
         self._check_known(url)

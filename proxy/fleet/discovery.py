@@ -41,31 +41,39 @@ class Discovery:
     def __init__(self, resolver: Resolver = system_resolver) -> None:
         self._resolver = resolver
         self._last_addresses: dict[str, list[str]] = {}
+        self.unresolved: set[str] = set()
 
     async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return one URL per address, within ``RESOLVE_SECONDS``."""
+        """Return one URL per address, within ``RESOLVE_SECONDS``.
+
+        A name that cannot be resolved keeps its last addresses, or stands for itself, and is in ``unresolved``.
+        """
         expanded = await asyncio.gather(*(self._expand(url) for url in urls))
         return {url: tuple(dict.fromkeys(addresses)) for url, addresses in zip(urls, expanded, strict=True)}
 
     async def _expand(self, url: str) -> list[str]:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        if parts.scheme == "https" or _is_address(host):
+        if parts.scheme == "https" or is_address(host):
             return [url]  # certificates are issued for host names
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
                 addresses = (await self._resolver(host))[:MAX_ADDRESSES]
         except (OSError, TimeoutError) as error:
+            self.unresolved.add(url)
             if host not in self._last_addresses:
                 log.debug("name not resolved", extra={"host": host, "error": str(error)})
                 return [url]  # its probe fails, and /health shows why
             addresses = self._last_addresses[host]
+        else:
+            self.unresolved.discard(url)
         self._last_addresses[host] = addresses
         port = "" if parts.port is None else f":{parts.port}"
         return [f"{parts.scheme}://{f'[{each}]' if ':' in each else each}{port}" for each in addresses]
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Return whether a host is an IP address."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -71,10 +71,10 @@ class Prober:
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
-            urls_by_name, _ = await asyncio.gather(
-                self._discovery.expand(registry.fleet_urls()), registry.sync_overrides()
+            urls_by_name, *_ = await asyncio.gather(
+                self._discovery.expand(registry.fleet_urls()), registry.sync_overrides(), registry.sync_expected()
             )
-            registry.set_addresses(urls_by_name)
+            registry.set_addresses(urls_by_name, self._discovery.unresolved)
             self._publish_results(())
             shared = {} if registry.is_leader else await registry.read_shared()
             healthy = {
@@ -89,6 +89,7 @@ class Prober:
                 done, probes = await asyncio.wait(probes, timeout=ROUND_SECONDS)
                 self._publish_results(done)
             await registry.publish()
+        registry.observe_services()
         registry.swept.set()
         self._log_changes()
         self._update_metrics()
@@ -183,5 +184,8 @@ class Prober:
         for pair in self._counted_pairs - ready.keys():  # a series left at 0 would alert forever
             self._metrics.pair_ready.remove(pair)
         self._counted_pairs = set(ready)
+        for each in self._registry.services:
+            self._metrics.expected_replicas.labels(each.service).set(each.expected)
+            self._metrics.ready_replicas.labels(each.service).set(each.ready)
         self._metrics.redis_up.set(self._registry.redis_error is None)
         self._metrics.leader.set(self._registry.is_leader)

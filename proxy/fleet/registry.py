@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from proxy.fleet.expected_replicas import Expectation, ExpectedReplicas, ServiceReplicas
 from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.overrides import UNDONE_SECONDS, Override, OverrideKind, Overrides
-from proxy.fleet.replica import Replica
+from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import REMEMBERED_SECONDS, FleetStore
 from proxy.redis_client import StoreUnavailableError
@@ -50,8 +51,10 @@ class Registry:
         self._snapshot_pairs: frozenset[LanguagePair] = frozenset()
         self._addresses: dict[str, tuple[str, ...]] = {}
         self._errors: dict[str, str] = {}
+        self._ready: dict[str, int] = {}
         self.configured = tuple(configured)
         self.overrides = Overrides(clock)
+        self.expected = ExpectedReplicas(configured, clock)
         self.names: dict[str, tuple[str, ...]] = {}
         self.probed_replicas: dict[str, Replica] = {}
         self.snapshot = Snapshot.of((), ())
@@ -76,10 +79,22 @@ class Registry:
         """Return the fleet's URLs, names not expanded."""
         return self.overrides.fleet_urls(self.configured)
 
-    def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]]) -> None:
-        """Set names' addresses; replicas without a name leave the fleet."""
+    @property
+    def services(self) -> list[ServiceReplicas]:
+        """Ready and expected replicas of each service."""
+        return self.expected.compare(self._ready)
+
+    def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]], unresolved: Collection[str] = ()) -> None:
+        """Set names' addresses; replicas without a name leave the fleet.
+
+        An ``unresolved`` name of which operators expect no replica keeps only addresses that are ready.
+        """
         before = self._addresses
-        self._addresses = before | {name: tuple(urls) for name, urls in urls_by_name.items()}
+        absent = {name for name in unresolved if self.expected.is_retired(name)}
+        self._addresses = before | {
+            name: tuple(url for url in urls if name not in absent or self._is_ready(url))
+            for name, urls in urls_by_name.items()
+        }
         if self._addresses != before:
             self._rebuild()
 
@@ -119,6 +134,35 @@ class Registry:
             if expired := [each.url for each in stored if each.is_undone() and each.at <= horizon]:
                 await self._store.delete_overrides(expired)
 
+    def expect(self, counts: Mapping[str, int | None]) -> list[Expectation]:
+        """Set operators' counts here at once; raise InvalidRequestError if wrong."""
+        expectations = self.expected.set(counts)
+        self._rebuild()
+        return expectations
+
+    async def share_expected(self, expectations: Iterable[Expectation]) -> bool:
+        """Write expectations for other proxies; return False if later sweeps must."""
+        if self.redis_is_away:
+            return False
+        with self._noting_errors("expected"):
+            await self._store.write_expected(expectations)
+        return "expected" not in self._errors
+
+    async def sync_expected(self) -> None:
+        """Merge expectations with Redis, in both directions."""
+        if self.redis_is_away:
+            return
+        with self._noting_errors("expected"):
+            stored = await self._store.read_expected(renew=self.is_leader)
+            if self.expected.merge(stored):
+                self._rebuild()
+            if missing := self.expected.newer_than(stored):
+                await self._store.write_expected(missing)
+
+    def observe_services(self) -> None:
+        """Learn expected replicas from those that are ready."""
+        self.expected.observe(self._ready)
+
     async def read_shared(self) -> dict[str, Replica]:
         """Return the leader's replicas by URL; empty without Redis."""
         if self.redis_is_away:
@@ -137,9 +181,10 @@ class Registry:
             await self._store.write(tuple(self.probed_replicas.values()), self._remembered, self._report_ttl)
 
     async def restore(self) -> None:
-        """Read pairs and overrides from Redis, at start."""
+        """Read pairs, overrides and expectations from Redis, at start."""
         await self.read_shared()
         await self.sync_overrides()
+        await self.sync_expected()
 
     def _rebuild(self) -> None:
         """Build the snapshot; pairs of replicas that left stay known."""
@@ -163,14 +208,25 @@ class Registry:
         }
         horizon = now - REMEMBERED_SECONDS
         self._remembered = {pair: seen for pair, seen in self._remembered.items() if seen > horizon}
-        if self._remembered.keys() == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, replicas):
+        self._ready = self.expected.ready(self._addresses, replicas)
+        known_pairs = self._known_pairs(replicas)
+        if known_pairs == self._snapshot_pairs and _serve_alike(self.snapshot.replicas, replicas):
             # The usual case; building indexes of 1,000 replicas blocks the event loop.
             self.snapshot = replace(self.snapshot, replicas=MappingProxyType(replicas))
         else:
-            self.snapshot = Snapshot.of(replicas.values(), self._remembered)
+            self.snapshot = Snapshot.of(replicas.values(), known_pairs)
         self._remember({pair: now for pair, count in self.snapshot.total.items() if count})
-        self._snapshot_pairs = frozenset(self._remembered)
+        self._snapshot_pairs = self._known_pairs(replicas)
         self._on_snapshot(self.snapshot)
+
+    def _is_ready(self, url: str) -> bool:
+        return url in self.probed_replicas and self.probed_replicas[url].state is ReplicaState.READY
+
+    def _known_pairs(self, replicas: Mapping[str, Replica]) -> frozenset[LanguagePair]:
+        """Return remembered pairs; none if those without replicas are retired."""
+        if self.expected.explains(self._ready) and all(each.report is not None for each in replicas.values()):
+            return frozenset()
+        return frozenset(self._remembered)
 
     def _remember(self, pairs: Mapping[LanguagePair, float]) -> None:
         for pair, seen in pairs.items():

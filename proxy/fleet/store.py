@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from proxy.fleet.expected_replicas import Expectation
 from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
 from proxy.redis_client import MAX_CONNECTIONS, RedisKeys, connect, mapped_errors, pipeline
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 # Pairs without replicas stay known this long: 503 instead of 404.
 REMEMBERED_SECONDS: Final = 24 * 3600
-# Life of overrides after all proxies stopped.
+# Life of overrides and expectations after all proxies stopped.
 OVERRIDES_SECONDS: Final = 30 * 24 * 3600
 # Records in one call; 64 block the event loop for 10 ms.
 BATCH: Final = 64
@@ -49,6 +50,22 @@ for i = 2, #ARGV, 3 do
     local at = readable and type(change) == 'table' and tonumber(change.at) or 0
     if at < tonumber(ARGV[i + 1]) then
         redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2])
+    end
+end
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return 1
+"""
+# Write expectations, but replace no later or greater one. KEYS[1] expectations; ARGV[1] seconds to live; then each
+# service, time, count, record.
+EXPECTED_SCRIPT: Final = """
+for i = 2, #ARGV, 4 do
+    local held = redis.call('HGET', KEYS[1], ARGV[i])
+    local readable, one = pcall(cjson.decode, held or '')
+    readable = readable and type(one) == 'table'
+    local at, count = readable and tonumber(one.at) or -1, readable and tonumber(one.count) or -1
+    local new_at, new_count = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+    if at < new_at or (at == new_at and count < new_count) then
+        redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 3])
     end
 end
 redis.call('EXPIRE', KEYS[1], ARGV[1])
@@ -168,6 +185,21 @@ class FleetStore:
     async def delete_overrides(self, urls: Sequence[str]) -> None:
         """Delete these URLs' overrides (at least one)."""
         await self._execute("HDEL", self._keys.overrides, *urls)
+
+    async def read_expected(self, *, renew: bool) -> list[Expectation]:
+        """Return readable expectations; ``renew`` restarts ``OVERRIDES_SECONDS``."""
+        key = self._keys.expected
+        records: dict[str, str] = await self._execute("HGETALL", key)
+        if renew and records:
+            await self._execute("EXPIRE", key, OVERRIDES_SECONDS)
+        return _parsed(Expectation.model_validate_json, records.values())
+
+    async def write_expected(self, expectations: Iterable[Expectation]) -> None:
+        """Write expectations unless Redis has later or greater ones."""
+        parts = [
+            part for each in expectations for part in (each.service, repr(each.at), each.count, each.model_dump_json())
+        ]
+        await self._execute("EVAL", EXPECTED_SCRIPT, 1, self._keys.expected, OVERRIDES_SECONDS, *parts)
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

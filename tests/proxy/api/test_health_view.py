@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.api.health_view import Health, health, languages
+from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
 from tests.proxy.samples import replica, snapshot
@@ -20,9 +21,17 @@ def rendered(
     redis_error: str | None = None,
     now: float = 100.0,
     failing: int = 0,
+    services: tuple[ServiceReplicas, ...] = (),
 ) -> Health:
     status, body = health(
-        fleet, redis_error=redis_error, leading=False, uptime=1.26, now=now, load=len, failing=lambda _: failing
+        fleet,
+        services,
+        redis_error=redis_error,
+        leading=False,
+        uptime=1.26,
+        now=now,
+        load=len,
+        failing=lambda _: failing,
     )
     page = Health.model_validate_json(body)
     assert page.model_dump_json().encode() == body, "the schema that is documented"
@@ -78,3 +87,17 @@ def test_failing_replicas_degrade_the_status() -> None:
     assert rendered(two, failing=1).status == "degraded"
     assert rendered(two, failing=2).status == "down"
     assert rendered(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
+
+
+def test_missing_replicas_degrade_the_status() -> None:
+    whole = ServiceReplicas("de", 3, 3, learnt=False)
+    assert rendered(snapshot(GOOD), services=(whole,)).status == "ok"
+    more = ServiceReplicas("de", 4, 3, learnt=False)
+    assert rendered(snapshot(GOOD), services=(more,)).status == "ok"
+    page = rendered(snapshot(GOOD), services=(whole, ServiceReplicas("fr", 0, 1, learnt=True)))
+    assert page.status == "degraded"
+    assert page.services["de"].model_dump() == {"ready": 3, "expected": 3, "learnt": False, "why": None}
+    assert (page.services["fr"].ready, page.services["fr"].expected) == (0, 1)
+    assert page.services["fr"].why is not None
+    assert "python -m proxy.fleet expect fr=0" in page.services["fr"].why
+    assert rendered(snapshot(DOWN), services=(whole,)).status == "down"

@@ -10,7 +10,7 @@ from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery
 from proxy.fleet.overrides import OverrideKind
 from proxy.fleet.replica import ReplicaState
-from shared.protocol.errors import UnknownReplicaError
+from shared.protocol.errors import InvalidRequestError, UnknownReplicaError
 from tests.proxy.fleet.registries import A, B, ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import replica
@@ -58,3 +58,12 @@ async def test_unknown_replica_is_refused(admin: FleetAdmin) -> None:
     for command in (admin.drain, admin.resume, admin.remove):
         with pytest.raises(UnknownReplicaError, match=NEW):
             await command(NEW)
+
+
+async def test_expected_replicas_hold_here_without_redis() -> None:
+    async with proxy_at(nowhere(), configured=("http://de:1",)) as parts:
+        admin = FleetAdmin(parts.registry, Discovery())
+        assert not await admin.expect({"de": 2})
+        assert [each.expected for each in parts.registry.services] == [2]
+        with pytest.raises(InvalidRequestError, match="fr: is not a service"):
+            await admin.expect({"fr": 2})

@@ -51,8 +51,12 @@ async def test_last_addresses_hold_while_the_resolver_fails() -> None:
     await discovery.expand([url])
     names.names["fleet"] = OSError("again later")
     assert await discovery.expand([url]) == {url: ("http://10.0.0.1:1", "http://10.0.0.2:1")}
+    assert discovery.unresolved == {url}
+    await discovery.expand(["http://127.0.0.1:1"])
+    assert discovery.unresolved == {url}, "nobody asked for it again"
     names.names["fleet"] = ["10.0.0.3"]
     assert await discovery.expand([url]) == {url: ("http://10.0.0.3:1",)}
+    assert discovery.unresolved == set()
 
 
 async def test_hanging_resolver_is_given_up() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from proxy.fleet.expected_replicas import LEARN_SECONDS
 from proxy.fleet.overrides import UNDONE_SECONDS, OverrideKind
 from proxy.fleet.registry import MAX_REMEMBERED_PAIRS
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.store import REMEMBERED_SECONDS
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.fleet.registries import A, B, proxy_at
+from tests.proxy.fleet.registries import A, B, ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
 from tests.support.waiting import wait_until
@@ -157,3 +158,79 @@ async def test_redis_key_of_another_type_is_logged_and_harmless(redis: RedisServ
         redis.client.delete(f"{PREFIX}changes")
         await asyncio.gather(one.registry.sync_overrides(), one.registry.publish())
         assert one.registry.redis_error is None
+
+
+DE, FR = "http://de:1", "http://fr:1"
+AT_DE, AT_FR = "http://10.0.0.1:1", "http://10.0.0.2:1"
+
+
+def adopt_services(parts: ProxyParts) -> None:
+    """Make a replica of each service the fleet."""
+    parts.registry.set_addresses({DE: (AT_DE,), FR: (AT_FR,)})
+    parts.registry.update([replica(AT_DE, "en>de"), replica(AT_FR, "en>fr")])
+
+
+def expected(parts: ProxyParts) -> dict[str, tuple[int, int]]:
+    return {each.service: (each.ready, each.expected) for each in parts.registry.services}
+
+
+async def test_expected_replicas_are_shared_and_survive_redis(own_redis: RedisServer) -> None:
+    async with (
+        proxy_at(own_redis.url, "a", configured=(DE, FR)) as one,
+        proxy_at(own_redis.url, "b", configured=(DE,)) as two,
+    ):
+        adopt_services(one)
+        assert await one.registry.share_expected(one.registry.expect({"de": 2, "fr": 1}))
+        await two.registry.restore()
+        assert expected(two) == {"de": (0, 2)}, "another list of services"
+        own_redis.server.kill()
+        changed = one.registry.expect({"de": 3})
+        assert not await one.registry.share_expected(changed)
+        assert expected(one) == {"de": (1, 3), "fr": (1, 1)}
+        own_redis.start()
+
+        async def agree() -> bool:
+            for each in (one, two):
+                await each.lease.renew()
+                await each.registry.sync_expected()
+            return expected(two) == {"de": (0, 3)}
+
+        await wait_until(agree, 5, "from an empty Redis")
+        own_redis.check_keys()
+
+
+async def test_retired_name_leaves_no_replica_and_no_pair() -> None:
+    async with proxy_at(nowhere(), configured=(DE, FR)) as one:
+        adopt_services(one)
+        one.registry.expect({"fr": 0})
+        one.registry.set_addresses({DE: (AT_DE,), FR: (AT_FR,)}, {FR})
+        assert list(one.registry.snapshot.replicas) == [AT_DE, AT_FR], "it still serves"
+        one.registry.update([replica(AT_FR, "en>fr").silent("gone", 1.0, max_misses=1)])
+        one.registry.set_addresses({DE: (AT_DE,), FR: (AT_FR,)}, {FR})
+        assert list(one.registry.snapshot.replicas) == [AT_DE]
+        assert one.registry.snapshot.ready == {pair("en>de"): (AT_DE,)}
+        one.registry.update([replica(AT_DE, "en>de").silent("gone", 1.0, max_misses=1)])
+        assert pair("en>fr") in one.registry.snapshot.ready, "nobody knows whether its replicas are missing"
+        one.registry.expect({"fr": None})
+        one.registry.update([replica(AT_DE, "en>de")])
+        one.registry.set_addresses({DE: (AT_DE,), FR: (FR,)}, {FR})
+        assert one.state(FR) is ReplicaState.STARTING
+        assert pair("en>fr") in one.registry.snapshot.ready
+
+
+async def test_unresolved_name_of_unknown_number_stays() -> None:
+    async with proxy_at(nowhere(), configured=(DE, FR)) as one:
+        one.registry.set_addresses({DE: (DE,), FR: (FR,)}, {DE, FR})
+        assert list(one.registry.snapshot.replicas) == [DE, FR]
+
+
+async def test_lasting_number_of_ready_replicas_is_learnt() -> None:
+    now = 1_800_000_000.0
+    async with proxy_at(nowhere(), clock=lambda: now, configured=(DE, FR)) as one:
+        adopt_services(one)
+        for _ in range(int(LEARN_SECONDS) + 1):
+            one.registry.observe_services()
+            now += 1
+        assert expected(one) == {"de": (1, 1), "fr": (1, 1)}
+        one.drain(AT_DE)
+        assert expected(one) == {"de": (0, 1), "fr": (1, 1)}

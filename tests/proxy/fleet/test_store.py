@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from proxy.fleet.expected_replicas import Expectation
 from proxy.fleet.overrides import Override, OverrideKind
 from proxy.fleet.replica import Replica
 from proxy.fleet.store import OVERRIDES_SECONDS, REMEMBERED_SECONDS, FleetStore
@@ -292,3 +293,32 @@ async def test_older_override_never_replaces_a_later_one(store: FleetStore, redi
         assert [each.url for each in await store.read_overrides(renew=False)] == ["http://b:1"]
         await store.write_overrides([later])
         assert later in await store.read_overrides(renew=False)
+
+
+async def test_expectations_are_read_and_live_long(store: FleetStore, redis: RedisServer) -> None:
+    assert await store.read_expected(renew=True) == []
+    two = [Expectation(service="a", count=3, at=1_800_000_000.123456, learnt=False), Expectation(service="b", count=1)]
+    await store.write_expected(two)
+    redis.client.expire(f"{PREFIX}expected", 100)
+    assert sorted(await store.read_expected(renew=False), key=lambda each: each.service) == two
+    assert redis.client.ttl(f"{PREFIX}expected") <= 100
+    await store.read_expected(renew=True)
+    assert redis.client.ttl(f"{PREFIX}expected") > OVERRIDES_SECONDS - 100
+
+
+async def test_older_or_smaller_expectation_replaces_nothing(store: FleetStore, redis: RedisServer) -> None:
+    at = 1_800_000_000.123456
+    kept = Expectation(service="a", count=3, at=at)
+    await store.write_expected([kept])
+    for other in (kept.model_copy(update={"count": 2}), kept.model_copy(update={"at": at - 0.000001, "count": 9})):
+        await store.write_expected([other])
+        assert await store.read_expected(renew=False) == [kept]
+    for other in (kept.model_copy(update={"count": 4}), kept.model_copy(update={"at": at + 0.000001, "count": 0})):
+        await store.write_expected([other])
+        assert await store.read_expected(renew=False) == [other]
+    for unreadable in ("no JSON", "[]", '{"at": "x"}', '{"service": "a", "count": -1}', '{"count": 1e99}'):
+        redis.client.hset(f"{PREFIX}expected", "a", unreadable)
+        assert await store.read_expected(renew=False) == []
+    redis.client.hset(f"{PREFIX}expected", "a", "no JSON")
+    await store.write_expected([kept])
+    assert await store.read_expected(renew=False) == [kept]

@@ -361,3 +361,90 @@ async def test_answer_to_a_change_is_as_of_its_end(monkeypatch: pytest.MonkeyPat
         before = (await fleet(running))[fake.url]["report"]["age_s"]
         changed = await apply_command(running, "drain", fake.url)
         assert changed["replicas"][0]["report"]["age_s"] >= before + 0.4
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b"{", 400, "not JSON"),
+        (b"[]", 400, "not an object"),
+        (b'{"de": 1, "de": 2}', 400, "occurs twice"),
+        (b"{}", 422, "names no service"),
+        (b'{"fr": 1}', 422, "fr: is not a service; the services of PROXY_REPLICAS are: de"),
+        (b'{"de": -1}', 422, "de: -1 is too small; the minimum is 0"),
+        (b'{"de": 1001}', 422, "de: 1001 is too large; the maximum is 1000"),
+        (b'{"de": "3"}', 422, 'de: "3" is not a whole number'),
+        (b'{"de": 1.5}', 422, "de: 1.5 is not a whole number"),
+        (b'{"de": true}', 422, "de: true is not a whole number"),
+        (b'{"de": {"": []}}', 422, "de: "),
+        (b'{"de": ' + b"1" * 5000 + b"}", 413, "4096"),
+    ],
+)
+async def test_wrong_expected_replicas_are_refused(
+    serving_by_name: RunningProxy, body: bytes, status: int, message: str
+) -> None:
+    response = await serving_by_name.client.put("/fleet/expected", content=body, headers=KEY)
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    assert message in response.json()["detail"]
+    assert (await serving_by_name.health())["services"] == {
+        "de": {"ready": 0, "expected": 0, "learnt": True, "why": None}
+    }
+    for headers, refusal in (({}, 401), ({"Authorization": "Bearer wrong"}, 403)):
+        assert (
+            await serving_by_name.client.put("/fleet/expected", json={"de": 1}, headers=headers)
+        ).status_code == refusal
+
+
+@pytest.fixture(scope="module")
+async def serving_by_name() -> AsyncGenerator[RunningProxy]:
+    """A proxy whose only service has no replica."""
+
+    async def resolver(host: str) -> list[str]:
+        raise OSError(host)
+
+    async with proxy(["http://de:1"], resolver=resolver, operator_token=TOKEN) as running:
+        yield running
+
+
+async def test_expected_replicas_show_in_health_and_metrics(redis: RedisServer) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
+    hosts = {"de": ["127.0.0.1"], "fr": ["127.0.0.1"]}
+
+    async def resolver(host: str) -> list[str]:
+        try:
+            return hosts[host]
+        except KeyError:
+            raise OSError(host) from None
+
+    async with replicas(one, two):
+        urls = [f"http://de:{one.port}", f"http://fr:{two.port}"]
+        async with (
+            proxy(urls, redis.url, resolver=resolver, operator_token=TOKEN) as running,
+            proxy(urls, redis.url, resolver=resolver, operator_token=TOKEN) as other,
+        ):
+            assert (await running.health())["status"] == "ok"
+            response = await running.client.put("/fleet/expected", json={"de": 2, "fr": 1}, headers=KEY)
+            assert response.json()["shared"] is True
+            assert response.json()["services"]["fr"] == {"ready": 1, "expected": 1, "learnt": False, "why": None}
+
+            async def degraded() -> bool:
+                return (await other.health())["status"] == "degraded"
+
+            await wait_until(degraded, 5, "the other proxy knows")
+            health = await running.health()
+            assert (health["services"]["de"]["ready"], health["services"]["de"]["expected"]) == (1, 2)
+            assert "python -m proxy.fleet expect de=1" in health["services"]["de"]["why"]
+            await running.sweeps(2)
+            lines = (await running.client.get("/metrics")).text.splitlines()
+            assert 'pairway_proxy_expected_replicas{service="de"} 2.0' in lines
+            assert 'pairway_proxy_ready_replicas{service="de"} 1.0' in lines
+
+            del hosts["fr"]
+            await two.stop()
+            await running.client.put("/fleet/expected", json={"de": 1, "fr": 0}, headers=KEY)
+
+            for each in (running, other):
+                await until_state(each, two.url, None, within=10)
+                health = await each.health()
+                assert (health["status"], list(health["pairs"])) == ("ok", ["en-de"])
+            assert (await running.translate("Hello", "en", "fr"))[0] == 404

@@ -205,7 +205,7 @@ async def test_openapi_describes_every_route() -> None:
         response = await running.client.get("/openapi.json")
         described = response.json()
         docs = await running.client.get("/docs")
-    changes = {f"/fleet/replicas{each}" for each in ("", "/drain", "/resume")}
+    changes = {f"/fleet/{each}" for each in ("replicas", "replicas/drain", "replicas/resume", "expected")}
     watched = {"/health", "/languages", "/livez", "/readyz", "/metrics", "/fleet"}
     assert set(described["paths"]) == {"/translate", "/usage", "/keys", "/keys/{key_id}"} | watched | changes
     translate = described["paths"]["/translate"]["post"]

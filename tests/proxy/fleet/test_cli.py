@@ -1,0 +1,121 @@
+"""The command line for expected replicas."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from proxy.fleet import cli
+from proxy.fleet.expected_replicas import Expectation
+from proxy.fleet.store import FleetStore
+from tests.conftest import PREFIX, RedisServer
+from tests.proxy.proxies import nowhere
+from tests.proxy.samples import replica
+from tests.support.processes import ROOT
+
+FIRST, SECOND = "http://127.0.0.1:8001", "http://127.0.0.1:8002"
+
+
+@pytest.fixture
+def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the command against the Redis; return its status and what it wrote."""
+    monkeypatch.setenv("PROXY_REDIS_URL", redis.url)
+    monkeypatch.setenv("PROXY_REDIS_PREFIX", PREFIX)
+    monkeypatch.setenv("PROXY_REPLICAS", "http://localhost:8001,http://localhost:8002,http://nobody.invalid:1")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            status = cli.main(arguments)
+        except SystemExit as left:
+            status = int(left.code or 0)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def publish(redis: RedisServer) -> None:
+    """Write two replicas to Redis, of which one is ready, as the leader does."""
+
+    async def write() -> None:
+        store = FleetStore(redis.url, PREFIX, 5.0, time.time)
+        try:
+            await store.write([replica(FIRST, "en>de"), replica(SECOND, "en>de", state="draining")], {}, 60)
+        finally:
+            await store.close()
+
+    asyncio.run(write())
+
+
+def test_numbers_are_set_shown_and_learnt_again(command: Any, redis: RedisServer) -> None:
+    publish(redis)
+    status, shown, _ = command("expect", "--show")
+    assert (status, [line.split() for line in shown.splitlines()]) == (
+        0,
+        [
+            ["service", "ready", "expected", "source"],
+            ["localhost", "1", "0", "learnt"],
+            ["nobody.invalid", "0", "0", "learnt"],
+        ],
+    )
+    status, shown, _ = command("expect", "localhost=2", "nobody.invalid=0")
+    assert (status, shown.splitlines()[1].split()) == (0, ["localhost", "1", "2", "set"])
+    assert json.loads(command("expect", "--show", "--json")[1]) == {
+        "services": {
+            "localhost": {"ready": 1, "expected": 2, "learnt": False},
+            "nobody.invalid": {"ready": 0, "expected": 0, "learnt": False},
+        }
+    }
+    status, shown, _ = command("expect", "--now")
+    assert (status, shown.splitlines()[1].split()) == (0, ["localhost", "1", "1", "set"])
+    status, shown, _ = command("expect", "localhost=learn")
+    assert (status, shown.splitlines()[1].split()) == (0, ["localhost", "1", "0", "learnt"])
+    record = Expectation.model_validate_json(redis.client.hget(f"{PREFIX}expected", "nobody.invalid"))
+    assert (record.count, record.learnt) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["expect", "api=1"], 1, "api: is not a service; the services of PROXY_REPLICAS are: localhost, nobody.inv"),
+        (["expect", "--now"], 1, "no proxy has written the fleet's state to Redis, so nothing was changed"),
+        ([], 2, "required: command"),
+        (["expect"], 2, "give one of SERVICE=NUMBER …, --now and --show"),
+        (["expect", "localhost=1", "--now"], 2, "give one of"),
+        (["expect", "localhost"], 2, "'localhost' is not a service and a number; write SERVICE=NUMBER"),
+        (["expect", "localhost=-1"], 2, "write SERVICE=NUMBER, such as apiserver-de=3"),
+        (["expect", "localhost=²"], 2, "write SERVICE=NUMBER"),
+        (["expect", "localhost=1.5"], 2, "write SERVICE=NUMBER"),
+        (["expect", "=1"], 2, "write SERVICE=NUMBER"),
+        (["expect", "localhost=1001"], 2, "1001 replicas are too many; the maximum is 1000"),
+        (["expect", "localhost=" + "9" * 5000], 2, "write SERVICE=NUMBER"),
+    ],
+)
+def test_wrong_use_is_explained(
+    command: Any, redis: RedisServer, arguments: list[str], status: int, message: str
+) -> None:
+    found, shown, said = command(*arguments)
+    assert (found, shown) == (status, "")
+    assert message in " ".join(said.split())
+    assert redis.keys() == []
+
+
+def test_redis_away_and_wrong_settings_have_statuses(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
+    assert command("expect", "--show")[0] == 69
+    monkeypatch.setenv("PROXY_REDIS_TIMEOUT", "soon")
+    status, _, said = command("expect", "--show")
+    assert (status, "PROXY_REDIS_TIMEOUT" in said) == (78, True)
+
+
+def test_program_runs_without_package_of_its_own() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "proxy.fleet", "expect", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "--now" in ran.stdout
