@@ -47,7 +47,7 @@ up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=800
 		--catalog $(CATALOG)
 
 # Uses the Redis of `make up` if that runs, unless PROXY_REDIS_URL names another one.
-keys: environment  ## Create, list, limit and revoke API keys. (ARGS="create --name alice", ARGS=--help)
+keys: environment  ## Create, list, limit, revoke, export and import API keys. (ARGS="create --name alice", ARGS=--help)
 	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat .run/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
 		$(BIN)/python -m proxy.keys $(ARGS)
 

@@ -49,10 +49,12 @@ def _authorize(request: Request) -> None:
         KeyRequiredError: the request has no token.
         KeyRefusedError: the token is wrong.
     """
-    token = context(request).settings.token
-    if token.get_secret_value():
-        shown = request_header(request, "authorization")
-        authenticate(token, shown, subject="The calls of a proxy", owner="this API server's")
+    settings = context(request).settings
+    if settings.token.get_secret_value():
+        shown, previous = request_header(request, "authorization"), settings.token_previous
+        authenticate(
+            settings.token, shown, subject="The calls of a proxy", owner="this API server's", previous=previous
+        )
 
 
 @routes.post("/translate", response_model=Translation | Translations, responses=ANSWERS, openapi_extra=TRANSLATE_DOC)

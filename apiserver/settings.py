@@ -22,6 +22,11 @@ class ApiServerSettings(ServerSettings):
         description="Token that proxies must send (their PROXY_REPLICA_TOKEN), 16 to 256 ASCII characters; "
         "empty: none is needed.",
     )
+    token_previous: Token = Field(
+        default=SecretStr(""),
+        description="Second token that is accepted while APISERVER_TOKEN is rotated, 16 to 256 ASCII characters; "
+        "empty: none.",
+    )
     open: bool = Field(
         default=False,
         description="Whether to serve beyond loopback without a token; only for networks that nobody else reaches.",
@@ -77,6 +82,12 @@ class ApiServerSettings(ServerSettings):
                 "APISERVER_TOKEN (and PROXY_REPLICA_TOKEN to the same), or APISERVER_OPEN=true on a private network"
             )
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_token_beside_the_previous_one(self) -> ApiServerSettings:
+        if self.token_previous.get_secret_value() and not self.token.get_secret_value():
+            raise ValueError("APISERVER_TOKEN_PREVIOUS needs APISERVER_TOKEN, the token that replaces it")
         return self
 
     @model_validator(mode="after")

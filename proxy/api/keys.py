@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from proxy.api import auth, bodies
 from proxy.context import context
 from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint
+from proxy.keys.grant_warnings import name_warnings, pair_warnings
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from shared.http.openapi import body_documentation, problem_documentation
@@ -26,7 +27,13 @@ routes = APIRouter(dependencies=[auth.OPERATOR])
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
 
-class Created(KeyView):
+class KeyAnswer(KeyView):
+    """A created or changed key."""
+
+    warnings: Annotated[list[str], Field(description="Pairs that nothing serves; other keys with this name.")]
+
+
+class Created(KeyAnswer):
     """A new key."""
 
     key: Annotated[str, Field(description="The key for its holder; it is shown only once.")]
@@ -65,14 +72,26 @@ def _keys(request: Request) -> Generator[KeyStore]:
         raise KeysUnavailableError(f"Keys cannot be read or changed now: {error}.") from None
 
 
+async def _warnings(request: Request, key: KeyView, chosen: Collection[str]) -> list[str]:
+    """Return warnings about the chosen fields."""
+    parts = context(request)
+    warnings = pair_warnings(key.pairs, parts.fleet.registry.snapshot.ready) if "pairs" in chosen else []
+    if "name" in chosen:
+        with suppress(StoreUnavailableError):  # the key is written, and this is a hint
+            warnings += name_warnings(key, await parts.keys.store.all(), time.time())
+    return warnings
+
+
 @routes.post("/keys", status_code=201, responses=PROBLEMS, openapi_extra=body_documentation(Grant))
 async def create(request: Request) -> Created:
     """Create a key; only this answer contains it."""
-    key, shown = mint(await bodies.read(request, Grant), time.time())
+    grant = await bodies.read(request, Grant)
+    key, shown = mint(grant, time.time())
     with _keys(request) as keys:
         await keys.add(key)
     add_log_fields(request, created=key.id)
-    return Created(**key.view.model_dump(), key=shown)
+    warnings = await _warnings(request, key.view, grant.model_fields_set)
+    return Created(**key.view.model_dump(), warnings=warnings, key=shown)
 
 
 @routes.get("/keys", response_model=KeyList, responses=PROBLEMS)
@@ -94,12 +113,13 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
 
 
 @routes.patch("/keys/{key_id}", responses=PROBLEMS, openapi_extra=body_documentation(KeyChanges))
-async def change(request: Request, key_id: KeyId) -> KeyView:
+async def change(request: Request, key_id: KeyId) -> KeyAnswer:
     """Change a key; every proxy applies the change within a second."""
     changes = await bodies.read(request, KeyChanges)
     check_end(changes.expires_at, time.time())
     with _keys(request) as keys:
-        return (await keys.change(key_id, changes.model_dump(exclude_unset=True))).view
+        key = (await keys.change(key_id, changes.model_dump(exclude_unset=True))).view
+    return KeyAnswer(**key.model_dump(), warnings=await _warnings(request, key, changes.model_fields_set))
 
 
 @routes.delete("/keys/{key_id}", responses=PROBLEMS)

@@ -7,6 +7,9 @@
 - ``quota``: limits' windows and headers.
 - ``cached_store``: keys read recently.
 - ``store``: keys and usage in Redis.
+- ``grant_warnings``: unserved pairs, names used twice.
+- ``backup_format``: a backup's file.
+- ``backup``: export and import.
 - ``cli``: the command line.
 - ``__main__``: runs the command line.
 """

@@ -1,7 +1,7 @@
-"""``python -m proxy.keys``: create, list, show, change and revoke keys.
+"""``python -m proxy.keys``: create, list, show, change, revoke, export and import keys.
 
-Redis is that of ``PROXY_*``. Exit status: 0 done, 1 not found or refused, 2 wrong usage, 69 Redis is away, 78 a setting
-is wrong.
+Redis is that of ``PROXY_*``. Exit status: 0 done, 1 not found, refused or incomplete, 2 wrong usage, 69 Redis is away,
+74 a file cannot be read or written, 78 a setting is wrong.
 """
 
 from __future__ import annotations
@@ -9,16 +9,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+from proxy.fleet.store import FleetStore
 from proxy.keys.api_key import ID, MAX_UNIX, Grant, KeyChanges, KeyView, Scope, mint
+from proxy.keys.backup import ImportedKey, Outcome, export_keys, import_keys
+from proxy.keys.backup_format import MAX_BYTES, Backup, BackupError, decode, encode
+from proxy.keys.grant_warnings import name_warnings, pair_warnings
 from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
@@ -33,6 +41,8 @@ EXIT_REFUSED: Final = 1
 EXIT_USAGE: Final = 2
 # sysexits.h: EX_UNAVAILABLE.
 EXIT_AWAY: Final = 69
+# sysexits.h: EX_IOERR.
+EXIT_FILE: Final = 74
 # A person can wait, and the first call on a new connection may be slow.
 TIMEOUT_SECONDS: Final = 5.0
 
@@ -44,6 +54,8 @@ _COMMANDS: Final = {
     "show": "show a key and its usage",
     "limit": "change a key; absent options keep their values",
     "revoke": "refuse a key from now on",
+    "export": "write a backup of all keys: hashes and limits, no secrets",
+    "import": "read a backup; a key that was revoked since stays revoked",
 }
 _COLUMNS: Final[Mapping[str, Callable[[KeyView], str]]] = {
     "id": lambda key: key.id,
@@ -111,7 +123,17 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in _COMMANDS.items():
         command = commands.add_parser(name, help=text)
-        command.add_argument("--json", action="store_true", help="print JSON")
+        if name == "export":
+            command.add_argument("--output", type=Path, help="file, readable by its owner only; default: stdout")
+        else:
+            command.add_argument("--json", action="store_true", help="print JSON")
+        if name == "import":
+            command.add_argument("--input", type=Path, help="file that export wrote; default: stdin")
+            command.add_argument(
+                "--undo-revocations",
+                action="store_true",
+                help="make keys valid again that were revoked after the backup",
+            )
         if name in {"show", "limit", "revoke"}:
             command.add_argument("id", type=_id, help="12 hexadecimal digits, the middle of the key")
         if name in {"create", "limit"}:
@@ -134,14 +156,15 @@ def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
     add("--expires", f"end of the key: 30d, 12h, a date or a time, or {NONE}", dest="expires_at", type=_end)
 
 
-async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, Any], str]:
-    """Run the command; return its result as JSON and as text."""
+async def run(options: argparse.Namespace, store: KeyStore, fleet: FleetStore) -> tuple[dict[str, Any], str]:
+    """Run a command on keys; return its result as JSON and text."""
     fields = {name: value for name, value in vars(options).items() if name in Grant.model_fields}
     match options.command:
         case "create":
             key, shown = mint(Grant.model_validate(fields), time.time())
             await store.add(key)
             sys.stderr.write(f"The key of {key.name}, shown only once; its id is {key.id}.\n")
+            await _check_grant(key.view, fields, store, fleet)
             return key.view.model_dump(mode="json") | {"key": shown}, shown
         case "list":
             keys = [key.view for key in await store.all()]
@@ -158,9 +181,97 @@ async def run(options: argparse.Namespace, store: KeyStore) -> tuple[dict[str, A
         case "limit":
             changes = KeyChanges.model_validate(fields)
             view = (await store.change(options.id, changes.model_dump(exclude_unset=True))).view
+            await _check_grant(view, fields, store, fleet)
         case _:
             view = (await store.revoke(options.id)).view
     return view.model_dump(mode="json"), _table([view])
+
+
+async def _check_grant(key: KeyView, chosen: Iterable[str], store: KeyStore, fleet: FleetStore) -> None:
+    """Warn about chosen pairs that nothing serves, and a name used twice."""
+    with suppress(StoreUnavailableError):  # the key is written, and these are hints
+        if "pairs" in chosen:
+            _warn(*pair_warnings(key.pairs, (await fleet.read())[1]))
+        if "name" in chosen:
+            _warn(*name_warnings(key, await store.all(), time.time()))
+
+
+async def run_export(output: Path | None, store: KeyStore) -> int:
+    """Write a backup; return the exit status."""
+    backup, unreadable = await export_keys(store)
+    content = encode(backup)
+    if output is None:
+        _write_stdout(content)
+    else:
+        _write_private(output, content)
+    sys.stderr.write(f"{len(backup.entries)} keys in the backup.\n")
+    if unreadable:
+        _warn(f"not in the backup, because another version wrote them: {', '.join(unreadable)}")
+    return EXIT_REFUSED if unreadable else 0
+
+
+def _write_stdout(content: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError:
+        # Otherwise Python tries again at its exit, and ends with 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Replace a file by one of mode 0600; it is never half-written."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def read_backup(path: Path | None) -> Backup:
+    """Read a backup from a file or stdin; raise BackupError or OSError."""
+    if path is None and sys.stdin.isatty():
+        raise BackupError("give the backup on standard input (import < keys.jsonl), or by --input")
+    if path is None:
+        return decode(sys.stdin.buffer.read(MAX_BYTES + 1))
+    with path.open("rb") as file:
+        return decode(file.read(MAX_BYTES + 1))
+
+
+async def run_import(backup: Backup, store: KeyStore, *, undo_revocations: bool) -> tuple[dict[str, Any], str]:
+    """Import a backup; return the result as JSON and text."""
+    imported = await import_keys(store, backup, undo_revocations=undo_revocations)
+    counts = Counter(each.outcome for each in imported)
+    at = datetime.fromtimestamp(backup.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    if counts[Outcome.ADDED]:
+        _warn(f"keys revoked after the backup ({at}) are valid again, if Redis had lost them; revoke those once more")
+    if counts[Outcome.STILL_REVOKED]:
+        _warn("keys that were revoked after the backup stay revoked; --undo-revocations makes them valid again")
+    if counts[Outcome.FORGOTTEN]:
+        _warn("keys that were over for more than 30 days were left out")
+    touched = [each for each in imported if each.outcome is not Outcome.UNCHANGED]
+    result = {
+        "created_at": backup.created_at,
+        "counts": {outcome: counts[outcome] for outcome in Outcome},
+        "keys": [
+            {"id": each.key.id, "name": each.key.name, "outcome": each.outcome, "fields": [*each.fields]}
+            for each in touched
+        ],
+    }
+    shown = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+    return result, "\n".join([f"backup of {at}: {shown}", *map(_imported_line, touched)])
+
+
+def _imported_line(each: ImportedKey) -> str:
+    fields = f" ({', '.join(each.fields)})" if each.fields else ""
+    return f"{each.outcome}: {each.key.id} {each.key.name}{fields}"
 
 
 def _table(keys: Sequence[KeyView]) -> str:
@@ -170,34 +281,55 @@ def _table(keys: Sequence[KeyView]) -> str:
     return "\n".join(map(str.rstrip, lines))
 
 
+async def run_command(options: argparse.Namespace, settings: ProxySettings) -> int:
+    """Connect, run one command and print its result; return the exit status."""
+    backup = read_backup(options.input) if options.command == "import" else None
+    url, prefix = settings.redis_url.get_secret_value(), settings.redis_prefix
+    store = KeyStore(url, prefix, TIMEOUT_SECONDS, time.time)
+    fleet = FleetStore(url, prefix, TIMEOUT_SECONDS, time.time)
+    try:
+        if options.command == "export":
+            return await run_export(options.output, store)
+        if backup is None:
+            result, text = await run(options, store, fleet)
+        else:
+            result, text = await run_import(backup, store, undo_revocations=options.undo_revocations)
+    finally:
+        await fleet.close()
+        await store.close()
+    sys.stdout.write(f"{json.dumps(result, indent=2) if options.json else text}\n")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit status."""
     options = parse(arguments)
     try:
-        settings = load_settings(ProxySettings)
-    except SettingsError as error:
-        return _fail(str(error), EXIT_CONFIG)
-
-    async def run_once() -> None:
-        store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, TIMEOUT_SECONDS, time.time)
-        try:
-            result, text = await run(options, store)
-        finally:
-            await store.close()
-        sys.stdout.write(f"{json.dumps(result, indent=2) if options.json else text}\n")
-
-    try:
-        asyncio.run(run_once())
-    except ValidationError as error:
-        wrong = (f"--{field.replace('_', '-')}: {sentence}" for field, sentence in operator_errors(error, Grant))
-        return _fail("; ".join(wrong), EXIT_USAGE)
-    except PairwayError as error:
-        return _fail(error.detail, EXIT_REFUSED)
-    except StoreUnavailableError as error:
-        return _fail(str(error), EXIT_AWAY)
-    return 0
+        return asyncio.run(run_command(options, load_settings(ProxySettings)))
+    except (SettingsError, ValidationError, BackupError, PairwayError, StoreUnavailableError, OSError) as error:
+        message, status = _explain(error, options.command)
+        sys.stderr.write(f"keys: {message}\n")
+        return status
 
 
-def _fail(message: str, status: int) -> int:
-    sys.stderr.write(f"keys: {message}\n")
-    return status
+def _explain(error: Exception, command: str) -> tuple[str, int]:
+    """Return an error's message and exit status."""
+    match error:
+        case SettingsError():
+            return str(error), EXIT_CONFIG
+        case ValidationError():
+            wrong = (f"--{field.replace('_', '-')}: {sentence}" for field, sentence in operator_errors(error, Grant))
+            return "; ".join(wrong), EXIT_USAGE
+        case BackupError():
+            return f"{error}. Nothing was changed.", EXIT_REFUSED
+        case PairwayError():
+            return error.detail, EXIT_REFUSED
+        case OSError():
+            return f"{error.filename or 'standard output'}: {error.strerror}", EXIT_FILE
+        case _:
+            again = "; what was imported stays, so import again" if command == "import" else ""
+            return f"{error}{again}", EXIT_AWAY
+
+
+def _warn(*warnings: str) -> None:
+    sys.stderr.writelines(f"keys: warning: {warning}\n" for warning in warnings)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from proxy.keys.api_key import ApiKey
-from proxy.keys.quota import LIMITS, UsageResult, windows_at
+from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
 from proxy.redis_client import RedisKeys, StoreUnavailableError, connect, mapped_errors
 from shared.protocol.errors import KeysFullError, UnknownKeyError
 
 log = logging.getLogger(__name__)
+
+K = TypeVar("K", bound=ApiKey | None)
 
 MAX_KEYS: Final = 10_000
 # Records read at once; parsing them blocks the event loop for milliseconds.
@@ -27,6 +29,7 @@ MAX_CONNECTIONS: Final = MAX_CALLS + 8
 # Other operators may change a key at the same moment.
 MAX_TRIES: Final = 5
 
+CHAR_LIMITS: Final = (CHARS_PER_DAY, CHARS_PER_MONTH)
 # A counter outlives its window, because proxies' clocks differ.
 GRACE_SECONDS: Final = 60
 
@@ -62,6 +65,12 @@ for _, counter in ipairs(KEYS) do
     if used > 0 then
         redis.call('DECRBY', counter, math.min(used, tonumber(ARGV[1])))
     end
+end
+"""
+# Raise the counter KEYS[1] to ARGV[1]; ARGV[2]: seconds to live.
+RAISE_SCRIPT: Final = """
+if tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[1]) then
+    redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 end
 """
 # Write a record unless it changed since read. KEYS[1]: record, KEYS[2]: index; ARGV[1]: old record or '', ARGV[2]: new
@@ -126,17 +135,45 @@ class KeyStore:
         await self._call("EVAL", REFUND_SCRIPT, len(counters), *counters, chars)
 
     async def all(self) -> list[ApiKey]:
-        """Return keys, oldest first; remove missing ones from the index."""
+        """Return readable keys, oldest first."""
+        return [key for key in (await self.records()).values() if key is not None]
+
+    async def records(self) -> dict[str, ApiKey | None]:
+        """Return keys by id, oldest first, None if unreadable.
+
+        Missing keys are removed from the index.
+        """
         index = self._keys.api_keys
         ids: list[str] = await self._call("ZRANGE", index, 0, -1)
-        keys: list[ApiKey | None] = []
+        keys: dict[str, ApiKey | None] = {}
         for first in range(0, len(ids), PAGE):
             page = ids[first : first + PAGE]
             records: list[str | None] = await self._call("MGET", *map(self._keys.api_key, page))
             if missing := [key_id for key_id, record in zip(page, records, strict=True) if record is None]:
                 await self._call("ZREM", index, *missing)
-            keys += map(_parse, records)
-        return [key for key in keys if key is not None]
+            keys |= {name: _parse(record) for name, record in zip(page, records, strict=True) if record is not None}
+        return keys
+
+    async def chars_used(self, ids: Sequence[str]) -> list[dict[str, int]]:
+        """Return each key's characters in this UTC day and month."""
+        names = [window.name for window in windows_at(self.clock()) if window.limit in CHAR_LIMITS]
+        used: list[dict[str, int]] = []
+        for first in range(0, len(ids), PAGE):
+            page = ids[first : first + PAGE]
+            counters = (self._keys.usage(key_id, CHARS_PER_DAY.unit, name) for key_id in page for name in names)
+            counts: list[str | None] = await self._call("MGET", *counters)
+            pairs = iter(counts)
+            used += [{name: int(count) for name in names if (count := next(pairs)) is not None} for _ in page]
+        return used
+
+    async def raise_chars(self, key_id: str, used: Mapping[str, int]) -> None:
+        """Raise the counters of windows that last to at least these characters."""
+        now = self.clock()
+        for window in windows_at(now):
+            if window.limit in CHAR_LIMITS and used.get(window.name):
+                counter = self._keys.usage(key_id, window.limit.unit, window.name)
+                lifetime = window.end + GRACE_SECONDS - int(now)
+                await self._call("EVAL", RAISE_SCRIPT, 1, counter, used[window.name], lifetime)
 
     async def add(self, key: ApiKey) -> None:
         """Store a new key; raise KeysFullError beyond ``MAX_KEYS``."""
@@ -145,17 +182,36 @@ class KeyStore:
             if await self._write("", key) < 0:
                 raise KeysFullError(MAX_KEYS)
 
+    async def update(self, key_id: str, decide: Callable[[ApiKey | None], K]) -> K:
+        """Write what ``decide`` makes of the key; None keeps it.
+
+        ``decide`` is called again if the key changed meanwhile.
+
+        Raises:
+            KeysFullError: a new key would exceed ``MAX_KEYS``.
+            UnknownKeyError: the key changed at every try.
+        """
+        for _ in range(MAX_TRIES):
+            record: str | None = await self._call("GET", self._keys.api_key(key_id))
+            key = decide(_parse(record))
+            if key is None:
+                return key
+            written = await self._write(record or "", key)
+            if written < 0:
+                raise KeysFullError(MAX_KEYS)
+            if written:
+                return key
+        raise UnknownKeyError(key_id)
+
     async def change(self, key_id: str, changes: Mapping[str, object]) -> ApiKey:
         """Change a key's fields; raise UnknownKeyError if absent or revoked."""
-        for _ in range(MAX_TRIES):
-            record = await self._call("GET", self._keys.api_key(key_id))
-            key = _parse(record)
+
+        def changed(key: ApiKey | None) -> ApiKey:
             if key is None or key.revoked_at is not None:
                 raise UnknownKeyError(key_id)
-            changed = ApiKey.model_validate({**key.model_dump(), **changes})
-            if await self._write(record, changed):
-                return changed
-        raise UnknownKeyError(key_id)  # it changed at every try
+            return ApiKey.model_validate({**key.model_dump(), **changes})
+
+        return await self.update(key_id, changed)
 
     async def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key; raise UnknownKeyError as ``change`` does."""

@@ -16,6 +16,7 @@ _CALLER_TAG: Final = re.compile(r"[0-9a-f]{16}")
 BEARER: Final = "Bearer"
 # A client's key, or a word as long as its secret.
 _SECRET: Final = re.compile(r"pw_\w+|(?<![0-9a-z])[0-9a-z]{32}(?![0-9a-z])", re.ASCII | re.IGNORECASE)
+NO_TOKEN: Final = SecretStr("")
 # 16 characters of base64 are 96 bits.
 _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 
@@ -52,10 +53,12 @@ def mask_secrets(text: str) -> str:
     return _SECRET.sub("…", text)
 
 
-def authenticate(token: SecretStr, authorization: str | None, *, subject: str, owner: str) -> None:
+def authenticate(
+    token: SecretStr, authorization: str | None, *, subject: str, owner: str, previous: SecretStr = NO_TOKEN
+) -> None:
     """Check the token in ``Authorization``, in constant time.
 
-    In messages ``subject`` is a plural, ``owner`` a possessive.
+    ``previous`` is accepted too, unless it is empty. In messages ``subject`` is a plural, ``owner`` a possessive.
 
     Raises:
         KeyRequiredError: there is no token.
@@ -64,5 +67,6 @@ def authenticate(token: SecretStr, authorization: str | None, *, subject: str, o
     bearer = parse_bearer(authorization)
     if bearer is None:
         raise KeyRequiredError(f"{subject} need the header Authorization: {BEARER} TOKEN.")
-    if not secrets.compare_digest(bearer.encode(), token.get_secret_value().encode()):
+    accepted = [each.get_secret_value().encode() for each in (token, previous)]
+    if not any([secrets.compare_digest(bearer.encode(), each) for each in accepted if each]):  # noqa: C419 - compares all
         raise KeyRefusedError(f"This is not {owner} token.")

@@ -22,6 +22,14 @@ def test_every_setting_is_known_in_any_case() -> None:
     )
 
 
+def test_previous_token_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APISERVER_TOKEN_PREVIOUS", "the-previous-token")
+    with pytest.raises(ValidationError, match="APISERVER_TOKEN_PREVIOUS needs APISERVER_TOKEN"):
+        ApiServerSettings()
+    monkeypatch.setenv("APISERVER_TOKEN", "the-token-that-replaces-it")
+    assert ApiServerSettings().token_previous.get_secret_value() == "the-previous-token"
+
+
 def test_models_are_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APISERVER_MODELS", " en-de, ,en-fr,")
     assert ApiServerSettings().models == ("en-de", "en-fr")

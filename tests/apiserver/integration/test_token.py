@@ -57,6 +57,18 @@ async def test_request_with_the_token_is_answered(closed: Served) -> None:
         assert (await asked(closed, method, path, {"Authorization": f"bearer  {TOKEN}"})).status_code == 200
 
 
+async def test_previous_token_is_accepted_beside_the_new_one(settings_for: Callable[..., ApiServerSettings]) -> None:
+    new = "the-token-that-replaces-it"
+    async with serving(ScriptedFactory(), settings_for(token=new, token_previous=TOKEN)) as running:
+        for token, status in ((TOKEN, 200), (new, 200), (f"{TOKEN}x", 403), ("x", 403)):
+            assert (await asked(running, "GET", "/report", {"Authorization": f"Bearer {token}"})).status_code == status
+
+
+async def test_server_without_a_token_ignores_one(settings_for: Callable[..., ApiServerSettings]) -> None:
+    async with serving(ScriptedFactory(), settings_for()) as running:
+        assert (await asked(running, "GET", "/report", KEY)).status_code == 200
+
+
 async def test_probes_need_no_token(closed: Served) -> None:
     assert (await closed.client.get("/livez")).status_code == 200
     assert (await closed.client.get("/readyz")).status_code in {200, 503}

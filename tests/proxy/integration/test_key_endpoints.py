@@ -14,6 +14,7 @@ from proxy.keys import store
 from proxy.keys.api_key import Grant, mint
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.fake_replica import FakeReplica, replicas
 
 NOBODY = "http://127.0.0.1:1"
 TOKEN = "an-operator-token-of-tests"
@@ -38,14 +39,16 @@ async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServe
         assert key["key"].split("_")[1] == key["id"]
         assert key["pairs"] == ["en-de", "zh-Hant>de"]
         assert (key["scopes"], key["ceiling"], key["cached"]) == (["translate"], "standard", True)
-        view = {name: value for name, value in key.items() if name != "key"}
+        assert key["warnings"] == []
+        view = {name: value for name, value in key.items() if name not in {"key", "warnings"}}
         path = f"/keys/{key['id']}"
         assert await send_request(running, "GET", path) == (200, view)
         assert await send_request(running, "GET", "/keys") == (200, {"keys": [view]})
         changes = {"requests_per_minute": None, "chars_per_day": 9, "chars_per_month": 90, "cached": False}
         status, changed = await send_request(running, "PATCH", path, changes)
-        assert (status, changed) == (200, view | changes)
-        assert await send_request(running, "PATCH", path, {}) == (200, changed)
+        assert (status, changed.pop("warnings")) == (200, [])
+        assert changed == view | changes
+        assert await send_request(running, "PATCH", path, {}) == (200, changed | {"warnings": []})
         for unknown in ("0" * 12, "x", "%20", path[6:] + "0"):
             assert (await send_request(running, "GET", f"/keys/{unknown}"))[1]["code"] == "unknown-key"
         status, revoked = await send_request(running, "DELETE", path)
@@ -59,6 +62,23 @@ async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServe
         assert (await send_request(running, "GET", "/keys"))[1]["keys"] == []
         assert (await send_request(running, "GET", path))[0] == 404
         assert redis.client.zcard(f"{PREFIX}keys") == 0
+
+
+async def test_unserved_pair_and_second_name_are_warned_of(redis: RedisServer) -> None:
+    fake = FakeReplica("en>de", "en>fr", "de>en")
+    async with replicas(fake), proxy([fake], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
+        _, served = await send_request(running, "POST", "/keys", {"name": "a", "pairs": ["en-GB>de", "de-fr"]})
+        assert served["warnings"] == [], "by a wider pair, and through a pivot"
+        status, key = await send_request(running, "POST", "/keys", {"name": "a", "pairs": ["en-de", "enn-de"]})
+        pairs = "no server has been seen for enn-de; the pairs that exist: de-en, en-de, en-fr"
+        name = f"the name a is also that of the key {served['id']}; revoke the one that is no longer used"
+        assert (status, key["warnings"]) == (201, [pairs, name])
+        path = f"/keys/{key['id']}"
+        assert (await send_request(running, "PATCH", path, {"chars_per_day": 5}))[1]["warnings"] == []
+        _, changed = await send_request(running, "PATCH", path, {"name": "b", "pairs": ["fr-de"]})
+        assert [text.partition(";")[0] for text in changed["warnings"]] == ["no server has been seen for fr-de"]
+        await send_request(running, "DELETE", f"/keys/{served['id']}")
+        assert (await send_request(running, "POST", "/keys", {"name": "a"}))[1]["warnings"] == []
 
 
 @pytest.mark.parametrize(

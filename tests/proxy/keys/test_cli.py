@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import functools
 import json
 import os
 import re
+import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +118,129 @@ def test_whole_key_as_id_is_refused_unrepeated(command: Any) -> None:
     status, _, message = command("revoke", shown)
     assert status == 2
     assert shown not in message
+
+
+def test_export_and_import_bring_lost_keys_back(command: Any, redis: RedisServer, tmp_path: Path) -> None:
+    shown = [command("create", "--name", name)[1].strip() for name in ("alice", "bob")]
+    ids = [each.split("_")[1] for each in shown]
+    status, content, message = command("export")
+    assert (status, message) == (0, "2 keys in the backup.\n")
+    assert not [each for each in shown if each.rpartition("_")[2] in content]
+    file = tmp_path / "keys.jsonl"
+    file.write_text("an older one, that all may read")
+    file.chmod(0o644)
+    assert command("export", "--output", str(file))[0] == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["keys.jsonl"]
+    redis.client.flushall()
+    status, said, warned = command("import", "--input", str(file))
+    assert status == 0
+    head, *lines = said.splitlines()
+    assert head.endswith(
+        "UTC: 2 added, 0 changed, 0 revoked, 0 still revoked, 0 still extended, 0 over too long, 0 unchanged"
+    )
+    assert sorted(lines) == sorted([f"added: {ids[0]} alice", f"added: {ids[1]} bob"])
+    assert "keys: warning: keys revoked after the backup" in warned
+    assert command("list")[1].count("in force") == 2
+    command("revoke", ids[0])
+    command("limit", ids[1], "--chars-per-day", "7")
+    status, said, warned = command("import", "--input", str(file), "--json")
+    counts = json.loads(said)["counts"]
+    assert {name: count for name, count in counts.items() if count} == {"still revoked": 1, "changed": 1}
+    assert "--undo-revocations" in warned
+    status, said, warned = command("import", "--input", str(file), "--undo-revocations")
+    assert (status, warned) == (0, "")
+    assert f"changed: {ids[0]} alice (revoked_at)" in said
+    assert command("list")[1].count("in force") == 2
+
+
+def test_refused_backup_says_that_nothing_changed(command: Any, redis: RedisServer, tmp_path: Path) -> None:
+    file = tmp_path / "keys.jsonl"
+    command("create", "--name", "alice")
+    command("export", "--output", str(file))
+    redis.client.flushall()
+    file.write_bytes(file.read_bytes()[:-90])
+    status, said, message = command("import", "--input", str(file))
+    assert (status, said) == (1, "")
+    assert "keys: the backup is truncated" in message
+    assert message.endswith("Nothing was changed.\n")
+    assert redis.keys() == []
+    assert command("import", "--input", str(tmp_path / "missing"))[::2] == (
+        74,
+        f"keys: {tmp_path / 'missing'}: No such file or directory\n",
+    )
+    status, _, message = command("export", "--output", str(tmp_path / "missing/keys.jsonl"))
+    assert (status, message) == (74, f"keys: {tmp_path / 'missing/keys.jsonl.part'}: No such file or directory\n")
+
+
+def test_backup_without_redis_exits_with_69(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "keys.jsonl"
+    command("create", "--name", "alice")
+    command("export", "--output", str(file))
+    kept = file.read_bytes()
+    monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
+    status, said, message = command("export", "--output", str(file))
+    assert (status, said, file.read_bytes()) == (69, "", kept)
+    assert message.startswith("keys: Redis: ConnectionError")
+    status, _, message = command("import", "--input", str(file))
+    assert (status, message.endswith("; what was imported stays, so import again\n")) == (69, True)
+
+
+def test_unreadable_record_makes_the_export_incomplete(command: Any, redis: RedisServer) -> None:
+    key_id = command("create", "--name", "alice")[1].split("_")[1]
+    redis.client.set(f"{PREFIX}key:{key_id}", "{}")
+    status, content, message = command("export")
+    assert (status, content.count("\n")) == (1, 2)
+    assert f"keys: warning: not in the backup, because another version wrote them: {key_id}" in message
+
+
+def test_backup_goes_through_pipes(redis: RedisServer, command: Any) -> None:
+    command("create", "--name", "alice")
+    run = [sys.executable, "-m", "proxy.keys"]
+    environment = {**os.environ, "PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX}
+    process = functools.partial(subprocess.run, cwd=ROOT, env=environment, timeout=60, check=False)
+    saved = process([*run, "export"], capture_output=True)
+    assert saved.returncode == 0
+    redis.client.flushall()
+    done = process([*run, "import"], capture_output=True, input=saved.stdout)
+    assert (done.returncode, b"1 added" in done.stdout) == (0, True)
+    with Path("/dev/full").open("wb") as full:
+        done = process([*run, "export"], stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (74, b"keys: standard output: No space left on device\n")
+    here, there = os.openpty()
+    done = process([*run, "import"], stdin=there, stderr=subprocess.PIPE)
+    os.close(here)
+    os.close(there)
+    assert (done.returncode, b"give the backup on standard input" in done.stderr) == (1, True)
+
+
+def test_full_disk_keeps_the_last_backup(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "keys.jsonl"
+    command("create", "--name", "alice")
+    command("export", "--output", str(file))
+    kept = file.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert command("export", "--output", str(file))[0] == 74
+    assert (file.read_bytes(), [each.name for each in tmp_path.iterdir()]) == (kept, ["keys.jsonl"])
+
+
+def test_create_and_limit_warn_of_pairs_and_names(command: Any, redis: RedisServer) -> None:
+    warn = "keys: warning: "
+    assert warn not in command("create", "--name", "a", "--pairs", "enn-de")[2], "no pair is known yet"
+    redis.client.zadd(f"{PREFIX}pairs", {"en>de": time.time(), "de>fr": time.time()})
+    redis.client.expire(f"{PREFIX}pairs", 60)
+    status, shown, message = command("create", "--name", "b", "--pairs", "enn-de,en-fr")
+    assert (status, SHOWN.fullmatch(shown.strip()) is not None) == (0, True), "a hint, no refusal"
+    assert f"{warn}no server has been seen for enn-de; the pairs that exist: de-fr, en-de\n" in message
+    key_id = shown.split("_")[1]
+    assert f"{warn}the name b is also that of the key {key_id}" in command("create", "--name", "b")[2]
+    assert command("limit", key_id, "--chars-per-day", "5")[2] == ""
+    assert f"{warn}no server has been seen for de-en;" in command("limit", key_id, "--pairs", "de-en")[2]
+    assert f"{warn}the name a is also" in command("limit", key_id, "--name", "a")[2]
 
 
 def test_wrong_settings_and_missing_redis_have_exit_statuses(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,16 @@ def test_authenticate_accepts_the_header_of_its_token() -> None:
     authenticate(TOKEN, header, subject="Orders", owner="the operator's")
 
 
+def test_authenticate_accepts_the_previous_token_too() -> None:
+    previous = SecretStr("the-previous-token")
+    for token in (TOKEN, previous):
+        header = authorization_header(token)
+        authenticate(TOKEN, header, subject="Orders", owner="the operator's", previous=previous)
+    for wrong in ("Bearer the-previous-toke", "Bearer other"):
+        with pytest.raises(KeyRefusedError):
+            authenticate(TOKEN, wrong, subject="Orders", owner="the operator's", previous=previous)
+
+
 def test_authenticate_names_what_needs_the_token() -> None:
     with pytest.raises(KeyRequiredError, match="Orders need the header Authorization"):
         authenticate(TOKEN, None, subject="Orders", owner="the operator's")

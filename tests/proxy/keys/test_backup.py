@@ -1,0 +1,184 @@
+"""Export and import of keys, with a real Redis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+import pytest
+
+from proxy.keys import backup as key_backup
+from proxy.keys.api_key import ApiKey, Grant, mint
+from proxy.keys.backup import ImportedKey, Outcome, compare, export_keys, import_keys
+from proxy.keys.backup_format import Backup, BackupEntry, BackupError, decode, encode
+from proxy.keys.store import OVER_SECONDS, KeyStore
+from shared.protocol.errors import KeysFullError, UnknownKeyError
+from tests.conftest import PREFIX, RedisServer
+from tests.proxy.clock import HandClock
+
+NOW = 1_000_000.0
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    clock = HandClock()
+    clock.now = 1_795_000_000.0
+    return clock
+
+
+@pytest.fixture
+async def store(redis: RedisServer, clock: HandClock) -> AsyncGenerator[KeyStore]:
+    one = KeyStore(redis.url, PREFIX, 5.0, clock)
+    yield one
+    await one.close()
+
+
+async def new_key(store: KeyStore, name: str = "a", **granted: Any) -> ApiKey:
+    key, _ = mint(Grant(name=name, **granted), store.clock())
+    await store.add(key)
+    return key
+
+
+async def export(store: KeyStore) -> Backup:
+    return decode(encode((await export_keys(store))[0]))
+
+
+def outcomes(imported: Sequence[ImportedKey]) -> dict[str, Outcome]:
+    return {each.key.id: each.outcome for each in imported}
+
+
+async def test_lost_keys_come_back_with_their_usage(store: KeyStore, redis: RedisServer) -> None:
+    limited = await new_key(store, "alice", chars_per_month=100, pairs=("zh-Hant>de",))
+    plain, revoked = await new_key(store, "bob"), await new_key(store, "carol")
+    await store.revoke(revoked.id)
+    await store.count(limited.id, requests=1, chars=80)
+    before = await store.records()
+    saved = await export(store)
+    redis.client.flushall()
+    imported = await import_keys(store, saved, undo_revocations=False)
+    assert Counter(outcomes(imported).values()) == {Outcome.ADDED: 3}
+    assert await store.records() == before
+    usage = await store.count(limited.id, chars=21)
+    assert usage is not None
+    assert usage.exceeded is not None, "80 of the month's 100 are used"
+    assert [window.used for window in usage.windows] == [0, 80, 80], "requests of a minute are not kept"
+    assert redis.client.ttl(f"{PREFIX}key:{revoked.id}") > 0
+    assert redis.client.ttl(f"{PREFIX}key:{plain.id}") < 0
+    again = await import_keys(store, saved, undo_revocations=False)
+    assert Counter(outcomes(again).values()) == {Outcome.UNCHANGED: 3}
+
+
+async def test_counts_only_rise_and_only_in_their_window(store: KeyStore, clock: HandClock) -> None:
+    key = await new_key(store)
+    await store.count(key.id, chars=50)
+    saved = await export(store)
+    await store.count(key.id, chars=7)
+    await import_keys(store, saved, undo_revocations=False)
+    usage = await store.count(key.id)
+    assert usage is not None
+    assert [window.used for window in usage.windows] == [0, 57, 57]
+    clock.now += 40 * 86_400
+    await import_keys(store, saved, undo_revocations=False)
+    usage = await store.count(key.id)
+    assert usage is not None
+    assert [window.used for window in usage.windows] == [0, 0, 0], "another day and month"
+
+
+async def test_live_redis_keeps_its_revocations(store: KeyStore) -> None:
+    key, changed = await new_key(store), await new_key(store, chars_per_day=5)
+    saved = await export(store)
+    await store.revoke(key.id)
+    await store.change(changed.id, {"chars_per_day": 9})
+    newer = await new_key(store)
+    imported = await import_keys(store, saved, undo_revocations=False)
+    assert outcomes(imported) == {key.id: Outcome.STILL_REVOKED, changed.id: Outcome.CHANGED}
+    assert [each.fields for each in imported] == [(), ["chars_per_day"]]
+    assert (await store.change(changed.id, {})).chars_per_day == 5
+    assert await store.read(newer.id) == newer, "an import deletes nothing"
+    with pytest.raises(UnknownKeyError):
+        await store.change(key.id, {})
+    imported = await import_keys(store, saved, undo_revocations=True)
+    assert outcomes(imported) == {key.id: Outcome.CHANGED, changed.id: Outcome.UNCHANGED}
+    assert await store.read(key.id) == key
+
+
+async def test_revocation_in_the_backup_takes_effect(store: KeyStore, redis: RedisServer) -> None:
+    key = await new_key(store)
+    old = await export(store)
+    await store.revoke(key.id)
+    new = await export(store)
+    redis.client.flushall()
+    await import_keys(store, old, undo_revocations=False)
+    assert outcomes(await import_keys(store, new, undo_revocations=False)) == {key.id: Outcome.REVOKED}
+    assert await store.count(key.id) is None
+
+
+def test_forgotten_and_extended_keys_stay_as_they_are() -> None:
+    ended = mint(Grant(name="a", expires_at=NOW), 1.0)[0]
+    assert compare(ended, None, NOW + OVER_SECONDS - 1, undo_revocations=False).outcome is Outcome.ADDED
+    assert compare(ended, None, NOW + OVER_SECONDS, undo_revocations=True).outcome is Outcome.FORGOTTEN
+    extended = ended.model_copy(update={"expires_at": NOW + 100})
+    assert compare(ended, extended, NOW + 1, undo_revocations=False).outcome is Outcome.EXTENDED
+    assert compare(ended, extended, NOW - 1, undo_revocations=False).outcome is Outcome.CHANGED
+    one, two = (ended.model_copy(update={"revoked_at": at}) for at in (5.0, 6.0))
+    assert compare(one, two, NOW, undo_revocations=True).outcome is Outcome.UNCHANGED
+
+
+async def test_forgotten_key_leaves_no_trace(store: KeyStore, redis: RedisServer, clock: HandClock) -> None:
+    key = await new_key(store)
+    await store.count(key.id, chars=5)
+    await store.revoke(key.id)
+    saved = await export(store)
+    redis.client.flushall()
+    clock.now += OVER_SECONDS
+    assert outcomes(await import_keys(store, saved, undo_revocations=False)) == {key.id: Outcome.FORGOTTEN}
+    assert redis.keys() == []
+
+
+async def test_backup_that_does_not_fit_changes_nothing(
+    store: KeyStore, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, key = mint(Grant(name="new"), 1.0)[0], await new_key(store)
+    before = redis.keys()
+
+    async def refuse(entry: ApiKey, error: type[Exception], reason: str) -> None:
+        with pytest.raises(error, match=reason):
+            await import_keys(
+                store, Backup(1.0, [BackupEntry(key=new), BackupEntry(key=entry)]), undo_revocations=False
+            )
+        assert redis.keys() == before
+
+    await refuse(key.model_copy(update={"digest": "0" * 64}), BackupError, f"another key with the id {key.id}")
+    with monkeypatch.context() as patch:
+        patch.setattr(key_backup, "MAX_KEYS", 1)
+        await refuse(key, KeysFullError, "There are 1 keys")
+    redis.client.set(f"{PREFIX}key:{key.id}", '{"name": "of another version"}')
+    await refuse(key, BackupError, "in a form that this version cannot read")
+
+
+async def test_unreadable_record_is_named_by_the_export(store: KeyStore, redis: RedisServer) -> None:
+    key, odd = await new_key(store), await new_key(store)
+    redis.client.set(f"{PREFIX}key:{odd.id}", '{"name": "of another version"}')
+    saved, unreadable = await export_keys(store)
+    assert ([entry.key for entry in saved.entries], unreadable) == ([key], [odd.id])
+
+
+async def test_key_changed_during_the_import_is_compared_again(
+    store: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = await new_key(store, chars_per_day=5)
+    saved = await export(store)
+    await store.change(key.id, {"chars_per_day": 9})
+    records = store.records
+
+    async def then_revoked() -> dict[str, ApiKey | None]:
+        read = await records()
+        await store.revoke(key.id)
+        return read
+
+    monkeypatch.setattr(store, "records", then_revoked)
+    assert outcomes(await import_keys(store, saved, undo_revocations=False)) == {key.id: Outcome.STILL_REVOKED}
+    left = await store.read(key.id)
+    assert left is not None
+    assert left.revoked_at is not None
