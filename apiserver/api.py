@@ -20,7 +20,7 @@ from shared.http.openapi import (
     body_documentation,
     problem_documentation,
 )
-from shared.http.probes import livez_response, metrics_response
+from shared.http.probes import livez_response, metrics_response, startupz_response
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
@@ -103,6 +103,14 @@ async def readyz(request: Request) -> Response:
     """Return 200 while a pair is ready, unless the server is draining."""
     report = context(request).model_server.report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
+
+
+@routes.get("/startupz", responses=PROBE_DOCUMENTATION)
+async def startupz(request: Request) -> Response:
+    """Return 200 once every configured pair was ready."""
+    server = context(request).model_server
+    server.report()  # which the check observes
+    return startupz_response(server.startup)
 
 
 @routes.get("/metrics", response_class=PlainTextResponse, responses={**METRICS_DOCUMENTATION, **CLOSED})

@@ -25,6 +25,7 @@ from shared.protocol.errors import (
 )
 from shared.protocol.messages import AUTO, TextFormat, TranslateRequest, Translation, same_language, unchanged
 from shared.protocol.report import PairReport, ReplicaReport, ServedPairs, ServerState
+from shared.runtime.startup_check import StartupCheck
 from shared.version import VERSION
 
 # Requested pairs whose serving pairs are cached: many more than clients request.
@@ -32,7 +33,7 @@ CACHED_PAIRS: Final = 1024
 
 
 class ModelServer:
-    """All models of one API server; mutable state: ``draining``, set once.
+    """All models of one API server; mutable: ``draining``, ``startup``.
 
     ``weight`` is the server's share of the work relative to other servers, ``started_at`` is Unix time.
     """
@@ -49,6 +50,7 @@ class ModelServer:
         self.replica_id = replica_id
         self.hosts = tuple(hosts)
         self.draining = False
+        self.startup = StartupCheck()
         self._metrics = metrics
         self._weight = weight
         self._started_at = started_at
@@ -154,6 +156,7 @@ class ModelServer:
             for label, report in host.pair_reports().items():
                 if label not in pairs or (report.ready and not pairs[label].ready):
                     pairs[label] = report
+        self.startup.observe({label: report.ready for label, report in pairs.items()})
         if self.draining:
             state = ServerState.DRAINING
         elif any(report.ready for report in pairs.values()):

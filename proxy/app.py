@@ -29,6 +29,7 @@ from proxy.fleet.discovery import Discovery, Resolver, system_resolver
 from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.prober import FIRST_SWEEP_SECONDS, UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
+from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import FleetStore
 from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
@@ -49,6 +50,7 @@ from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
 from shared.runtime import gc_tuning
 from shared.runtime.background import Loop, running
+from shared.runtime.startup_check import StartupCheck
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -168,13 +170,20 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
     stack.push_async_callback(store.close)
     lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
     stack.push_async_callback(lease.resign)
+    startup = StartupCheck()
+
+    def apply_snapshot(snapshot: Snapshot) -> None:
+        foundation.local_stats.apply_snapshot(snapshot)
+        if not startup.complete:
+            startup.observe({str(pair): bool(snapshot.ready[pair]) for pair, count in snapshot.total.items() if count})
+
     registry = Registry(
         store,
         lease,
         settings.replicas,
         report_ttl=settings.report_ttl,
         clock=time.time,
-        on_snapshot=foundation.local_stats.apply_snapshot,
+        on_snapshot=apply_snapshot,
     )
     discovery = Discovery(resolver)
     prober = Prober(registry, discovery, foundation.client, foundation.metrics, time.time)
@@ -184,7 +193,7 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
         Loop("unhealthy", UNHEALTHY_PROBE_SECONDS, prober.probe_unhealthy, time.monotonic, rng),
         Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
     )
-    return FleetContext(registry, lease, FleetAdmin(registry, discovery), loops)
+    return FleetContext(registry, lease, FleetAdmin(registry, discovery), startup, loops)
 
 
 async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[Forwarder, Loop]:

@@ -20,6 +20,7 @@ from proxy.settings import ProxySettings
 from proxy.translation.service import TranslationService
 from shared.http.body import ByteBudget
 from shared.runtime.background import Loop
+from shared.runtime.startup_check import StartupCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,12 @@ class KeysContext:
 
 @dataclass(frozen=True, slots=True)
 class FleetContext:
-    """The fleet: its state, the leader lease, operators' commands, and loops."""
+    """The fleet: its state, the leader lease, operators' commands, start check, loops."""
 
     registry: Registry
     lease: LeaderLease
     admin: FleetAdmin
+    startup: StartupCheck
     loops: tuple[Loop, ...]
 
 

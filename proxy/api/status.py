@@ -14,7 +14,7 @@ from proxy.context import context
 from proxy.keys.api_key import Scope
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
-from shared.http.probes import livez_response
+from shared.http.probes import livez_response, startupz_response
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.errors import NotFoundError
 
@@ -85,3 +85,14 @@ async def readyz(request: Request) -> Response:
     draining = parts.process.draining.is_set()
     ready = parts.fleet.registry.swept.is_set() and not draining
     return JSONResponse({"ready": ready, "draining": draining}, 200 if ready else 503)
+
+
+@routes.head("/startupz", include_in_schema=False)
+@routes.get("/startupz", responses=PROBE_DOCUMENTATION)
+async def startupz(request: Request) -> Response:
+    """Answer 200 once every pair was ready, otherwise 503.
+
+    These are the pairs of all replicas that answer.
+    """
+    fleet = context(request).fleet
+    return startupz_response(fleet.startup, swept=fleet.registry.swept.is_set())

@@ -1,4 +1,4 @@
-"""Responses of ``/livez`` and ``/metrics``."""
+"""Responses of ``/livez``, ``/startupz`` and ``/metrics``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from shared.runtime.background import Loop
+from shared.runtime.startup_check import StartupCheck
 
 
 def metrics_response(registry: Collector) -> Response:
@@ -22,3 +23,9 @@ def livez_response(loops: Iterable[Loop]) -> JSONResponse:
     """Answer 200 while every loop ticks, else 503 with the stale loops."""
     dead = [loop.name for loop in loops if loop.is_stale()]
     return JSONResponse({"alive": not dead, "stale_loops": dead}, 503 if dead else 200)
+
+
+def startupz_response(check: StartupCheck, *, swept: bool = True) -> JSONResponse:
+    """Answer 200 once every known pair was ready, otherwise 503."""
+    started = check.complete and swept
+    return JSONResponse({"started": started, "missing": check.missing}, 200 if started else 503)

@@ -28,7 +28,7 @@ _LISTS: Final = frozenset({"accept", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
 TRANSLATE_PATH: Final = "/translate"
 # Paths that dashboards and orchestrators poll; their responses are not logged, except 500.
-QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/metrics", "/report"})
+QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/startupz", "/metrics", "/report"})
 # The page /docs loads scripts and styles only from this server, and images only from Swagger UI's style sheet.
 SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),

@@ -4,6 +4,7 @@
 - ``logging``: structured logs.
 - ``metrics``: Prometheus metrics.
 - ``background``: loops that survive errors.
+- ``startup_check``: whether every pair was ready once.
 - ``tasks``: tasks that end together; daemon threads.
 - ``exit_codes``: exit codes; clean exit on signals.
 - ``gc_tuning``: garbage collection.

@@ -28,7 +28,7 @@ OPERATOR_PATHS = {
     "/keys",
     "/keys/{key_id}",
 }
-CLIENT_PATHS = {"/translate", "/usage", "/health", "/languages", "/livez", "/readyz"}
+CLIENT_PATHS = {"/translate", "/usage", "/health", "/languages", "/livez", "/readyz", "/startupz"}
 
 
 def settings(**values: object) -> ProxySettings:

@@ -83,7 +83,10 @@ async def test_engine_that_fails_to_start_is_retried(settings_for: Callable[...,
             assert "no such weights" in answer.json()["detail"]
             assert (await served.translate("a", "en-fr")).status_code == 200
             assert (await served.client.get("/readyz")).status_code == 200
+            not_started = await served.client.get("/startupz")
+            assert (not_started.status_code, not_started.json()["missing"]) == (503, ["de-en", "en-de"])
             await served.until_ready()
+            assert (await served.client.get("/startupz")).json() == {"started": True, "missing": []}
             assert factory.starts.count("en-de") == 3
             metrics = (await served.client.get("/metrics")).text
             assert 'pairway_apiserver_engine_starts_total{model="en-de",outcome="failed"} 2.0' in metrics

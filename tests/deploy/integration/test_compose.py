@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import apiserver.settings
 import proxy.settings
 from apiserver.catalog.loader import load
 from apiserver.engine.vllm_engine import ENVIRONMENT, STOP_SECONDS
+from shared.version import VERSION
 
 COMPOSE: dict[str, Any] = yaml.safe_load(Path("docker-compose.yml").read_text())
 GPU: dict[str, Any] = yaml.safe_load(Path("deploy/compose.gpu.yml").read_text())
@@ -26,14 +28,33 @@ EXAMPLE = Path(".env.example").read_text()
 # One commented assignment with its comment above.
 ENTRIES = re.findall(r"((?:^# .*\n)*)(?:^#[A-Z].*\n)*?^#([A-Z][A-Z0-9_]*)=(.*)$", EXAMPLE, re.MULTILINE)
 DOCUMENTED: dict[str, str] = {name: value for _, name, value in ENTRIES}
-VARIABLE = re.compile(r"\$\{([A-Z_]+):?-([^}]*)\}")
+# The innermost one: values may be nested.
+VARIABLE = re.compile(r"\$\{([A-Z_]+)(:?[-+])([^${}]*)\}")
 SETTINGS = {"PROXY_": proxy.settings.ProxySettings, "APISERVER_": apiserver.settings.ApiServerSettings}
 GPU_CATALOGS = sorted(Path("deploy/models").glob("hy-mt2-*.yaml"))
 
 
-def resolved(value: str) -> str:
-    """Return a compose value as it is where nothing is set."""
-    return VARIABLE.sub(lambda found: found[2], value)
+def resolved(value: object, **environ: str) -> str:
+    """Return a compose value as it is with these variables; the innermost parts first."""
+    text = str(value)
+    while found := VARIABLE.search(text):
+        name, operator, other = found.groups()
+        current = environ.get(name)
+        is_set = bool(current) if operator.startswith(":") else current is not None
+        part = (other if is_set else "") if operator.endswith("+") else (current if is_set else other)
+        text = text[: found.start()] + str(part) + text[found.end() :]
+    return text
+
+
+def variables(text: str) -> dict[str, str]:
+    """Return each variable of a compose file with its default; of two, the first is not empty."""
+    defaults: dict[str, str] = {}
+    while found := VARIABLE.search(text):
+        name, operator, other = found.groups()
+        if operator.endswith("-"):
+            defaults[name] = defaults.get(name) or other
+        text = text[: found.start()] + (other if operator.endswith("-") else "") + text[found.end() :]
+    return defaults
 
 
 def seconds(value: str) -> float:
@@ -42,34 +63,97 @@ def seconds(value: str) -> float:
 
 
 def test_services_are_the_fleet() -> None:
-    assert set(SERVICES) == {"redis", "proxy", *API_SERVERS}
+    assert set(SERVICES) == {"redis", "proxy", *API_SERVERS, "edge", "check"}
+    assert {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service} == {
+        "edge": ["edge"],
+        "check": ["check"],
+    }
     replicas = resolved(SERVICES["proxy"]["environment"]["PROXY_REPLICAS"])
     assert replicas == ",".join(f"http://{name}:8001" for name in API_SERVERS)
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_is_restricted_and_limited(name: str) -> None:
+def test_every_service_is_restricted(name: str) -> None:
     service = SERVICES[name]
-    assert service["restart"] == "unless-stopped"
+    assert service["restart"] == ("no" if name == "check" else "unless-stopped")
     assert service["init"] is True
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert int(service["user"].split(":")[0]) > 0
+    assert {"max-size", "max-file"} <= set(service["logging"]["options"])
+    assert not {"privileged", "pid", "devices", "cap_add", "container_name"} & set(service)
+    assert service.get("network_mode") == ("none" if name == "check" else None)
+
+
+@pytest.mark.parametrize("name", SERVICES.keys() - {"check"})
+def test_every_server_is_limited_and_checked(name: str) -> None:
+    service = SERVICES[name]
     assert {"test", "interval", "timeout", "retries", "start_period"} <= set(service["healthcheck"])
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory", "pids"}
-    assert {"max-size", "max-file"} <= set(service["logging"]["options"])
-    assert not {"privileged", "network_mode", "pid", "devices", "cap_add", "container_name"} & set(service)
 
 
-def test_only_the_proxy_is_published_on_loopback() -> None:
-    assert {name for name, service in SERVICES.items() if "ports" in service} == {"proxy"}
-    assert all(re.fullmatch(r"127\.0\.0\.1:\$\{PAIRWAY_PORT:-8000\}:8000", port) for port in SERVICES["proxy"]["ports"])
+def test_ports_are_published_on_loopback_by_default() -> None:
+    published = {name: list(map(resolved, each["ports"])) for name, each in SERVICES.items() if "ports" in each}
+    assert published == {"proxy": ["127.0.0.1:8000:8000"], "edge": ["127.0.0.1:8080:8080"]}
+
+
+def test_proxies_behind_the_edge_have_ports_of_their_own() -> None:
+    (port,) = SERVICES["proxy"]["ports"]
+    assert resolved(port, COMPOSE_PROFILES="edge") == "127.0.0.1:8000-8019:8000"
+    assert resolved(port, PAIRWAY_PORT="9000") == "127.0.0.1:9000:8000", "as in old .env files"
+    assert resolved(port, PAIRWAY_PORT="9000-9001", COMPOSE_PROFILES="edge") == "127.0.0.1:9000-9001:8000"
+
+
+def test_proxies_believe_the_edge_and_nobody_else() -> None:
+    """The edge has a fixed address outside the range from which the others get theirs."""
+    given = SERVICES["proxy"]["environment"]["PROXY_TRUSTED_PROXIES"]
+    (network,) = COMPOSE["networks"]["edge"]["ipam"]["config"]
+    edge = resolved(SERVICES["edge"]["networks"]["edge"]["ipv4_address"])
+    assert proxy.settings.ProxySettings(trusted_proxies=resolved(given)).trusted_proxies == (edge,)  # pyright: ignore[reportArgumentType]
+    assert resolved(given, PROXY_TRUSTED_PROXIES="10.0.0.7") == f"10.0.0.7,{edge}"
+    assert ip_address(edge) in ip_network(resolved(network["subnet"]))
+    assert ip_address(edge) not in ip_network(resolved(network["ip_range"]))
+
+
+def test_only_the_edge_and_proxies_share_its_network() -> None:
+    members = {name for name, service in SERVICES.items() if "edge" in service.get("networks", ())}
+    assert members == {"edge", "proxy"}
+    assert list(SERVICES["edge"]["networks"]) == ["edge"]
+
+
+def test_keys_switch_on_without_a_restart_of_a_local_edge() -> None:
+    given = SERVICES["edge"]["environment"]["PROXY_KEYS"]
+    assert resolved(given) == resolved(given, PROXY_KEYS="on") == ""
+    assert resolved(given, PAIRWAY_EDGE_ADDRESS="0.0.0.0") == "off"
+    assert resolved(given, PAIRWAY_EDGE_ADDRESS="0.0.0.0", PROXY_KEYS="on") == "on"
+
+
+def test_scale_is_a_setting() -> None:
+    scales = {
+        name: each["deploy"]["replicas"] for name, each in SERVICES.items() if "replicas" in each.get("deploy", {})
+    }
+    assert scales == {
+        "proxy": "${PAIRWAY_PROXIES:-1}",
+        "apiserver-de": "${PAIRWAY_DE_REPLICAS:-1}",
+        "apiserver-fr": "${PAIRWAY_FR_REPLICAS:-1}",
+    }
+
+
+@pytest.mark.parametrize("name", API_SERVERS)
+def test_each_api_server_can_have_its_own_catalog(name: str) -> None:
+    given = SERVICES[name]["environment"]["APISERVER_CATALOG"]
+    own = f"PAIRWAY_{name[-2:].upper()}_CATALOG"
+    assert resolved(given) == "deploy/models/demo.yaml"
+    assert resolved(given, APISERVER_CATALOG="/models/all.yaml") == "/models/all.yaml"
+    assert resolved(given, APISERVER_CATALOG="/models/all.yaml", **{own: "/models/mine.yaml"}) == "/models/mine.yaml"
+    gpu = GPU["services"][name]["environment"]["APISERVER_CATALOG"]
+    assert resolved(gpu, **{own: "/models/mine.yaml"}) == "/models/mine.yaml"
 
 
 def test_only_proxies_reach_redis() -> None:
     assert COMPOSE["networks"]["registry"]["internal"] is True
-    assert {name for name, service in SERVICES.items() if "registry" in service["networks"]} == {"redis", "proxy"}
+    assert {name for name, each in SERVICES.items() if "registry" in each.get("networks", ())} == {"redis", "proxy"}
     assert SERVICES["redis"]["networks"] == ["registry"]
 
 
@@ -92,7 +176,11 @@ def test_images_and_paths_are_portable() -> None:
     for service in SERVICES.values():
         assert "/" not in service["image"]
         for volume in service.get("volumes", []):
-            assert volume.split(":")[0] in COMPOSE["volumes"]
+            if isinstance(volume, str):
+                assert volume.split(":")[0] in COMPOSE["volumes"]
+            else:
+                assert volume["read_only"] is True
+                assert Path(resolved(volume["source"])).is_dir()
         if "build" in service:
             assert service["build"]["context"] == "."
             assert Path(service["build"]["dockerfile"]).is_file()
@@ -102,7 +190,8 @@ def test_images_and_paths_are_portable() -> None:
 def test_own_images_are_built_once_and_never_pulled() -> None:
     """Two services that build one name leave a nameless image behind; one that builds nothing must not look elsewhere."""
     built = [service["image"] for service in SERVICES.values() if "build" in service]
-    assert sorted(built) == ["pairway-apiserver:cpu", "pairway-proxy"]
+    assert sorted(map(resolved, built)) == [f"pairway-apiserver:{VERSION}-cpu", f"pairway-proxy:{VERSION}"]
+    assert resolved(SERVICES["proxy"]["image"], PAIRWAY_VERSION="0.0.9") == "pairway-proxy:0.0.9"
     for name, service in SERVICES.items():
         takes_anothers = service["image"] in built and "build" not in service
         assert service.get("pull_policy") == ("never" if takes_anothers else None), name
@@ -111,17 +200,18 @@ def test_own_images_are_built_once_and_never_pulled() -> None:
 def test_gpu_override_builds_the_same_images() -> None:
     built = {name for name, service in GPU["services"].items() if "build" in service}
     assert built == {name for name in API_SERVERS if "build" in SERVICES[name]}
-    assert {service["image"] for service in GPU["services"].values()} == {"pairway-apiserver:cuda"}
+    images = {resolved(service["image"]) for service in GPU["services"].values()}
+    assert images == {f"pairway-apiserver:{VERSION}-cuda"}
 
 
-def test_health_checks_ask_readiness_at_the_served_port() -> None:
+def test_health_checks_ask_start_and_readiness() -> None:
     for name in ("proxy", *API_SERVERS):
         environment = SERVICES[name]["environment"]
         port = environment["PROXY_PORT" if name == "proxy" else "APISERVER_PORT"]
         command = SERVICES[name]["healthcheck"]["test"]
         assert command[:3] == ["CMD", "python", "-c"]
         assert f"'127.0.0.1', {port}" in command[3]
-        assert "'/readyz'" in command[3]
+        assert "('/startupz', '/readyz')" in command[3]
         compile(command[3], "healthcheck", "exec")
 
 
@@ -132,24 +222,40 @@ def test_stop_grace_period_covers_the_drain() -> None:
         assert all(seconds(service["stop_grace_period"]) > longest for service in SERVICES.values())
 
 
-def test_proxy_starts_after_redis_and_stops_first() -> None:
+def test_edge_and_proxy_stop_first_and_wait_for_nobody() -> None:
     conditions = {name: each["condition"] for name, each in SERVICES["proxy"]["depends_on"].items()}
-    assert conditions == {"redis": "service_healthy", **dict.fromkeys(API_SERVERS, "service_started")}
+    assert conditions == dict.fromkeys(("redis", *API_SERVERS), "service_started")
+    assert SERVICES["edge"]["depends_on"] == {"proxy": {"condition": "service_started"}}
+    assert SERVICES["edge"]["stop_signal"] == "SIGQUIT", "nginx finishes what it has accepted"
 
 
-def test_secrets_go_only_where_needed() -> None:
-    assert SERVICES["proxy"]["environment"]["HF_TOKEN"] == ""
-    assert SERVICES["proxy"]["environment"]["APISERVER_TOKEN"] == ""
+def test_settings_reach_only_their_service() -> None:
+    """All of them, by name: one that is missing here would never reach its server."""
+    names = {prefix: {f"{prefix}{each.upper()}" for each in kind.model_fields} for prefix, kind in SETTINGS.items()}
+    assert SERVICES["proxy"]["environment"].keys() == names["PROXY_"]
     for name in API_SERVERS:
         environment = SERVICES[name]["environment"]
-        assert environment["PROXY_REDIS_URL"] == ""
-        assert environment["PROXY_OPERATOR_TOKEN"] == ""
-        assert environment["PROXY_REPLICA_TOKEN"] == ""
+        assert environment.keys() == names["APISERVER_"] | {"HF_TOKEN", "HF_HUB_OFFLINE", *ENVIRONMENT}
         # Nobody else reaches their network.
         assert resolved(environment["APISERVER_OPEN"]) == "true"
-        # None: passed on from the shell or .env.
-        assert environment["HF_TOKEN"] is None
-        assert environment["HF_HUB_OFFLINE"] is None
+    assert not [name for name, service in SERVICES.items() if "env_file" in service and name != "check"]
+
+
+def test_settings_without_a_value_are_passed_on() -> None:
+    fixed = {"HOST", "PORT", "REPLICAS", "REDIS_URL", "KEYS", "TRUSTED_PROXIES", "OPEN", "CATALOG", "MODELS"}
+    for name in ("proxy", *API_SERVERS):
+        given = {each for each, value in SERVICES[name]["environment"].items() if value is not None}
+        assert {each.partition("_")[2] for each in given} <= fixed
+
+
+def test_check_gets_every_setting() -> None:
+    check = SERVICES["check"]
+    servers = SERVICES["proxy"]["environment"] | COMPOSE["x-apiserver-environment"]
+    own = {name for name in DOCUMENTED if name.startswith("PAIRWAY_")}
+    assert check["environment"] == servers | dict.fromkeys(own)
+    assert check["env_file"] == [{"path": "${COMPOSE_ENV_FILES:-.env}", "required": False}]
+    assert check["image"] == SERVICES["proxy"]["image"]
+    assert not [name for name, each in SERVICES.items() if "check" in each.get("depends_on", ())]
 
 
 @pytest.mark.parametrize("prefix", SETTINGS)
@@ -190,12 +296,13 @@ def test_example_sets_nothing() -> None:
 
 
 def test_example_names_every_compose_variable() -> None:
-    used = dict(VARIABLE.findall(Path("docker-compose.yml").read_text()))
-    used_by_gpu = dict(VARIABLE.findall(Path("deploy/compose.gpu.yml").read_text()))
+    used, used_by_gpu = (variables(Path(name).read_text()) for name in ("docker-compose.yml", "deploy/compose.gpu.yml"))
     documented = {name: value for name, value in DOCUMENTED.items() if name.startswith("PAIRWAY_")}
     own = {name: value for name, value in used.items() if name.startswith("PAIRWAY_")}
     only_gpu = {"PAIRWAY_DE_GPU": "0", "PAIRWAY_FR_GPU": "1"}
-    assert documented == own | only_gpu
+    # Empty means another setting, or none.
+    empty = dict.fromkeys(("PAIRWAY_DE_CATALOG", "PAIRWAY_FR_CATALOG", "PAIRWAY_EDGE_CERTIFICATES"), "")
+    assert documented == own | only_gpu | empty
     assert {name for name in used_by_gpu if name.startswith("PAIRWAY_")} <= set(documented)
 
 

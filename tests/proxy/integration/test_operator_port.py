@@ -28,7 +28,15 @@ async def test_operator_port_serves_operator_routes_alone() -> None:
         for path in ("/fleet", "/metrics"):
             assert (await one.client.get(path)).status_code == 404
         assert (await one.client.post("/fleet/replicas", json={"url": fake.url})).status_code == 404
-        assert set(await _paths(one.client)) == {"/translate", "/usage", "/health", "/languages", "/livez", "/readyz"}
+        assert set(await _paths(one.client)) == {
+            "/translate",
+            "/usage",
+            "/health",
+            "/languages",
+            "/livez",
+            "/readyz",
+            "/startupz",
+        }
         async with (
             serving(create_operator_app(one.serving.app)) as beside,
             httpx.AsyncClient(base_url=beside.url, trust_env=False) as operator,

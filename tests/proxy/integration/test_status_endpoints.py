@@ -135,6 +135,24 @@ async def test_readyz_is_503_while_draining() -> None:
         assert (await running.client.get("/livez")).status_code == 200
 
 
+async def test_startupz_waits_for_every_pair_and_stays() -> None:
+    one, other = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="other")
+    other.pairs["en>fr"] = False
+    async with replicas(one, other), proxy([one, other]) as running:
+
+        async def is_started() -> bool:
+            return (await running.client.get("/startupz")).status_code == 200
+
+        response = await running.client.get("/startupz")
+        assert (response.status_code, response.json()) == (503, {"started": False, "missing": ["en-fr"]})
+        assert (await running.client.get("/readyz")).status_code == 200, "one pair is enough"
+        other.pairs["en>fr"] = True
+        await wait_until(is_started, 10, "started")
+        one.pairs["en>de"] = False
+        running.serving.app.state.draining.set()
+        assert (await running.client.get("/startupz")).json() == {"started": True, "missing": []}
+
+
 async def test_metrics_count_every_outcome(redis: RedisServer) -> None:
     one = FakeReplica("en>de", name="one")
     async with replicas(one), proxy([one], redis.url) as running:
@@ -206,7 +224,7 @@ async def test_openapi_describes_every_route() -> None:
         described = response.json()
         docs = await running.client.get("/docs")
     changes = {f"/fleet/{each}" for each in ("replicas", "replicas/drain", "replicas/resume", "expected")}
-    watched = {"/health", "/languages", "/livez", "/readyz", "/metrics", "/fleet"}
+    watched = {"/health", "/languages", "/livez", "/readyz", "/startupz", "/metrics", "/fleet"}
     assert set(described["paths"]) == {"/translate", "/usage", "/keys", "/keys/{key_id}"} | watched | changes
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]

@@ -1,0 +1,114 @@
+"""The edge: what it passes and repeats, and what it refuses to start with; its files are read, its script runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from fastapi.routing import APIRoute
+
+from proxy.api import fleet, keys
+from proxy.app import create_app
+from proxy.settings import ProxySettings
+from shared.server.draining_server import KEEP_ALIVE_TIMEOUT_SECONDS
+
+NGINX = Path("deploy/edge/nginx.conf").read_text()
+START = Path("deploy/edge/start.sh")
+# Operators' paths, and those that name the servers.
+WITHHELD = {"/health", "/startupz"} | {
+    route.path for routes in (fleet.routes, keys.routes) for route in routes.routes if isinstance(route, APIRoute)
+}
+
+
+def passed(path: str) -> bool:
+    """Return whether a location passes this path to a proxy."""
+    exact = re.findall(r"location = (\S+) \{[^}]*proxy_pass", NGINX)
+    patterns = re.findall(r"location ~ (\S+) \{[^}]*proxy_pass", NGINX)
+    return path in exact or any(re.match(each, path) for each in patterns)
+
+
+def start(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with a program in nginx's place that shows its settings."""
+    fake = tmp_path / "nginx"
+    fake.write_text('#!/bin/sh\necho "nginx $*"; cat /tmp/edge/settings.conf\n'.replace("/tmp/edge", str(tmp_path)))
+    fake.chmod(0o755)
+    script = START.read_text().replace("/tmp/edge", str(tmp_path)).replace("/certificates/", f"{tmp_path}/")
+    return subprocess.run(
+        ["sh", "-c", script],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_edge_passes_exactly_the_clients_paths() -> None:
+    """A new path of the proxy is either passed or withheld here, on purpose."""
+    app = create_app(ProxySettings(replicas=("http://127.0.0.1:1",)))
+    paths = {route.path for route in app.routes if isinstance(route, APIRoute)}
+    assert {path for path in paths if not passed(path)} == WITHHELD
+    assert passed("/docs/swagger-ui.css")
+    assert passed("/openapi.json")
+    assert not passed("/docsx")
+    assert not passed("/keys/0123")
+
+
+def test_edge_repeats_posts_of_translate_alone() -> None:
+    places = re.findall(r"location (?:= |~ )?(\S+) \{[^}]*non_idempotent", NGINX)
+    assert places == ["/translate"]
+    conditions = set(" ".join(re.findall(r"proxy_next_upstream ([^;]*);", NGINX)).split())
+    assert conditions == {"error", "timeout", "non_idempotent"}, "no status of an answer, such as 503"
+    assert re.findall(r"proxy_next_upstream_tries (\d+);", NGINX) == ["2"]
+
+
+def test_edge_closes_idle_connections_first() -> None:
+    (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", NGINX)
+    assert int(seconds) < KEEP_ALIVE_TIMEOUT_SECONDS
+
+
+def test_edge_settings_follow_the_proxies(tmp_path: Path) -> None:
+    done = start(tmp_path)
+    assert done.returncode == 0
+    assert "nginx -c /etc/pairway/nginx.conf" in done.stdout
+    fields = ProxySettings.model_fields
+    assert f"proxy_read_timeout {fields['max_request_timeout'].default + 5:g}s;" in done.stdout
+    assert f"client_max_body_size {fields['max_body_bytes'].default};" in done.stdout
+    done = start(tmp_path, PROXY_MAX_REQUEST_TIMEOUT="900.5", PROXY_MAX_BODY_BYTES="4096")
+    assert "proxy_read_timeout 905s;" in done.stdout
+    assert "client_max_body_size 4096;" in done.stdout
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.7"])
+@pytest.mark.parametrize("keys_setting", ["off", "auto", ""])
+def test_edge_beyond_loopback_needs_keys(tmp_path: Path, address: str, keys_setting: str) -> None:
+    done = start(tmp_path, PAIRWAY_EDGE_ADDRESS=address, PROXY_KEYS=keys_setting)
+    assert done.returncode == 78
+    assert f"PAIRWAY_EDGE_ADDRESS={address} can be reached from other machines, and PROXY_KEYS is not on" in done.stderr
+    assert start(tmp_path, PAIRWAY_EDGE_ADDRESS=address, PROXY_KEYS="on").returncode == 0
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", ""])
+def test_edge_on_loopback_needs_no_keys(tmp_path: Path, address: str) -> None:
+    assert start(tmp_path, PAIRWAY_EDGE_ADDRESS=address).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("PROXY_MAX_BODY_BYTES", "2m; evil"), ("PROXY_MAX_REQUEST_TIMEOUT", "soon")]
+)
+def test_edge_refuses_wrong_numbers(tmp_path: Path, name: str, value: str) -> None:
+    done = start(tmp_path, **{name: value})
+    assert done.returncode == 78
+    assert f"{name}={value}" in done.stderr
+
+
+def test_edge_without_its_certificate_does_not_start(tmp_path: Path) -> None:
+    """It must not serve HTTP where HTTPS was asked for."""
+    (tmp_path / "fullchain.pem").write_text("certificate")
+    done = start(tmp_path, PAIRWAY_EDGE_CERTIFICATES="./certificates")
+    assert done.returncode == 78
+    assert "privkey.pem in PAIRWAY_EDGE_CERTIFICATES (./certificates) is missing" in done.stderr
+    (tmp_path / "privkey.pem").write_text("key")
+    assert "include /etc/pairway/tls.conf;" in start(tmp_path, PAIRWAY_EDGE_CERTIFICATES="./certificates").stdout
