@@ -21,6 +21,7 @@ from tests.proxy.proxies import nowhere
 
 OPERATOR_PATHS = {
     "/fleet",
+    "/fleet/expected",
     "/metrics",
     "/fleet/replicas",
     "/fleet/replicas/drain",

@@ -232,10 +232,11 @@ def test_edge_and_proxy_stop_first_and_wait_for_nobody() -> None:
 def test_settings_reach_only_their_service() -> None:
     """All of them, by name: one that is missing here would never reach its server."""
     names = {prefix: {f"{prefix}{each.upper()}" for each in kind.model_fields} for prefix, kind in SETTINGS.items()}
-    assert SERVICES["proxy"]["environment"].keys() == names["PROXY_"]
+    assert SERVICES["proxy"]["environment"].keys() == names["PROXY_"], "x-proxy-environment in docker-compose.yml"
     for name in API_SERVERS:
         environment = SERVICES[name]["environment"]
-        assert environment.keys() == names["APISERVER_"] | {"HF_TOKEN", "HF_HUB_OFFLINE", *ENVIRONMENT}
+        known = names["APISERVER_"] | {"HF_TOKEN", "HF_HUB_OFFLINE", *ENVIRONMENT}
+        assert environment.keys() == known, "x-apiserver-environment in docker-compose.yml"
         # Nobody else reaches their network.
         assert resolved(environment["APISERVER_OPEN"]) == "true"
     assert not [name for name, service in SERVICES.items() if "env_file" in service and name != "check"]
