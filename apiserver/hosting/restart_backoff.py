@@ -7,6 +7,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
+from shared.runtime.exponential_backoff import ExponentialBackoff
+
 MAX_BACKOFF_SECONDS: Final = 30.0
 # After this long the next restart begins with the short pause.
 HEALTHY_AFTER_SECONDS: Final = 60.0
@@ -19,7 +21,7 @@ class RestartBackoff:
     """Times of one model's starts; ``backoff`` is the first pause in seconds."""
 
     def __init__(self, backoff: float, clock: Callable[[], float], rng: Random) -> None:
-        self._first_pause = self._next_backoff = backoff
+        self._backoff = ExponentialBackoff(backoff, MAX_BACKOFF_SECONDS, HEALTHY_AFTER_SECONDS)
         self._clock = clock
         self._rng = rng
         self._due_at = clock()
@@ -52,9 +54,8 @@ class RestartBackoff:
 
     def schedule(self) -> float:
         """Schedule the next start; return the seconds until then (± 20 %)."""
-        pause = self._next_pause()
+        pause = self._backoff.end(self._served())
         self._due_at = self._clock() + pause * self._rng.uniform(0.8, 1.2)
-        self._next_backoff = min(pause * 2, MAX_BACKOFF_SECONDS)
         self._start_began_at = self._up_since = None
         return pause
 
@@ -66,11 +67,10 @@ class RestartBackoff:
         if self._start_began_at is not None:
             left = self._start_began_at + self._start_seconds - now
         elif self._up_since is not None:  # it died, and no restart is scheduled yet
-            left = self._next_pause() + self._start_seconds
+            left = self._backoff.next_pause(self._served()) + self._start_seconds
         else:
             left = max(0.0, self._due_at - now) + self._start_seconds
         return float(min(max(math.ceil(left), MIN_RETRY_SECONDS), MAX_RETRY_SECONDS))
 
-    def _next_pause(self) -> float:
-        was_healthy = self._up_since is not None and self._clock() - self._up_since > HEALTHY_AFTER_SECONDS
-        return self._first_pause if was_healthy else self._next_backoff
+    def _served(self) -> float | None:
+        return None if self._up_since is None else self._clock() - self._up_since

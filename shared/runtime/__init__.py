@@ -7,6 +7,7 @@
 - ``startup_check``: whether every pair was ready once.
 - ``tasks``: tasks that end together; daemon threads.
 - ``exit_codes``: exit codes; clean exit on signals.
+- ``exponential_backoff``: growing pauses before restarts.
 - ``gc_tuning``: garbage collection.
 - ``process_guard``: ends orphaned processes.
 - ``ip_addresses``: loopback, and a client's network.
